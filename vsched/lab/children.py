@@ -1,6 +1,6 @@
-"""Other vsched programs as child processes: started, waited for, and ended by their own process id.
+"""Other vsched programs as child processes: started, waited for, and ended by their process id.
 
-Each lives in a process group of its own, so that Ctrl-C at a terminal reaches its parent alone, which ends it in order.
+Each is in a process group of its own, so that Ctrl-C at a terminal reaches the parent only, which ends them in order.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A vsched program that runs beside this one."""
+    """A vsched program in a child process."""
 
     name: str
     process: Process
     errors: Path
-    """What it says on standard error."""
+    """The file with its standard error."""
 
     async def ended(self) -> None:
-        """Wait for an end that nobody asked for, and raise what is known about it."""
+        """Wait for an unexpected end, and raise it as Unavailable."""
         await self.process.wait()
         raise self.death()
 
     def death(self) -> Unavailable:
-        """Its end in one line."""
+        """The error for its end: the exit code and the last line of its standard error."""
         lines = self.errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = f": {lines[-1].removeprefix('vsched: ').removeprefix('Error: ')}" if lines else ""
         return Unavailable(f"the {self.name} ended with exit code {self.process.returncode}{said}")
@@ -61,9 +61,9 @@ async def child(
     environment: Mapping[str, str] | None = None,
     output: Path | None = None,
 ) -> AsyncIterator[Child]:
-    """``python -m vsched ARGUMENTS`` while the block runs; asked to end after it, and killed if it does not.
+    """Run ``python -m vsched ARGUMENTS`` while the block runs; afterwards end it, or kill it if it does not end.
 
-    What it prints is kept in ``output``, where there is one.
+    Its standard output goes to the file ``output``, or nowhere.
     """
     with errors.open("wb") as log, (output or Path(os.devnull)).open("wb") as printed:
         process = await asyncio.create_subprocess_exec(
@@ -84,7 +84,7 @@ async def _end(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
     try:
-        # Not wait_for: it may swallow that somebody cancels us when the process ends at that moment.
+        # Not wait_for: that can lose our own cancellation if the process ends at the same moment.
         async with asyncio.timeout(END_SECONDS):
             await process.wait()
     except TimeoutError:
@@ -108,9 +108,9 @@ class ClusterChild:
 async def cluster_child(
     nodes: int, directory: Path, *further: str, output: Path | None = None, events: bool = False
 ) -> AsyncIterator[ClusterChild]:
-    """An embedded cluster that answers, on a free loopback port; ``further`` are arguments of its own.
+    """An embedded cluster on a free loopback port, once it answers; ``further`` are more arguments.
 
-    Its controllers tell no ``events`` unless asked: they would be a part of what is measured.
+    Its controllers write no Events unless asked, because these would be a part of what is measured.
     """
     kubeconfig = directory / "kubeconfig"
     arguments = ("cluster", "--nodes", str(nodes), "--port", "0", "--kubeconfig-out", str(kubeconfig), *further)
@@ -118,7 +118,7 @@ async def cluster_child(
     async with child("embedded cluster", arguments, directory / "cluster.log", output=output) as started:
 
         async def connect() -> Connection:
-            # The kubeconfig is written last: the nodes and controllers are there once it can be read.
+            # The cluster writes the kubeconfig last, once its nodes and controllers exist.
             connection = load_connection(kubeconfig)
             async with ApiClient(connection) as client:
                 await client.request("GET", "/version", attempts=1)
@@ -148,14 +148,14 @@ class DaemonChild:
 
     child: Child
     listening: Connection
-    """Its metrics and views."""
+    """Where it serves its metrics and views."""
 
 
 @asynccontextmanager
 async def daemon_child(
     kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None, policy: Path | None = None
 ) -> AsyncIterator[DaemonChild]:
-    """A daemon at this cluster that is ready to schedule, with the built-in policy unless there is a file."""
+    """A daemon at this cluster, once it is ready; with the built-in policy unless there is a file."""
     arguments, listening, health = daemon_arguments(kubeconfig)
     arguments += () if policy is None else ("--scheduler-conf", str(policy))
     async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
@@ -165,7 +165,7 @@ async def daemon_child(
 
 
 def daemon_arguments(kubeconfig: Path, *, level: str = "warning") -> tuple[tuple[str, ...], Connection, Connection]:
-    """The arguments of a daemon at a cluster; where it will serve its views, and its health checks."""
+    """The arguments of a daemon at a cluster, and the addresses of its views and of its health checks."""
     listen, healthz = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     arguments = (
         *("run", "--kubeconfig", str(kubeconfig), "--log-level", level, "--log-format", "json"),
@@ -175,7 +175,7 @@ def daemon_arguments(kubeconfig: Path, *, level: str = "warning") -> tuple[tuple
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on at the moment."""
+    """A loopback port that is free at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -183,13 +183,13 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def scratch() -> AsyncIterator[Path]:
-    """A temporary directory that is gone after the block."""
+    """A temporary directory that is deleted after the block."""
     with tempfile.TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
 class Stage(NamedTuple):
-    """An embedded cluster in a process of its own, and two ways to talk to it."""
+    """An embedded cluster in a child process, and two clients of it."""
 
     cluster: ClusterChild
     client: ApiClient

@@ -26,7 +26,7 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 
 @dataclass(slots=True)
 class Gang:
-    """Pods that are to be placed together, and how many of them are."""
+    """Pods that are to be placed together, and how many of them have been."""
 
     key: str
     """``namespace/name`` of the PodGroup, or of the pod where there is no PodGroup."""

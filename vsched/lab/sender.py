@@ -1,6 +1,6 @@
-"""A client that costs next to nothing, for creating thousands of objects at an embedded cluster on this machine.
+"""A cheap HTTP client, for creating thousands of objects at an embedded cluster on this machine.
 
-Speaks just enough HTTP for that: no TLS, no chunked answers, and nothing is sent twice.
+It speaks just enough HTTP for that: no TLS, no chunked answers, no retries.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SenderConnection(NamedTuple):
         return not self.reader.at_eof() and not self.writer.is_closing()
 
     async def exchange(self, request: bytes) -> tuple[int, dict[str, str], bytes]:
-        """The code, headers and body of the answer to a request."""
+        """Send a request; returns code, headers and body of the answer."""
         self.writer.write(request)
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
@@ -64,22 +64,22 @@ class Sender:
     async def send(
         self, method: str, path: str, body: bytes = b"", sending: Callable[[], None] = lambda: None
     ) -> bytes:
-        """The body of a successful answer; ``sending`` is told when its turn on the wire comes; raises ApiError."""
+        """The body of a successful answer; calls ``sending`` when the request goes on the wire. Raises ApiError."""
         connection = await self._free.get()
-        kept: SenderConnection | None = None
+        reusable: SenderConnection | None = None
         try:
             connection = connection if connection is not None and connection.usable else await self._connect()
             sending()
             code, headers, content = await connection.exchange(self._request(method, path, body))
-            kept = connection
+            reusable = connection
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             raise Unavailable(f"{self._server}: {method} {path}: {error or type(error).__name__}") from error
         finally:
-            if kept is None and connection is not None:
-                # Whatever still comes on it would be taken for the answer to the next request.
+            if reusable is None and connection is not None:
+                # An answer that still arrives on it would be taken for that of the next request.
                 connection.writer.close()
                 self._open.discard(connection)
-            self._free.put_nowait(kept)
+            self._free.put_nowait(reusable)
         if code >= 300:
             raise error_from_answer(f"{self._server}: {method} {path}", code, headers, content)
         return content

@@ -40,7 +40,7 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     assert told["trends"]["rss_mb"]["peak"] > 20
     assert told["trends"]["series"]["peak"] > 50
     assert [line.split()[0] for line in told["faults"]] == ["fault", "slow"]
-    assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not kept"
+    assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not found"
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
 
 
 def record(*works: Gang) -> SoakOutcomes:
-    kept = SoakOutcomes(8, Violations())
+    found = SoakOutcomes(8, Violations())
     for work in works:
-        kept.expect(work)
-    return kept
+        found.expect(work)
+    return found
 
 
 def gang(size: int, cpus: int = 4, name: str = "g") -> Gang:
@@ -80,66 +80,66 @@ def gang(size: int, cpus: int = 4, name: str = "g") -> Gang:
 
 
 def test_a_gang_from_its_creation_to_its_end() -> None:
-    kept = record(gang(2))
-    assert kept.never_bound() == ["ns/g-0", "ns/g-1"]
-    kept.apply(Delta.ADDED, seen("g-0"))
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
-    assert (kept.partial(), kept.never_bound()) == (["ns/g"], ["ns/g-1"])
-    kept.apply(Delta.MODIFIED, seen("g-1", "n1"))
-    assert (kept.partial(), kept.never_bound(), kept.bound) == ([], [], 2)
+    found = record(gang(2))
+    assert found.never_bound() == ["ns/g-0", "ns/g-1"]
+    found.apply(Delta.ADDED, seen("g-0"))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    assert (found.partial(), found.never_bound()) == (["ns/g"], ["ns/g-1"])
+    found.apply(Delta.MODIFIED, seen("g-1", "n1"))
+    assert (found.partial(), found.never_bound(), found.bound) == ([], [], 2)
     for name in ("g-0", "g-1"):
-        kept.apply(Delta.MODIFIED, seen(name, "n1", "Succeeded"))
-    assert [work.key for work in kept.done] == ["ns/g"]
+        found.apply(Delta.MODIFIED, seen(name, "n1", "Succeeded"))
+    assert [work.key for work in found.done] == ["ns/g"]
     for name in ("g-0", "g-1"):
-        kept.apply(Delta.DELETED, seen(name, "n1", "Succeeded"))
-    assert (kept.present, kept.finished, kept.evicted, kept.violations.counts) == (0, 2, 0, Counter())
+        found.apply(Delta.DELETED, seen(name, "n1", "Succeeded"))
+    assert (found.present, found.finished, found.evicted, found.violations.counts) == (0, 2, 0, Counter())
 
 
 def test_a_pod_on_another_node_than_before_was_bound_twice() -> None:
-    kept = record(gang(1))
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
-    assert not kept.violations.counts
-    kept.apply(Delta.MODIFIED, seen("g-0", "n2"))
-    assert kept.violations.told == {"bound twice": ["ns/g-0 was on n1 and is on n2"]}
+    found = record(gang(1))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    assert not found.violations.counts
+    found.apply(Delta.MODIFIED, seen("g-0", "n2"))
+    assert found.violations.first == {"bound twice": ["ns/g-0 was on n1 and is on n2"]}
 
 
 def test_a_node_that_holds_more_than_it_has_is_noticed_and_one_that_was_left_in_time_is_not() -> None:
-    kept = record(gang(2), gang(1, name="h"))
+    found = record(gang(2), gang(1, name="h"))
     for name in ("g-0", "g-1"):
-        kept.apply(Delta.MODIFIED, seen(name, "n1"))
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1", "Failed"))
-    kept.apply(Delta.MODIFIED, seen("h-0", "n1"))
-    assert not kept.violations.counts
+        found.apply(Delta.MODIFIED, seen(name, "n1"))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1", "Failed"))
+    found.apply(Delta.MODIFIED, seen("h-0", "n1"))
+    assert not found.violations.counts
     over = record(gang(3))
     for name in ("g-0", "g-1", "g-2"):
         over.apply(Delta.MODIFIED, seen(name, "n1"))
-    assert over.violations.told == {"node over its size": ["n1 holds 12 of 8 cpus with ns/g-2"]}
+    assert over.violations.first == {"node over its size": ["n1 holds 12 of 8 cpus with ns/g-2"]}
 
 
 def test_what_its_owner_takes_back_is_neither_lost_nor_partial_nor_evicted() -> None:
     work = gang(2)
-    kept = record(work)
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    found = record(work)
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
     work.cancelled = True
-    assert (kept.never_bound(), kept.partial()) == ([], [])
-    kept.apply(Delta.DELETED, seen("g-0", "n1"))
-    kept.apply(Delta.DELETED, seen("g-1"))
-    assert (kept.evicted, kept.present) == (0, 0)
+    assert (found.never_bound(), found.partial()) == ([], [])
+    found.apply(Delta.DELETED, seen("g-0", "n1"))
+    found.apply(Delta.DELETED, seen("g-1"))
+    assert (found.evicted, found.present) == (0, 0)
 
 
 def test_a_list_in_place_of_a_watch_tells_what_is_gone() -> None:
-    kept = record(gang(2))
-    kept.apply(Delta.MODIFIED, seen("g-0", "n1"))
-    kept.replace([seen("g-1", "n1")], "7")
-    assert (kept.bound, kept.evicted, kept.present) == (2, 1, 1)
+    found = record(gang(2))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    found.replace([seen("g-1", "n1")], "7")
+    assert (found.bound, found.evicted, found.present) == (2, 1, 1)
 
 
 def test_violations_are_all_counted_and_the_first_are_told() -> None:
-    kept = Violations()
+    found = Violations()
     for number in range(80):
-        kept.add("bound twice", str(number))
-    assert (kept.counts["bound twice"], len(kept.told["bound twice"])) == (80, 50)
+        found.add("bound twice", str(number))
+    assert (found.counts["bound twice"], len(found.first["bound twice"])) == (80, 50)
 
 
 # -- growth
@@ -201,8 +201,8 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
     assert await until(lambda: bool(violations.counts), 10.0)
     await daemon.close()
     await running
-    assert violations.told["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")
-    assert "No such command 'nonsense'" in violations.told["daemon died"][0]
+    assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")
+    assert "No such command 'nonsense'" in violations.first["daemon died"][0]
 
 
 @pytest.mark.parametrize("seconds", [1, 2, 15, 3600])

@@ -21,7 +21,7 @@ from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.errors import VschedError
 from vsched.lab.trace.plots import draw
-from vsched.lab.trace.view import FigureLine, as_table, headline, lines_of
+from vsched.lab.trace.view import FigureLine, as_table, lines_of, title_of
 from vsched.sim.tables.ages import short_duration
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
@@ -196,7 +196,7 @@ def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are(
 )
 def test_the_first_line_says_what_was_replayed(pods: int, pace: float, told: str) -> None:
     facts = {"pods": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
-    assert headline(facts) == f"{told} at the peak they ask for 1.30 of gpu"
+    assert title_of(facts) == f"{told} at the peak they ask for 1.30 of gpu"
 
 
 def test_equal_documents_give_equal_plots_of_more_policies_than_anybody_compares(tmp_path: Path) -> None:

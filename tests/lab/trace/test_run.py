@@ -64,13 +64,13 @@ def replayed(
             machines.set_up(trace.nodes, given)
             async with stepped_daemon(cluster, policy, clock) as daemon:
                 replay = TraceReplay(trace, given, clock, lambda standing: None)
-                replay.books = WatchedBooks(trace, given)
+                replay.accounts = WatchedBooks(trace, given)
                 await replay.run(machines, daemon)
         return replay
 
     replay = run_fast(run())
-    assert isinstance(replay.books, WatchedBooks)
-    return replay.books, replay.summary()
+    assert isinstance(replay.accounts, WatchedBooks)
+    return replay.accounts, replay.summary()
 
 
 def one_node(*pods: TracePod, gpus: int = 2) -> ClusterTrace:

@@ -1,1 +1,1 @@
-"""Benches: decisions, arbitration, the whole way over HTTP, restarts, node usage."""
+"""Benches: decisions, arbitration, end to end over HTTP, restarts, node usage."""

@@ -1,7 +1,7 @@
-"""``vsched bench-arbitrate``: what dividing a cluster among namespaces costs, and how soon the extender answers.
+"""``vsched bench-arbitrate``: the cost of a round of arbitration, and the latency of the extender.
 
-Rounds are measured on a mirror built in memory, where what they want written is written at once. The extender is served
-as a daemon serves it, and asked by another process.
+Rounds run on a mirror in memory, into which their writes go at once. The extender is served as a daemon serves it, and
+another process asks it.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ In the JSON:
             of the process that answers, as in the daemon
 """
 CHANGES = 10
-"""Pods that are replaced, or come, before a round."""
+"""Pods replaced, or created, before each round."""
 WRITING_ROUNDS = 10
-"""So many rounds at most until everything is written: Consumers come first, then their Allocations."""
+"""Rounds at most until nothing is left to write: Consumers come first, then their Allocations."""
 BEGIN_SECONDS = 1_767_312_000.0
-"""A day after everything was made."""
+"""The time of the first round, a day after all objects were created."""
 ROUND_SECONDS = 1.0
 PATIENT = ArbitrationRules(grace_seconds=1e6)
 AT_ONCE = ArbitrationRules(grace_seconds=0.0)
@@ -81,7 +81,7 @@ Found = TypeVar("Found")
 
 
 class BenchArbitrator:
-    """Arbitrates a realm, as a daemon would; rounds are a second apart by its own clock."""
+    """Arbitrates as a daemon would, on a clock of its own; rounds are a second apart."""
 
     def __init__(self, realm: NamespaceFeeder) -> None:
         self.realm = realm
@@ -92,25 +92,25 @@ class BenchArbitrator:
         self._seconds: dict[str, list[float]] = {step: [] for step in STEPS}
 
     def round(self, rules: ArbitrationRules = PATIENT) -> Arbitrated:
-        """What follows from the realm as it is now; nothing is carried out."""
+        """One round; nothing is written."""
         found = self.decide(self.look(), rules)
         self.allow(found)
         return found
 
     def look(self) -> Snapshot:
-        """The realm as it is now."""
+        """A snapshot of the mirror now."""
         snapshot = self._timed("snapshot", lambda: self._cache.snapshot(self._now))
         return replace(snapshot, arbitration=self._timed("publish", self._cache.arbitration))
 
     def decide(self, snapshot: Snapshot, rules: ArbitrationRules = PATIENT) -> Arbitrated:
-        """What follows; for any thread."""
+        """The result of a round; may run in any thread."""
         assert snapshot.arbitration is not None
         division = self._timed("divide", lambda: divide(snapshot))
         verdict = self._timed("reconcile", lambda: reconcile(snapshot, division, rules, self._placing, self._before))
         return Arbitrated(snapshot.now, snapshot.arbitration, division, verdict)
 
     def allow(self, found: Arbitrated) -> None:
-        """Have the ceilings of a round be in force."""
+        """Put the ceilings of a round in force."""
         lends = not found.verdict.promised
         axis, division = self._cache.axis, found.division
         self._cache.set_ceilings(
@@ -118,12 +118,12 @@ class BenchArbitrator:
         )
 
     def write(self, verdict: RoundResult) -> None:
-        """Carry out what is to be written, and let a second pass."""
+        """Carry out the writes of a round, and advance the clock by a second."""
         self.realm.carry_out(verdict.effects)
         self._before, self._now = self._now, self._now + ROUND_SECONDS
 
     def times(self) -> dict[str, Any]:
-        """What each step has taken since they were last asked for."""
+        """How long each step has taken since the last call."""
         times = {f"{step}_ms": spread_ms(seconds) for step, seconds in self._seconds.items()}
         self._seconds = {step: [] for step in STEPS}
         return times
@@ -136,7 +136,7 @@ class BenchArbitrator:
 
 
 def measure(crowd: NamespaceWorld, rounds: int, requests: int) -> dict[str, Any]:
-    """Everything that is printed, as one document."""
+    """The result as one document."""
     if crowd.overused >= crowd.namespaces:
         raise BadInput(f"--overused {crowd.overused}: expected fewer than there are namespaces")
     arbitrator = BenchArbitrator(NamespaceFeeder(crowd))
@@ -153,13 +153,13 @@ def measure(crowd: NamespaceWorld, rounds: int, requests: int) -> dict[str, Any]
 
 
 def first(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
-    """Rounds that find nothing written yet; only the first has all to publish."""
+    """Rounds while nothing has been written; only the first of them publishes everything."""
     found = [arbitrator.round() for _ in range(rounds)]
     return {**arbitrator.times(), "effects": len(found[-1].verdict.effects)}
 
 
 def steady(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
-    """Rounds once everything is written that is wanted."""
+    """Rounds once everything has been written."""
     settle(arbitrator)
     effects, overused = 0, 0
     for _ in range(rounds):
@@ -171,7 +171,7 @@ def steady(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
 
 
 def settle(arbitrator: BenchArbitrator) -> None:
-    """Rounds until nothing is to be written any more."""
+    """Run rounds until none wants to write any more."""
     for _ in range(WRITING_ROUNDS):
         verdict = arbitrator.round().verdict
         arbitrator.write(verdict)
@@ -182,7 +182,7 @@ def settle(arbitrator: BenchArbitrator) -> None:
 
 
 def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
-    """Rounds in which a namespace claims what it deserves, and goes again."""
+    """Rounds in which a namespace newly claims what it deserves."""
     evictions = 0
     for _ in range(rounds):
         pods = [arbitrator.realm.ask(NEWCOMER) for _ in range(CHANGES)]
@@ -195,7 +195,7 @@ def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
 
 
 async def ask(arbitrator: BenchArbitrator, requests: int) -> dict[str, Any]:
-    """The extender, asked by another process: at rest, and beside rounds."""
+    """The latency of the extender, asked by another process: idle, and while rounds run."""
     findings = Findings()
     findings.take_arbitrated(arbitrator.round())
     arbitrator.times()
@@ -209,12 +209,12 @@ async def ask(arbitrator: BenchArbitrator, requests: int) -> dict[str, Any]:
 
 
 def asked_about(realm: NamespaceFeeder, findings: Findings, requests: int) -> list[bytes]:
-    """Pods as JSON: in turn one that waits and may be placed, and one that may not."""
+    """Pods as JSON, alternating between one that waits and may be placed and one that may not."""
     admission = Admission(realm.cache, findings, SystemClock())
     waiting = [(pod, orjson.dumps(as_asked(pod))) for pod in realm.waiting[len(realm.waiting) // 2 :]]
     passing = [(pod, body) for pod, body in waiting if admission.judge(asking_of(body)).refusal is None]
     placeable = [body for _, body in passing]
-    # Whoever is gone when it is asked about is not known any more.
+    # The extender knows only pods that still exist when it is asked.
     realm.staying = {pod["metadata"]["uid"] for pod, _ in passing}
     if not placeable:
         raise BadInput("no pod that waits may be placed (expected more of them, or fewer namespaces)")
@@ -225,7 +225,7 @@ def asked_about(realm: NamespaceFeeder, findings: Findings, requests: int) -> li
 
 @asynccontextmanager
 async def arbitrating(arbitrator: BenchArbitrator, findings: Findings) -> AsyncIterator[None]:
-    """A round every second while the block runs, where the daemon has it."""
+    """Run a round every second while the block runs, in a thread as the daemon does."""
 
     async def rounds() -> None:
         loop = asyncio.get_running_loop()
@@ -245,7 +245,7 @@ async def arbitrating(arbitrator: BenchArbitrator, findings: Findings) -> AsyncI
 
 
 async def answers(port: int, nodes: int, pods: Sequence[bytes]) -> dict[str, Any]:
-    """How long answers took, by what they were; raises Unavailable where one is wrong."""
+    """Latencies by kind of answer; raises Unavailable where an answer is wrong."""
     names = orjson.dumps([node_name(number) for number in range(nodes)])
     asking = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "vsched.lab.bench.extender_client", "127.0.0.1", str(port)),
@@ -253,10 +253,10 @@ async def answers(port: int, nodes: int, pods: Sequence[bytes]) -> dict[str, Any
         stdout=PIPE,
         stderr=PIPE,
     )
-    told, problem = await asking.communicate(b"\n".join((names, *pods)))
+    printed, problem = await asking.communicate(b"\n".join((names, *pods)))
     if asking.returncode:
         raise Unavailable(f"the extender cannot be asked: {problem.decode(errors='replace').strip().splitlines()[-1]}")
-    found = orjson.loads(told)
+    found = orjson.loads(printed)
     if found["placeable"] != [not number % 2 for number in range(len(pods))]:
         raise Unavailable("the extender gave another answer than the namespaces' ceilings do")
     seconds = found["seconds"]
@@ -290,7 +290,7 @@ ROUNDS = {"first": "nothing written", "steady": "all written", "claim": "somebod
 
 
 def as_tables(result: dict[str, Any]) -> list[Table]:
-    """The figures for people: rounds side by side, and the extender."""
+    """The result as two tables: rounds, and the extender."""
     rounds = side_by_side("a round, p50 / p99 (ms)", ROUNDS.values())
     for step in STEPS:
         rounds.add_row(step, *(pair(result[key][f"{step}_ms"]) for key in ROUNDS))

@@ -1,4 +1,4 @@
-"""``vsched bench``: measures the decision core on this machine, from a mirror built in memory."""
+"""``vsched bench``: measures the decision core, from a mirror built in memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TAKING_LABELS = {
     "taking back, a gang reclaims": "reclaim",
     "taking back, a gang preempts": "preempt",
 }
-"""What is measured on a full cluster, by what people are told."""
+"""The measurements on a full cluster, by their label."""
 
 FIGURES = {
     "pods placed": "placed",
@@ -84,11 +84,11 @@ class CycleTimer:
         self._cache, self._policy = crowd.cache, policy
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
-        """Snapshot included."""
+        """Seconds of each cycle, with its snapshot."""
         self.assumes: list[float] = []
 
     def cycle(self, trace: Trace | None = None) -> CycleReport:
-        """Snapshot, cycle, and the decisions taken for granted."""
+        """Take a snapshot, decide, and assume the decisions in the mirror."""
         start = perf_counter()
         snapshot = self._cache.snapshot(0.0)
         seen = perf_counter()
@@ -101,7 +101,7 @@ class CycleTimer:
         return report
 
     def milliseconds(self, before: Callable[[], None] = lambda: None) -> float:
-        """The median time of a cycle after ``before``."""
+        """The median time of a cycle, each run after ``before``."""
         for _ in range(REPEATS):
             before()
             self.cycle()
@@ -109,14 +109,14 @@ class CycleTimer:
 
 
 def measure(world: World, policy: Policy) -> dict[str, Any]:
-    """Everything that is printed, as one document."""
+    """The result as one document."""
     crowd = MirrorFeeder(world)
     crowd.fill()
     listed()
     profile = Trace(perf_counter, plugins=True)
     run_cycle(
         crowd.cache.snapshot(0.0), policy, registry(), profile
-    )  # decides as the measured one does, and is dropped
+    )  # it decides the same as the measured cycle, and its decisions are dropped
     watch, placed = CycleTimer(crowd, policy), 0
     while binds := len(watch.cycle().binds):
         placed += binds
@@ -151,7 +151,7 @@ def _peak_mb() -> int:
 
 
 def _shares(trace: Trace) -> dict[str, dict[str, float]]:
-    """Parts of the time, by action and by plugin; measuring plugins takes time itself, so these are shares only."""
+    """Each action's and plugin's part of the time; only parts, because measuring plugins takes time itself."""
     total = sum(seconds for (kind, _), seconds in trace.seconds.items() if kind != "plugin") or 1.0
     shares: dict[str, dict[str, float]] = {}
     for (kind, name), seconds in sorted(trace.seconds.items(), key=lambda entry: -entry[1]):
@@ -200,23 +200,23 @@ def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> No
 
 
 def _victim_figures(costs: dict[str, Cost]) -> dict[str, Any]:
-    """What taking back costs, by key of the document."""
+    """The times and evictions of the victim search, as in the document."""
     times = {f"{name}_ms": _spread(cost.seconds) for name, cost in costs.items()}
     return {**times, "evictions": {name: cost.evictions for name, cost in costs.items()}}
 
 
 def _taking_policy(config: str | None, given: Policy) -> Policy:
-    """What taking back is measured with: the policy of the file, else one that takes back."""
+    """The policy for the victim search: that of the file, else one that reclaims and preempts."""
     if config is None:
         return load_text(TAKING_POLICY, "the built-in policy", registry()).policy
     if not {"preempt", "reclaim"} & set(given.actions):
-        told = ", ".join(given.actions)
-        raise BadInput(f"{config}: actions: {told}: nothing is taken back (--full expected preempt or reclaim)")
+        actions = ", ".join(given.actions)
+        raise BadInput(f"{config}: actions: {actions}: nothing is taken back (--full expected preempt or reclaim)")
     return given
 
 
 def as_table(result: dict[str, Any]) -> Table:
-    """The figures for people."""
+    """The result as a table."""
     lines = [(label, f"{result[key]:,}") for label, key in FIGURES.items()]
     lines += [(f"{label} p50 / p99 (ms)", pair(result[key])) for label, key in SPREADS.items()]
     for label, key in TAKING_LABELS.items() if "taking" in result else ():

@@ -1,9 +1,11 @@
-"""Asks an extender as kube-scheduler does, one pod after another over one connection: for ``vsched bench-arbitrate``.
+"""A client that asks an extender as kube-scheduler does, for ``vsched bench-arbitrate``.
 
-A process of its own, so that it takes no turns from whom it measures:
-``python -m vsched.lab.bench.extender_client HOST PORT``, with the
-nodes' names as a JSON list in the first line of standard input, and a pod in each further one. Prints JSON:
-for each pod how many seconds it took to the last byte of the answer, and whether it may be placed.
+It is a process of its own, so that it takes no processor time from the measured one. It reads the names of nodes as a
+JSON list from the first line of standard input, and a pod from each further line. It asks about the pods one after
+another over one connection, and prints as JSON for each pod the seconds until the last byte of the answer, and whether
+the pod may be placed.
+
+Usage: ``python -m vsched.lab.bench.extender_client HOST PORT``.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ import time
 PATH = "/extender/filter"
 TIMEOUT_SECONDS = 60.0
 PLACEABLE = b'"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
-"""How the answer about a pod ends that may be placed."""
+"""The end of an answer about a pod that may be placed."""
 _END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
 
 
 class ExtenderConnection:
-    """A kept connection with as little ado as possible: what is measured is the other end."""
+    """A kept connection with little overhead of its own."""
 
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), TIMEOUT_SECONDS)
@@ -31,7 +33,7 @@ class ExtenderConnection:
         self._buffer = bytearray(1 << 24)
 
     def ask(self, body: bytes) -> tuple[float, bytes]:
-        """The seconds it took, and the answer's body; raises OSError where there is none."""
+        """The seconds until the answer was complete, and its body; raises OSError."""
         request = f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         began = time.perf_counter()
         self._socket.sendall(request)
@@ -39,7 +41,7 @@ class ExtenderConnection:
         return time.perf_counter() - began, bytes(self._buffer[start:end])
 
     def _receive(self) -> tuple[int, int]:
-        """Read one answer into the buffer: where its body begins and ends."""
+        """Read one answer into the buffer; returns where its body begins and ends."""
         view, got, start, end = memoryview(self._buffer), 0, 0, sys.maxsize
         while got < end:
             count = self._socket.recv_into(view[got:])
@@ -59,7 +61,7 @@ class ExtenderConnection:
 
 
 def main(host: str, port: int) -> None:
-    """Ask about every pod, in order."""
+    """Ask about every pod, in order, and print the result."""
     names, *pods = sys.stdin.buffer.read().splitlines()
     line, seconds, placeable = ExtenderConnection(host, port), list[float](), list[bool]()
     for pod in pods:

@@ -1,7 +1,7 @@
-"""How the cost of a cycle grows: queues in a tree against the same side by side, and nodes that are kept for pods.
+"""How the cost of a cycle grows with trees of queues, and with nodes that are nominated for pods.
 
-The first cycle of a world is measured: the one that decides about all there is. Its decisions are not carried out, so
-that each repeat decides the same again. Times are of the processor: what else the machine does would blur a ratio.
+Measured is the first cycle, which decides about everything. Its decisions are dropped, so each repeat decides the same
+again. Times are processor times, so that other programs on the machine do not blur the ratios.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ tiers:
 
 
 def capacity_policy(*, in_a_tree: bool) -> Policy:
-    """What trees of queues are measured with where no other policy is named."""
+    """The policy for trees of queues, unless the user names one."""
     return load_text(CAPACITY.format(hierarchy=str(in_a_tree).lower()), "the built-in policy", REGISTRY).policy
 
 
@@ -48,14 +48,14 @@ def measure_tree(world: World, policy: Policy, flat: Policy) -> dict[str, float]
 
 
 def measure_nominated(world: World, policy: Policy) -> dict[str, float]:
-    """The first cycle with nodes that are kept for pods, what backfill takes of it, and the same cycle without."""
+    """The first cycle with nodes nominated for pods, the part of backfill in it, and the same cycle without."""
     cycle_ms, backfill_ms = first_cycle(world, policy)
     plain_ms, _ = first_cycle(msgspec.structs.replace(world, nominated=0), policy)
     return {"cycle_ms": cycle_ms, "backfill_ms": backfill_ms, "plain_cycle_ms": plain_ms}
 
 
 def first_cycle(world: World, policy: Policy) -> tuple[float, float]:
-    """Medians in milliseconds of processor time: of the whole cycle, snapshot included, and of the action backfill."""
+    """Medians in milliseconds of processor time: of the whole cycle with its snapshot, and of the action backfill."""
     crowd = MirrorFeeder(world)
     crowd.fill()
     listed()
@@ -71,11 +71,11 @@ def first_cycle(world: World, policy: Policy) -> tuple[float, float]:
 
 
 def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """The figures for people."""
-    told: list[tuple[str, str]] = []
+    """The rows of the result's table."""
+    lines: list[tuple[str, str]] = []
     if "tree" in result:
         tree = result["tree"]
-        told += [
+        lines += [
             ("first cycle, queues in a tree (ms)", f"{tree['cycle_ms']:,}"),
             (
                 "the same queues side by side (ms)",
@@ -83,12 +83,15 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
             ),
         ]
     if "nominated" in result:
-        kept = result["nominated"]
-        told += [
-            ("first cycle, nodes kept for pods (ms)", f"{kept['cycle_ms']:,}, backfill {kept['backfill_ms']:,}"),
-            ("the same without (ms)", f"{kept['plain_cycle_ms']:,}"),
+        nominated = result["nominated"]
+        lines += [
+            (
+                "first cycle, nodes kept for pods (ms)",
+                f"{nominated['cycle_ms']:,}, backfill {nominated['backfill_ms']:,}",
+            ),
+            ("the same without (ms)", f"{nominated['plain_cycle_ms']:,}"),
         ]
-    return told
+    return lines
 
 
 def _milliseconds(seconds: list[float]) -> float:

@@ -1,7 +1,8 @@
-"""``vsched bench-live``: measures the whole way over HTTP: an embedded cluster, a daemon, and this process as the user.
+"""``vsched bench-live``: measures the way from a pod's creation to its binding, over HTTP.
 
-Three processes. Latency counts from just before a pod's POST until a watch of this process shows the pod on a node, so
-it includes the time for which the daemon waits for more changes, and the way back.
+Three processes: an embedded cluster, a daemon, and this one, the user. Latency counts from just before a pod's POST
+until a watch of this process shows the pod on a node. So it includes the time for which the daemon waits for more
+changes, and the way back.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Examples:
 
 QUEUE, NAMESPACE = "default", "default"
 GAP_SECONDS = (0.02, 0.06)
-"""Range of the pause between two single pods; drawn, so that it keeps step with nothing."""
+"""Range of the pause between two single pods; random, so that it is not in step with any timer."""
 QUIET_SECONDS = 1.0
 """The cluster counts as idle once nothing has happened to pods for so long."""
 PATIENCE_SECONDS = 120.0
@@ -45,7 +46,7 @@ FOREVER_SECONDS = 86_400.0
 
 
 def measure_end_to_end(nodes: int, pods: int, gang: int, seed: int, singles: int = 100) -> dict[str, Any]:
-    """Everything that is printed, as one document."""
+    """The result as one document."""
     room = nodes * int(DEFAULT_CAPACITY["cpu"])
     if pods + singles + 1 > room:
         raise BadInput(f"{pods} pods and {singles} single ones do not fit {nodes} nodes: expected at most {room - 1}")
@@ -70,7 +71,7 @@ async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int) -
 
 
 class LiveBench:
-    """Creates pods and waits for them to be placed."""
+    """Creates pods and waits until they are bound."""
 
     def __init__(self, client: ApiClient, sender: Sender, daemon: DaemonChild, draw: random.Random) -> None:
         self._sender = sender
@@ -84,7 +85,7 @@ class LiveBench:
         self._moved.set()
 
     async def run(self, pods: int, gang: int, singles: int, processes: dict[str, int]) -> dict[str, Any]:
-        """The burst first, then one pod at a time."""
+        """Run the burst first, then one pod at a time."""
         await self.watch.synced.wait()
         await self._single("warm-up")
         before, cpu_before = await self._writes(), _cpu_seconds(processes)
@@ -125,7 +126,7 @@ class LiveBench:
         }
 
     async def _single(self, name: str) -> float:
-        """Seconds from the creation of a lone pod to its binding."""
+        """Create a single pod; returns the seconds until it was bound."""
         pod = single_pod(name, NAMESPACE, QUEUE, dict(SHAPES[0]), FOREVER_SECONDS)
         lone = as_gang([pod], QUEUE, 1)
         expected = self._outcomes.bound + 1
@@ -152,7 +153,7 @@ class LiveBench:
                 await asyncio.sleep(QUIET_SECONDS)
 
     async def _writes(self) -> Counter[str]:
-        """What the daemon has written so far, by kind."""
+        """The number of the daemon's writes so far, by kind."""
         async with ApiClient(self._daemon.listening) as client:
             return await counter(client, "vsched_api_writes_total", "kind")
 
@@ -176,7 +177,7 @@ def command(nodes: int, pods: int, gang: int, singles: int, seed: int, as_json: 
 
 
 def as_table(result: dict[str, Any]) -> Table:
-    """The figures for people."""
+    """The result as a table."""
     writes = ", ".join(f"{kind} {count:g}" for kind, count in result["api_writes_per_pod"].items())
     times = ", ".join(f"{name} {seconds:g}" for name, seconds in result["cpu_seconds"].items())
     return figures_table(

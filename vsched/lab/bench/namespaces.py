@@ -1,7 +1,7 @@
-"""The cluster that ``vsched bench-arbitrate`` measures on: namespaces whose pods run and wait, and who writes for them.
+"""The objects for ``vsched bench-arbitrate``: namespaces with running and waiting pods, and a mirror that has them.
 
-Where namespaces are to be overused, the running pods fill all nodes: these namespaces hold several times as much as the
-others, of which each waits for as much as it holds. Else there is room for everything that waits.
+With overused namespaces the running pods fill all nodes: these namespaces use several times as much as the others, and
+each of the others waits for as much as it uses. Without them there is room for all pods that wait.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from vsched.model.arbitration import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
 
 SCHEDULERS = ("default-scheduler", "vsched", "another-scheduler")
 SLOT_MILLIS = 4000
-"""What a pod asks for on average. A node has so much for each of its pods, which together ask for all of it."""
+"""The mean request of a pod. A node has so much for each of its pods, which together request all of it."""
 LESS_MILLIS = range(0, SLOT_MILLIS - 500, 250)
-"""By how much one pod of two asks for less than that, and the other for more."""
+"""Requests of pods differ from the mean by these amounts, up and down in pairs."""
 POD_MIB_PER_CPU, NODE_MIB_PER_CPU = 3072, 4096
 SPARE_SLOTS = 110
-"""Pods that a node could take beyond those that run there: slots are not what is scarce."""
+"""Pods that fit on a node beyond those running there: the number of pods is not what is scarce."""
 GPU, GPU_NODES = "nvidia.com/gpu", 10
-"""Every tenth node has one for each of its pods."""
+"""Every tenth node has a GPU for each of its pods."""
 SYSTEM_PODS = 100
-"""One pod of so many belongs to kube-system."""
+"""One of so many pods belongs to kube-system."""
 NEWCOMER = "newcomer"
-"""A namespace that holds nothing."""
+"""A namespace that uses nothing yet."""
 FULL = "full"
-"""A namespace that may hold nothing."""
+"""A namespace with a limit of zero."""
 
 Manifest = dict[str, Any]
 Key = tuple[str, str, str]
@@ -53,26 +53,26 @@ Key = tuple[str, str, str]
 
 
 class NamespaceWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """Among whom how much is divided."""
+    """The sizes of such a cluster."""
 
     nodes: int = 5000
     namespaces: int = 1000
     pods: int = 50_000
-    """That run."""
+    """Pods that run."""
     waiting: int = 5000
     buckets: int = 10
-    """Every other namespace is in one."""
+    """Every other namespace is in a bucket."""
     overused: int = 100
-    """Namespaces that hold several times as much as the others, and, nearly all, more than they deserve."""
+    """Namespaces that use several times as much as the others; nearly all use more than they deserve."""
     seed: int = 1
 
     @property
     def weights(self) -> list[int]:
-        """By number of the namespace."""
+        """The weight of each namespace, by number."""
         return [1 + number // 2 % 3 for number in range(self.namespaces)]
 
     def running(self) -> list[int]:
-        """Pods that have a node, by namespace: those that are not to be overused have at most half of their part."""
+        """The number of running pods by namespace; namespaces that are not overused have at most half of their part."""
         weights, pods = self.weights, self.pods - self.pods // SYSTEM_PODS
         if not self.overused:
             return dealt(pods, weights)
@@ -81,11 +81,11 @@ class NamespaceWorld(msgspec.Struct, frozen=True, kw_only=True):
         return dealt(pods - sum(few), weights[: self.overused]) + few
 
     def asking(self) -> list[int]:
-        """Pods that wait, by namespace."""
+        """The number of waiting pods by namespace."""
         return [0] * self.overused + dealt(self.waiting, self.weights[self.overused :])
 
     def parent(self, number: int) -> str:
-        """The bucket of a namespace, empty for none: neighbours share one, the overused with nobody else."""
+        """The bucket of a namespace, empty for none. Neighbours share one; the overused share none with others."""
         if number % 2 or not self.buckets:
             return ""
         at = number * self.buckets // self.namespaces
@@ -93,12 +93,12 @@ class NamespaceWorld(msgspec.Struct, frozen=True, kw_only=True):
         return "" if first < self.overused < end else f"bucket-{at}"
 
     def slots(self, node: int) -> int:
-        """Pods that run on a node."""
+        """The number of pods that run on a node."""
         return self.pods // self.nodes + (node < self.pods % self.nodes)
 
 
 def dealt(total: int, weights: Sequence[int]) -> list[int]:
-    """A whole number in parts by weight."""
+    """A whole number divided by weight, without remainder."""
     ends = [total * weight // sum(weights) for weight in accumulate(weights, initial=0)]
     return [end - begin for begin, end in pairwise(ends)]
 
@@ -108,12 +108,12 @@ def namespace_name(number: int) -> str:
 
 
 def node_name(number: int) -> str:
-    """As long as clouds make them."""
+    """A name as long as clouds make them."""
     return f"ip-10-{number >> 16}-{number >> 8 & 255}-{number & 255}.eu-central-1.compute.internal"
 
 
 def pod_of(namespace: str, number: int, millis: int, *, gpu: bool = False, node: str = "") -> Manifest:
-    """A pod of one of three schedulers; without a node it waits."""
+    """A pod of one of three schedulers; it waits unless it has a node."""
     amounts = {"cpu": f"{millis}m", "memory": f"{millis * POD_MIB_PER_CPU // 1000}Mi"} | ({GPU: "1"} if gpu else {})
     resources = {"requests": amounts, "limits": amounts}
     return {
@@ -128,7 +128,7 @@ def pod_of(namespace: str, number: int, millis: int, *, gpu: bool = False, node:
 
 
 def as_asked(pod: Manifest) -> Manifest:
-    """A pod as kube-scheduler hands it on, with all that is in a usual one and matters to nobody here."""
+    """A pod with all the usual fields that kube-scheduler sends, though the extender reads few of them."""
     spec = pod["spec"]
     mounts = [{"name": name, "mountPath": f"/mnt/{name}", "readOnly": True} for name in ("data", "results", "token")]
     settings = [{"name": f"SETTING_{number}", "value": f"value-{number}"} for number in range(20)]
@@ -148,20 +148,20 @@ def as_asked(pod: Manifest) -> Manifest:
 
 
 class NamespaceFeeder:
-    """Feeds a mirror with a crowd, writes what the arbitrator wants written, and has pods come and go."""
+    """Feeds a mirror with the objects, creates and deletes pods, and carries out the arbitrator's writes."""
 
     def __init__(self, crowd: NamespaceWorld) -> None:
         self.crowd = crowd
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
         self.waiting: list[Manifest] = []
-        """Pods without a node, in the order in which they came."""
+        """Pods without a node, oldest first."""
         self.staying: set[str] = set()
-        """Uids of pods that are not renewed."""
+        """Uids of pods that ``renew`` leaves alone."""
         self._random = Random(crowd.seed)
         self._written: dict[Key, Manifest] = {}
-        """Consumers, Allocations and buckets as they stand."""
+        """Consumers, Allocations and Buckets as they are now."""
         self._numbers: Counter[str] = Counter()
-        """Pods so far, by namespace."""
+        """How many pods each namespace has had."""
         for number in range(crowd.nodes):
             self._feed("Node", self._node(number))
         self._claim()
@@ -182,13 +182,13 @@ class NamespaceFeeder:
         return {"metadata": {"name": name, "uid": name}, "status": {"allocatable": room | gpus}}
 
     def _claim(self) -> None:
-        """Namespaces, their Consumers, and buckets that weigh as much as those who are in them."""
+        """Create the namespaces, their Consumers, and buckets with the sum of their weights."""
         crowd = self.crowd
         weights: Counter[str] = Counter()
         for number, weight in enumerate(crowd.weights):
             weights[crowd.parent(number)] += weight
             self._feed("Namespace", {"metadata": metadata_of("", namespace_name(number))})
-            # Every tenth has none until the arbitrator makes it one.
+            # Every tenth namespace gets its Consumer from the arbitrator.
             if number % 10 != 9:
                 self._write((CONSUMER, namespace_name(number), DEFAULT_CONSUMER), {"spec": self._promised(number)})
         for name in sorted(weights.keys() - {""}):
@@ -196,7 +196,7 @@ class NamespaceFeeder:
         self._write((CONSUMER, FULL, DEFAULT_CONSUMER), {"spec": {"hard": {"cpu": "0", "memory": "0"}}})
 
     def _promised(self, number: int) -> Manifest:
-        """The spec of a Consumer: weights, every other with a parent, every fourth reservations, every fifth limits."""
+        """The spec of a Consumer: every other has a parent, every fourth a reservation, every fifth a limit."""
         crowd, spec = self.crowd, dict[str, Any]()
         spec["weight"] = crowd.weights[number]
         if crowd.parent(number):
@@ -224,19 +224,19 @@ class NamespaceFeeder:
     # -- pods that come and go
 
     def ask(self, namespace: str) -> Manifest:
-        """One pod more that waits; some node has enough for each of its pods."""
+        """Create a pod that waits; each of them would fit on some node."""
         at = self._numbers[namespace]
         pod = self._add(namespace, SLOT_MILLIS - LESS_MILLIS[at % len(LESS_MILLIS)], at % GPU_NODES == 9)
         self.waiting.append(pod)
         return pod
 
     def withdraw(self, pod: Manifest) -> None:
-        """A pod that waits is gone."""
+        """Delete a pod that waits."""
         self.waiting.remove(pod)
         self._feed("Pod", pod, "DELETED")
 
     def renew(self, pods: int) -> None:
-        """Pods that wait longest go, and others that are like them come: changes that change no sum."""
+        """Replace the oldest waiting pods by others like them, so that no sum changes."""
         going = (pod for pod in tuple(self.waiting) if pod["metadata"]["uid"] not in self.staying)
         for pod in islice(going, pods):
             self.withdraw(pod)
@@ -255,7 +255,7 @@ class NamespaceFeeder:
     # -- what is written
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
-        """Have objects say what the arbitrator wants them to, as the API server would."""
+        """Carry out writes of the arbitrator, as the API server would."""
         for effect in effects:
             match effect:
                 case MakeConsumer():

@@ -36,7 +36,7 @@ class Observer:
         self._moved = asyncio.Event()
 
     async def run(self) -> None:
-        """Watch from now on. Pods bound between the end of a watch and the next one are missed."""
+        """Watch until cancelled. Pods bound between the end of a watch and the next one are missed."""
         while True:
             page = await self._client.get(PODS.path(), {"limit": "1"})
             params = {"watch": "1", "resourceVersion": page["metadata"]["resourceVersion"]}
@@ -61,7 +61,7 @@ class Observer:
         await self._until(lambda: count - len(self.bound))
 
     async def until_all(self, names: Set[str]) -> None:
-        """The same for these pods."""
+        """Wait until these pods were bound; raises Unavailable where that takes too long."""
         await self._until(lambda: len(names - self.bound.keys()))
 
     async def _until(self, missing: Callable[[], int]) -> None:
@@ -80,7 +80,7 @@ class Probe:
     def __init__(self, client: ApiClient) -> None:
         self.ready = asyncio.Event()
         self.ready_at = 0.0
-        """When it first was; steady clock."""
+        """When it was first ready; steady clock."""
         self.seconds: list[float] = []
         """How long each answer took, since ``longest_ms`` was last called."""
         self._client = client

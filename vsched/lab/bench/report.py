@@ -23,7 +23,7 @@ def print_result(result: Mapping[str, Any], as_json: bool, as_tables: Callable[[
 
 
 def figures_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """A line a figure: what it is, and its value."""
+    """A line for each figure: its name and its value."""
     table = Table(show_header=False, show_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right")

@@ -1,8 +1,8 @@
-"""``vsched bench-restart``: how long a daemon takes from its start to its first binding in a cluster full of pods.
+"""``vsched bench-restart``: the time from a daemon's start to its first binding in a cluster full of pods.
 
-An embedded cluster in a process of its own, a daemon in another that may use one core only, and this process as the
-observer: it watches for bindings, and asks the daemon every few milliseconds whether it is ready. The longest answer
-shows how long the daemon's event loop was blocked. Then the bench makes the watch of pods expire.
+An embedded cluster and a daemon run in processes of their own, the daemon on a single core. This process watches for
+bindings, and asks the daemon every few milliseconds whether it is ready. The longest answer shows how long the daemon's
+event loop was blocked. Then the bench makes the watch of pods expire.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FOREVER_SECONDS = 86_400.0
 
 
 class RestartBenchSettings(NamedTuple):
-    """What is measured."""
+    """The arguments of the command."""
 
     nodes: int
     pods: int
@@ -70,7 +70,7 @@ class RestartBenchSettings(NamedTuple):
     gang: int
 
     def residents(self) -> list[dict[str, Any]]:
-        """The pods that are there, as the embedded cluster is told of them."""
+        """The pods at the start, as the embedded cluster reads them."""
         running = self.pods - self.pending
         foreign = int(running * FOREIGN_SHARE)
         ours = {"gang": self.gang, "namespace": "training", "namespaces": NAMESPACES, "request": REQUEST}
@@ -83,7 +83,7 @@ class RestartBenchSettings(NamedTuple):
 
 
 def measure_restart(settings: RestartBenchSettings, calm_seconds: float = CALM_SECONDS) -> dict[str, Any]:
-    """Everything that is printed, as one document; single pods are timed for ``calm_seconds`` before the relist."""
+    """The result as one document; single pods are timed for ``calm_seconds`` before the relist."""
     room = int(settings.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
     if settings.pods > room or not 0 < settings.pending <= settings.pods:
         raise BadInput(
@@ -120,7 +120,7 @@ async def _measured(settings: RestartBenchSettings, core: int | None, calm_secon
 
 
 class RestartBench:
-    """One run: a daemon at a cluster that is there."""
+    """One run: a daemon is started at a cluster that runs already."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class RestartBench:
         self.observer = Observer(client)
 
     async def run(self, directory: Path) -> dict[str, Any]:
-        """The restart first, then the relist."""
+        """Measure the restart, then the relist."""
         await self.observer.opened.wait()
         arguments, listening, healthz = daemon_arguments(self._cluster.kubeconfig, level="info")
         log = directory / "scheduler.log"
@@ -173,7 +173,7 @@ class RestartBench:
         }
 
     async def _relist(self, daemon: Child, probe: Probe, metrics: ApiClient) -> dict[str, Any]:
-        """Expire the watch of pods, and place single pods until they are listed again."""
+        """Make the watch of pods expire, and place single pods until pods are listed again."""
         await asyncio.sleep(self._calm_seconds)
         before = await relists(metrics)
         calm = await self._singles("calm", asyncio.create_task(asyncio.sleep(self._calm_seconds)))
@@ -196,7 +196,7 @@ class RestartBench:
         }
 
     async def _listed_again(self, metrics: ApiClient, before: Any) -> float:
-        """When pods were listed again, to half a second."""
+        """Wait until pods are listed again; returns when that was, to half a second."""
         async with asyncio.timeout(RELIST_SECONDS):
             while True:
                 if (await relists(metrics)).get("Pod", 0) > before.get("Pod", 0):
@@ -204,7 +204,7 @@ class RestartBench:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _singles(self, name: str, until: asyncio.Task[Any]) -> list[float]:
-        """Create one pod after another until a task is done; the seconds each waited for its node."""
+        """Create one pod after another until a task is done; returns the seconds until each was bound."""
         sent: dict[str, float] = {}
         while not until.done():
             pod = single_pod(f"{name}-{len(sent)}", "default", "default", SHAPES[0], FOREVER_SECONDS)
@@ -235,7 +235,7 @@ def command(nodes: int, pods: int, pending: int, gang: int, as_json: bool) -> No
 
 
 def as_table(result: dict[str, Any]) -> Table:
-    """The figures for people."""
+    """The result as a table."""
     relist, stall, memory = result["relist"], result["stall_ms"], result["rss_mb"]
     core = "on any core" if result["core"] is None else "on one core"
     stalls = " / ".join(f"{stall[part]:,}" for part in ("listing", "first_session", "binding"))

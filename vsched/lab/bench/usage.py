@@ -110,7 +110,7 @@ async def _measured(settings: UsageBenchSettings, window_seconds: float, *, with
 
 
 def policy_text(source: str, *, with_usage: bool) -> str:
-    """The policy of one run."""
+    """The policy of a run, as YAML."""
     tiers: list[list[dict[str, Any]]] = [
         [{"name": name} for name in tier if with_usage or name != PLUGIN] for tier in TIERS
     ]
@@ -156,7 +156,7 @@ async def _fill(settings: UsageBenchSettings, sender: Sender, outcomes: PodOutco
 
 
 async def _used(client: ApiClient, metric: str) -> list[float]:
-    """What nodes use of one resource, 0 to 1."""
+    """The used part of one resource of each node, 0 to 1."""
     listed = await client.get(f"/apis/custom.metrics.k8s.io/v1beta2/nodes/*/{metric}")
     return [_share(item["value"]) for item in listed["items"]]
 
@@ -166,7 +166,7 @@ def _share(value: str) -> float:
 
 
 def figures(shares: Sequence[float]) -> dict[str, float]:
-    """How loaded nodes are, and how evenly: the coefficient of variation is the deviation over the mean."""
+    """How loaded nodes are, and how evenly; ``variation`` is the standard deviation over the mean."""
     values = np.array(shares)
     mean, deviation = float(values.mean()), float(values.std())
     return {
@@ -211,7 +211,7 @@ ROWS = (
 
 
 def as_table(result: dict[str, Any]) -> Table:
-    """The figures for people, side by side."""
+    """The result as a table, both runs side by side."""
     title = f"{result['pods']:,} pods on {result['nodes']:,} nodes"
     table = side_by_side(title, ("without usage", "with usage"))
     for label, resource, figure, form in ROWS:

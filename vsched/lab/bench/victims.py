@@ -1,8 +1,8 @@
-"""What taking back costs: a cluster that its running pods fill, and gangs that can only have what others leave.
+"""The cost of reclaim and preempt in a cluster that running pods fill.
 
-All nodes are full of one queue's running gangs. While those are at their minimum nothing can be freed, and a cycle
-costs what it takes to find that out; then they are allowed to shrink, and a gang gets its room. The decisions are not
-carried out, so that each cycle decides the same again.
+Running gangs of one queue fill all nodes. While these gangs are at their minimum nothing can be freed, and a cycle
+costs what it takes to find that out. Then they may shrink, and a gang gets room. Decisions are dropped, so that each
+cycle decides the same again.
 """
 
 from __future__ import annotations
@@ -39,37 +39,37 @@ tiers:
   - name: nodeorder
   - name: binpack
 """
-"""The built-in twin of ``config/policies/taking-back.yaml``."""
+"""The same policy as ``config/policies/taking-back.yaml``."""
 RICH, POOR = "rich", "poor"
-"""The queue that holds everything, and the one that deserves half of it."""
+"""The queue that uses everything, and the one that deserves half of it."""
 URGENT = "urgent"
 SPARE_SLOTS = 110
-"""Pods that a node could take beyond those that run there: slots are not what is scarce."""
+"""Pods that fit on a node beyond those running there: the number of pods is not what is scarce."""
 
 Manifest = dict[str, Any]
 
 
 class FullWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """A full cluster, and what asks for room on it."""
+    """The sizes of a full cluster, and of the gangs that ask for room."""
 
     nodes: int = 5000
     running: int = 50_000
-    """Pods of one core and 1 GiB each: the nodes have exactly so much."""
+    """Pods of one core and 1 GiB each; the nodes have exactly so much."""
     gang: int = 20
-    """Pods in a running gang, and in one of the backlog."""
+    """Pods in a running gang, and in a gang of the backlog."""
     asking: int = 100
-    """Pods in the gang that is measured; at most half of those that run."""
+    """Pods in the measured gang; at most half of those that run."""
     backlog: int = 300
-    """Gangs that wait in vain together."""
+    """Further gangs that wait in vain."""
 
     @property
     def size(self) -> int:
-        """Pods in the gang that is measured."""
+        """Pods in the measured gang."""
         return max(1, min(self.asking, self.running // 2))
 
 
 class FullCluster:
-    """Feeds a mirror with a full world, and with those who ask for room."""
+    """Feeds a mirror with a full cluster, and with gangs that ask for room."""
 
     def __init__(self, world: FullWorld) -> None:
         self.world = world
@@ -84,7 +84,7 @@ class FullCluster:
             self._feed("Pod", _pod("work", f"gang-{number // world.gang}", number % world.gang, node))
 
     def ask(self, name: str, queue: str, size: int, priority_class: str = "") -> None:
-        """A gang that waits for all of its pods."""
+        """Create a gang that needs all of its pods."""
         spec: Manifest = {"queue": queue, "minMember": size, "priorityClassName": priority_class}
         group = {"metadata": metadata_of("asking", name), "spec": spec, "status": {"phase": "Inqueue"}}
         made = [("PodGroup", group), *(("Pod", _pod("asking", name, at)) for at in range(size))]
@@ -93,13 +93,13 @@ class FullCluster:
         self._asking += made
 
     def withdraw(self) -> None:
-        """Nobody asks for anything any more."""
+        """Delete all gangs that ask for room."""
         for kind, found in reversed(self._asking):
             self._feed(kind, found, "DELETED")
         self._asking.clear()
 
     def let_shrink(self) -> None:
-        """The running gangs can do with one pod each."""
+        """Lower the minimum of the running gangs to one pod each."""
         for number in range(-(-self.world.running // self.world.gang)):
             self._feed("PodGroup", self._running_gang(number, minimum=1), "MODIFIED")
 
@@ -131,16 +131,16 @@ class FullCluster:
 
 
 class Cost(NamedTuple):
-    """What equal cycles cost."""
+    """The cost of equal cycles."""
 
     seconds: list[float]
-    """One a cycle, snapshot included."""
+    """Of each cycle, with its snapshot."""
     evictions: int
-    """Of each."""
+    """Of each cycle."""
 
 
 def measure_taking(world: FullWorld, policy: Policy, repeats: int) -> dict[str, Cost]:
-    """Cycles in which nothing can be had, alone and in a crowd, then one reclaim, then one preemption."""
+    """Time cycles in which nothing can be freed, alone and with a backlog, then one reclaim, then one preemption."""
     cluster, size = FullCluster(world), world.size
     listed()
     costs: dict[str, Cost] = {}
@@ -161,7 +161,7 @@ def measure_taking(world: FullWorld, policy: Policy, repeats: int) -> dict[str, 
 
 
 def _cost(cache: Cache, policy: Policy, repeats: int) -> Cost:
-    """The first snapshot is left out: it takes in what was changed for the measurement."""
+    """The cost of some cycles; the first snapshot is left out, because it takes in the changes before it."""
     report, seconds = CycleReport(), []
     cache.snapshot(0.0)
     for _ in range(repeats):

@@ -1,4 +1,4 @@
-"""The cluster that ``vsched bench`` measures on: made from numbers, fed to the mirror as the API server would."""
+"""The objects for ``vsched bench``: made from numbers, and fed to the mirror as the API server would."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ZONES = 10
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to place, and on what."""
+    """The sizes of the cluster, and of what is to be placed."""
 
     nodes: int = 5000
     pods: int = 50000
@@ -27,9 +27,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     queues: int = 10
     namespaces: int = 10
     queue_levels: int = 1
-    """Levels of the tree that the queues are the leaves of; 1 for queues side by side."""
+    """Levels of the tree of which the queues are the leaves; 1: no tree."""
     nominated: int = 0
-    """Pods that a node is kept for, each a job of its own, besides those to place."""
+    """Pods with a nominated node, each a job of its own, besides those to place."""
     running: int = 0
     """Pods that run already, in gangs of the same size."""
     one_a_host: bool = False
@@ -38,7 +38,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MirrorFeeder:
-    """Feeds a mirror with the objects of a world."""
+    """Feeds a mirror with these objects."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -48,7 +48,7 @@ class MirrorFeeder:
         self._gangs = 0
 
     def fill(self) -> None:
-        """Nodes, queues, running gangs and waiting ones."""
+        """Create nodes, queues, running gangs and waiting ones."""
         world = self.world
         self._feed("Node", (self._node(number) for number in range(world.nodes)))
         self._feed("Queue", self._branches())
@@ -58,7 +58,7 @@ class MirrorFeeder:
         self._add_nominated()
 
     def add_gangs(self, pods: int, *, running: bool = False, gang: int | None = None) -> None:
-        """``pods`` more pods in gangs; the last one may be smaller."""
+        """Create so many pods in gangs; the last gang may be smaller."""
         size = gang or self.world.gang
         for first in range(0, pods, size):
             self._add_gang(min(size, pods - first), running)
@@ -85,7 +85,7 @@ class MirrorFeeder:
             self.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def _request(self, number: int) -> dict[str, int]:
-        """Between 0.25 and 2.25 cores, and 0.5 to 4.5 GiB; distinct for distinct numbers."""
+        """A request between 0.25 and 2.25 cores, and 0.5 and 4.5 GiB, that no other number has."""
         step = number / max(1, self.world.shapes)
         return {"millis": 250 + int(2000 * step), "mib": 512 + self._random.randrange(4096) // 4 * 4}
 
@@ -105,7 +105,7 @@ class MirrorFeeder:
         return {"metadata": {"name": name, "uid": name}, "spec": spec}
 
     def _branches(self) -> Iterator[dict[str, Any]]:
-        """The queues above, from the top down; each has about as many below it."""
+        """The parent queues, from the top down, with about as many children each."""
         world = self.world
         for depth in range(1, world.queue_levels):
             leaves: dict[str, list[int]] = {}
@@ -129,7 +129,7 @@ class MirrorFeeder:
         return {"cpu": f"{millis * leaves}m", "memory": f"{mib * leaves}Mi"}
 
     def _add_nominated(self) -> None:
-        """Pods that a node is kept for since an earlier session."""
+        """Create the pods that have a nominated node."""
         request = {"millis": 250, "mib": 512}
         for number in range(self.world.nominated):
             name, namespace = f"kept-{number}", f"team-{number % self.world.namespaces}"
@@ -160,7 +160,7 @@ class MirrorFeeder:
 
 
 def metadata_of(namespace: str, name: str) -> dict[str, Any]:
-    """The metadata of an object that was made at the beginning of 2026."""
+    """The metadata of an object created at the beginning of 2026."""
     return {
         "namespace": namespace,
         "name": name,

@@ -1,1 +1,1 @@
-"""``vsched demo``: an embedded cluster, the daemon and a busy crowd."""
+"""``vsched demo``: an embedded cluster, the daemon and many users."""

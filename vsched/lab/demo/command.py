@@ -1,7 +1,7 @@
-"""``vsched demo``: an embedded cluster in a process of its own, the real daemon in this one, and a busy crowd of users.
+"""``vsched demo``: an embedded cluster in a child process, the daemon in this process, and many users.
 
-Everything goes over HTTP, as with any cluster. Latency is counted from just before a pod's POST to the moment a watch
-of this process shows its ``spec.nodeName``; the time a pod waits for room is part of it.
+Everything goes over HTTP, as with any cluster. Latency counts from just before a pod's POST until a watch of this
+process shows its ``spec.nodeName``; it includes the time for which the pod waits for room.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ Examples:
 
 ANYWHERE = "127.0.0.1:0"
 NEARBY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
-"""How this machine reaches addresses that stand for all of its own."""
+"""Addresses by which this machine reaches servers that listen on all of its addresses."""
 
 POLL_SECONDS = 0.02
 FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
-"""Between two pictures on a terminal, and between two plain lines elsewhere."""
+"""Between two screens on a terminal, and between two lines elsewhere."""
 READY_SECONDS = 20.0
 SETTLE_SECONDS = 3.0
-"""For the watch to show the last bindings."""
+"""How long the watch may take to show the last bindings."""
 DECISIONS = 6
 
 Show = Callable[[DemoState], None]
-Tell = Callable[[str], None]
-"""Tells people where the page is."""
+Announce = Callable[[str], None]
+"""Prints the address of the web page."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """What the command was told."""
+    """The arguments of the command."""
 
     seconds: float
     nodes: int
     seed: int
     policy_file: Path | None
     listen_address: str = ANYWHERE
-    """Where the page is; port 0 for any that is free."""
+    """Of the web page; port 0 for any free one."""
 
 
 class Demo:
@@ -95,16 +95,16 @@ class Demo:
         self._began = self._ended = 0.0
 
     async def run(
-        self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float, tell_page: Tell
+        self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float, announce: Announce
     ) -> DemoState:
-        """Let the users loose until the time is up or ``stop`` is set; the state at the end."""
+        """Run until the time is up or ``stop`` is set; returns the last state."""
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(cluster.child.ended()), group.create_task(self._watch.run())]
             daemon = group.create_task(self._daemon.run())
             await self._users.settle_in()
             await self._watch.synced.wait()
             await until_ready(self._daemon, READY_SECONDS)
-            tell_page(self.page)
+            announce(self.page)
             self._began = asyncio.get_running_loop().time()
             over = asyncio.Event()
             users = group.create_task(self._users.run(over))
@@ -123,7 +123,7 @@ class Demo:
         return self.state()
 
     async def _settle(self) -> None:
-        """What was bound last takes a moment to be seen."""
+        """Wait until the watch shows the last bindings."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 while self._outcomes.partial():  # noqa: ASYNC110  # the record has no event to wait for
@@ -147,7 +147,7 @@ class Demo:
     def state(self) -> DemoState:
         """Everything that is known now."""
         outcomes, findings = self._outcomes, self._daemon.telemetry.findings
-        errors, told = self._problems()
+        errors, problem = self._problems()
         now = self._ended or asyncio.get_running_loop().time()
         return DemoState(
             elapsed_seconds=now - self._began,
@@ -167,14 +167,14 @@ class Demo:
             namespaces=self._namespaces(),
             decisions=tuple(self._decisions),
             errors=errors,
-            last_error=told,
+            last_error=problem,
             sessions=findings.cycles,
             page=self.page,
         )
 
     @property
     def page(self) -> str:
-        """Where the daemon shows itself; empty until it listens."""
+        """The address of the web page; empty until the daemon listens."""
         port = self._daemon.ports.get("--listen-address", 0)
         host = self._settings.listen_address.rpartition(":")[0]
         return f"http://{NEARBY.get(host, host)}:{port}/" if port else ""
@@ -198,19 +198,19 @@ class Demo:
         return tuple(lines)
 
     def _namespaces(self) -> tuple[NamespaceLine, ...]:
-        held, waiting = self._daemon.telemetry.findings.namespaces.values(), self._outcomes.waiting()
+        shares, waiting = self._daemon.telemetry.findings.namespaces.values(), self._outcomes.waiting()
         return tuple(
             NamespaceLine(
                 name,
                 weight,
-                sum(found.allocated.get("cpu", 0) for found in held if found.namespace == name) / 1000,
+                sum(found.allocated.get("cpu", 0) for found in shares if found.namespace == name) / 1000,
                 sum(count for (_, namespace), count in waiting.items() if namespace == name),
             )
             for name, weight in NAMESPACES.items()
         )
 
     def _problems(self) -> tuple[int, str]:
-        """How many things went wrong, and the last of them; the daemon's own are counted, its log tells them."""
+        """The number of errors, and the last one; errors of the daemon are counted here and described in its log."""
         registry = self._daemon.telemetry.registry
         sessions = int(registry.get_sample_value("vsched_cycle_exceptions_total") or 0)
         bindings = sum(
@@ -218,16 +218,16 @@ class Demo:
             for verdict in BindOutcome
             if verdict is not BindOutcome.BOUND
         )
-        told = self._users.last_problem
+        problem = self._users.last_problem
         if bindings:
-            told = f"{bindings} bindings failed; see --log-file"
+            problem = f"{bindings} bindings failed; see --log-file"
         if sessions:
-            told = f"{sessions} sessions failed; see --log-file"
-        return self._users.problems + sessions + bindings, told
+            problem = f"{sessions} sessions failed; see --log-file"
+        return self._users.problems + sessions + bindings, problem
 
 
-async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_page: Tell) -> DemoState | None:
-    """Start everything, run the demo and clear everything away; None where it was interrupted too early."""
+async def play(settings: DemoSettings, show: Show, frame_seconds: float, announce: Announce) -> DemoState | None:
+    """Start everything, run the demo and clean up; None where it was interrupted before anything was bound."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -236,7 +236,7 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float, tell_pa
         async with scratch() as directory, stage(settings.nodes, directory, events=True) as (cluster, client, sender):
             if stop.is_set():
                 return None
-            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, tell_page)
+            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, announce)
             return state if state.bound or not stop.is_set() else None
     except BaseExceptionGroup as group:
         raise first_error(group) from group
@@ -269,9 +269,9 @@ def command(
     console = Console()
     with _log_to(log_file), _showing(console, headless) as show, tuned():
         frame_seconds = FRAME_SECONDS if console.is_terminal else LINE_SECONDS
-        # On a terminal the picture says so all the time.
-        tell = (lambda page: None) if console.is_terminal and not headless else _tell_page
-        state = run_fast(play(settings, show, frame_seconds, tell))
+        # On a terminal the screen shows the address all the time.
+        announce = (lambda page: None) if console.is_terminal and not headless else _announce
+        state = run_fast(play(settings, show, frame_seconds, announce))
     if state is None:
         raise click.Abort
     if headless:
@@ -281,22 +281,22 @@ def command(
     judge(state)
 
 
-def _tell_page(page: str) -> None:
+def _announce(page: str) -> None:
     click.echo(f"page: {page}", err=True)
 
 
 def judge(state: DemoState) -> None:
-    """Raise where the outcome makes no sense."""
+    """Raise Unavailable where no pod was bound, or a gang only in part."""
     if not state.bound:
-        told = state.last_error or f"{state.created} pods were created and {state.sessions} sessions were held"
-        raise Unavailable(f"no pod was bound within {state.elapsed_seconds:.1f} s: {told}")
+        problem = state.last_error or f"{state.created} pods were created and {state.sessions} sessions were held"
+        raise Unavailable(f"no pod was bound within {state.elapsed_seconds:.1f} s: {problem}")
     if state.partial_gangs:
         raise Unavailable(f"{state.partial_gangs} gangs were left with a part of their pods bound")
 
 
 @contextmanager
 def _showing(console: Console, headless: bool) -> Iterator[Show]:
-    """A picture that changes on a terminal, lines elsewhere, nothing where nobody looks."""
+    """A screen on a terminal, lines elsewhere, nothing with --headless."""
     if headless:
         yield lambda state: None
     elif console.is_terminal:
@@ -308,7 +308,7 @@ def _showing(console: Console, headless: bool) -> Iterator[Show]:
 
 @contextmanager
 def _log_to(file: Path | None) -> Iterator[None]:
-    """The daemon's lines go to a file, never over the picture."""
+    """The daemon's log goes to the file, or nowhere, so that it does not disturb the screen."""
     try:
         stream: TextIO = (file or Path(os.devnull)).open("w", encoding="utf-8")
     except OSError as error:

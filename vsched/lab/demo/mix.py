@@ -1,7 +1,6 @@
-"""What the demo submits: queues and namespaces of different weights, and gangs that more than fill the cluster.
+"""What the demo submits: queues and namespaces of different weights, and more gangs than fit the cluster.
 
-A pure generator: equal arguments and an equal course of events give equal objects. When something is submitted is
-the demo's business.
+Pure: equal arguments and calls give equal objects.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ NAMESPACES: Mapping[str, int] = {"team-a": 3, "team-b": 2, "team-c": 1}
 
 @dataclass(frozen=True, slots=True)
 class DemoQueue:
-    """One queue of the demo and who uses it."""
+    """A queue of the demo, and the namespaces that use it."""
 
     queue: str
     weight: int
     namespaces: tuple[str, ...]
     gangs: bool = True
-    """Gangs that always want more than there is; else single short pods now and then."""
+    """Whether it gets gangs, always more than fit; else it gets a short single pod now and then."""
 
 
 CROWDS = (
@@ -44,13 +43,13 @@ CROWDS = (
 )
 
 BACKLOG = 0.04
-"""The part of the cluster that each namespace keeps asking for in each queue, on top of what it holds."""
+"""Each namespace keeps requesting this part of the cluster in each queue, beyond what it uses."""
 FULL_PODS_PER_SECOND = 150.0
-"""Pods that end, and so make room for others, once the cluster is full: pods live as long as that takes."""
+"""Pods that should end per second once the cluster is full; the mean run time follows from it."""
 SCALES = (1, 2, 4)
-"""What requests may be multiplied by, where pods would end too fast otherwise; the first that suits."""
+"""Factors for requests, where pods would end too fast otherwise; the first suitable one is taken."""
 LONGEST_PARTS = (0.25, 0.5)
-"""Of the demo: so long a pod may live on average, the second where the first makes too little of a big cluster."""
+"""The longest mean run time, as a part of the demo; the second where the first does not fill a large cluster."""
 SUITABLE_PODS_PER_SECOND = 300.0
 SHORTEST_SECONDS, SINGLE_SECONDS = 1.0, 1.0
 SINGLES_PER_SECOND = 20.0
@@ -58,7 +57,7 @@ SINGLES_PER_SECOND = 20.0
 
 @dataclass(frozen=True, slots=True)
 class GangRequest:
-    """A gang as it may be drawn."""
+    """A gang that can be drawn."""
 
     size: int
     cpus: int
@@ -66,7 +65,7 @@ class GangRequest:
 
 
 class Mix:
-    """Draws gangs that suit a cluster of so many nodes and a demo of so many seconds."""
+    """Draws gangs that suit the number of nodes and the length of the demo."""
 
     def __init__(self, nodes: int, seconds: float, seed: int) -> None:
         self.cpus = nodes * NODE_CPUS
@@ -82,7 +81,7 @@ class Mix:
         self.singles_per_second = min(SINGLES_PER_SECOND, float(nodes))
 
     def setting(self) -> Iterator[Obj]:
-        """Queues, namespaces and the quotas that carry their weights."""
+        """Queues, namespaces, and quotas that carry the weights of the namespaces."""
         for crowd in CROWDS:
             yield {
                 "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -101,10 +100,10 @@ class Mix:
             }
 
     def wanted(self, waiting: Mapping[tuple[str, str], int]) -> Iterator[tuple[Gang, list[Obj]]]:
-        """Gangs that fill up what waits; ``waiting`` is in cpus by queue and namespace."""
+        """Gangs that fill up the backlog; ``waiting`` is cpus by queue and namespace."""
         asked = Counter(waiting)
         pairs = [(crowd.queue, name) for crowd in CROWDS if crowd.gangs for name in crowd.namespaces]
-        # One each in turn, from another one each time: whoever stops early is to be fair, too.
+        # One gang for each in turn, in a new order each time: so it is fair even if the caller stops early.
         self._draw.shuffle(pairs)
         while pairs := [pair for pair in pairs if asked[pair] <= BACKLOG * self.cpus]:
             for queue, namespace in pairs:
@@ -113,7 +112,7 @@ class Mix:
                 yield made, objects
 
     def single(self) -> tuple[Gang, list[Obj]]:
-        """A pod without a PodGroup, in the queue of those who wait for an answer."""
+        """A single pod for the queue without gangs."""
         crowd = next(crowd for crowd in CROWDS if not crowd.gangs)
         name, namespace = f"single-{self._next()}", self._draw.choice(crowd.namespaces)
         pod = single_pod(name, namespace, crowd.queue, dict(SHAPES[0]), SINGLE_SECONDS)
@@ -131,7 +130,7 @@ class Mix:
 
 
 def _requests(cpus: int, scale: int) -> list[GangRequest]:
-    """Every size and shape of which the smallest queue's part of the cluster can hold a few, and a node two."""
+    """The sizes and shapes of which several fit into the smallest queue's part, and two on a node."""
     smallest = min(crowd.weight for crowd in CROWDS) * cpus // sum(crowd.weight for crowd in CROWDS)
     found = []
     for size in DEFAULT_GANG_SIZES:
@@ -145,7 +144,7 @@ def _requests(cpus: int, scale: int) -> list[GangRequest]:
 
 
 def _mean_cpus(requests: list[GangRequest]) -> float:
-    """What a pod asks for on average."""
+    """The mean request of a pod."""
     return sum(found.size * found.cpus for found in requests) / sum(found.size for found in requests)
 
 

@@ -10,7 +10,7 @@ from vsched.lab.outcomes import Gang, PodOutcomes
 from vsched.lab.sender import Obj, Sender
 
 TURN_SECONDS = 0.02
-"""Between two looks whether more should be submitted."""
+"""Between two checks whether to submit more."""
 UNDER_WAY = 24
 """Gangs created at a time; the sender bounds the requests on the wire."""
 PODS_PER_SECOND = 500.0

@@ -1,7 +1,4 @@
-"""What the demo shows: its state as one value, and that value as a live table, as a summary and as JSON.
-
-Pure: state in, renderables or data out.
-"""
+"""What the demo shows: its state as one value, and that as a screen, a summary or a document. Pure."""
 
 from __future__ import annotations
 
@@ -16,18 +13,18 @@ from rich.text import Text
 from vsched.cli.show.drawing import Look, bar
 
 LOOK = Look(cells=28, ranks=True, counts=True)
-"""A bar of the demo is of the whole cluster, and longer than others."""
+"""Bars of the demo show a part of the whole cluster and are longer than those of other commands."""
 QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """A queue as it stands; cpus."""
+    """The state of a queue; amounts in cpus."""
 
     name: str
     weight: int
     share: float = 0.0
-    """Of what it deserves."""
+    """The used part of what it deserves."""
     allocated: float = 0.0
     deserved: float = 0.0
     running: int = 0
@@ -37,18 +34,18 @@ class QueueLine:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceLine:
-    """What a namespace holds, in all queues together."""
+    """What a namespace uses in all queues together."""
 
     name: str
     weight: int
     allocated: float = 0.0
-    """Cpus."""
+    """In cpus."""
     pending: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DemoState:
-    """Everything the demo knows at one moment."""
+    """The state of the demo at one moment."""
 
     elapsed_seconds: float
     seconds: float
@@ -66,12 +63,12 @@ class DemoState:
     queues: tuple[QueueLine, ...] = ()
     namespaces: tuple[NamespaceLine, ...] = ()
     decisions: tuple[str, ...] = ()
-    """The last ones, newest first."""
+    """The latest ones, newest first."""
     errors: int = 0
     last_error: str = ""
     sessions: int = 0
     page: str = ""
-    """Where the daemon shows itself."""
+    """The address of the web page."""
 
     @property
     def waiting(self) -> int:
@@ -79,7 +76,7 @@ class DemoState:
 
 
 def as_document(state: DemoState) -> dict[str, Any]:
-    """The outcome for programs."""
+    """The outcome as a document."""
     return {
         "seconds": round(state.elapsed_seconds, 2),
         "nodes": state.nodes,
@@ -120,26 +117,26 @@ def as_document(state: DemoState) -> dict[str, Any]:
 
 
 def as_line(state: DemoState) -> str:
-    """Progress in one plain line."""
-    held = ", ".join(f"{queue.name} {queue.allocated:.0f}/{queue.deserved:.0f}" for queue in state.queues)
+    """The progress in one line."""
+    used = ", ".join(f"{queue.name} {queue.allocated:.0f}/{queue.deserved:.0f}" for queue in state.queues)
     return (
         f"{state.elapsed_seconds:5.1f} s  {state.bound} pods bound, {state.per_second}/s, {state.waiting} waiting, "
-        f"{state.nodes_used}/{state.nodes} nodes, latency {_latency(state.latency_ms)}; cpus {held}"
+        f"{state.nodes_used}/{state.nodes} nodes, latency {_latency(state.latency_ms)}; cpus {used}"
     )
 
 
 def as_live(state: DemoState) -> RenderableType:
-    """The whole picture for a terminal."""
+    """The screen of a terminal."""
     parts: list[RenderableType] = [_headline(state), Text(), _queues(state), Text(), _namespaces(state)]
     if state.decisions:
-        parts += [Text(), Text("last decisions", style="bold"), *(Text(f"  {told}") for told in state.decisions)]
+        parts += [Text(), Text("last decisions", style="bold"), *(Text(f"  {line}") for line in state.decisions)]
     if state.errors:
         parts.append(Text(f"\n{state.errors} errors, the last: {state.last_error}", style="red"))
     return Group(*parts)
 
 
 def as_summary(state: DemoState) -> RenderableType:
-    """The outcome for people."""
+    """The outcome as a table."""
     table = Table(show_header=False, show_edge=False, box=None)
     table.add_column(style="dim")
     table.add_column()
@@ -215,7 +212,7 @@ def _rate(state: DemoState) -> float:
 
 
 def _latency(spread: Mapping[str, float]) -> str:
-    """Median and 99th percentile, in a unit that is easy to read."""
+    """Median and 99th percentile, in a readable unit."""
     return f"p50 {_time(spread.get('p50', 0.0))} / p99 {_time(spread.get('p99', 0.0))}"
 
 

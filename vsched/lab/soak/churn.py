@@ -13,9 +13,9 @@ from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05
 SIZES = dict(zip(DEFAULT_GANG_SIZES, (30, 25, 20, 15, 10), strict=True))
-"""Sizes of gangs, with their number in a hundred."""
+"""Sizes of gangs, with how many of a hundred have them."""
 REQUESTS = ((1, 50), (2, 30), (4, 20))
-"""Cpus of a pod, with the number of works in a hundred that request so many."""
+"""Cpus of a pod, with how many works of a hundred request them."""
 ALONE = 0.2
 """The part of the works that are single pods without a PodGroup."""
 CANCELLED, CANCELLED_SECONDS = 0.04, 8.0

@@ -1,7 +1,4 @@
-"""``vsched soak``: work comes and goes for long, while requests fail and daemons are killed: are promises kept?
-
-What happens is in ``soak_run``; here is what a person types and gets.
-"""
+"""``vsched soak``: the command; ``vsched.lab.soak.run`` does the work."""
 
 from __future__ import annotations
 
@@ -37,12 +34,12 @@ memory, files, tasks or series that grow.
 """
 
 FULLEST = 0.85
-"""The part of the cluster that the work may fill on average: there has to be room."""
+"""The part of the cluster that the work may use on average, so that there is always room."""
 
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """Where logs go: a folder that stays, or one that does not."""
+    """The folder for logs: one that stays, or a temporary one."""
     if keep is None:
         with TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as name:
             yield Path(name)
@@ -88,11 +85,11 @@ def command(
     """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
     if kills is not None and kill_every is None:
         raise BadInput("--kills: nothing is killed (expected --kill-every with it)")
-    held, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS
-    if held > room:
+    used, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS
+    if used > room:
         raise BadInput(
-            f"{pods_per_minute:g} pods a minute hold {held:.0f} cpus, {nodes} nodes have room for {room:.0f}:"
-            f" expected --nodes {int(held / FULLEST / NODE_CPUS) + 1} or more"
+            f"{pods_per_minute:g} pods a minute hold {used:.0f} cpus, {nodes} nodes have room for {room:.0f}:"
+            f" expected --nodes {int(used / FULLEST / NODE_CPUS) + 1} or more"
         )
     if faults is not None:
         read_faults(faults)
@@ -117,5 +114,5 @@ def command(
     else:
         Console().print(as_table(result))
     if result["violations"]:
-        told = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
-        raise Unavailable(f"promises were broken: {told}")
+        broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
+        raise Unavailable(f"promises were broken: {broken}")

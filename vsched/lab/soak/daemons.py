@@ -1,4 +1,4 @@
-"""The daemons of a soak: kept running, killed on purpose, measured from outside, and their logs read."""
+"""The daemons of a soak: kept running, killed on purpose, measured from outside, and their logs checked."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from vsched.lab.soak.ledger import Violations
 from vsched.together import together
 
 AGAIN_SECONDS = 0.2
-"""Until a daemon that has ended is started again, as a supervisor would."""
+"""Until a daemon that has ended is restarted, as a supervisor would."""
 POLL_SECONDS = 0.05
 LONGEST_LINE = 300
 MOST_WARNINGS = 200
 LOST = "lease lost"
-"""What a daemon warns of before it ends because it cannot be sure to lead any longer."""
+"""The last warning of a daemon that ends because it may have lost the Lease."""
 
 
 class SoakDaemon:
-    """One place for a daemon: whenever it ends, another is started."""
+    """A daemon that is restarted whenever it ends."""
 
     def __init__(
         self, name: str, arguments: tuple[str, ...], folder: Path, violations: Violations, warnings: Counter[str]
@@ -51,10 +51,10 @@ class SoakDaemon:
         self.running: Child | None = None
         self.starts = 0
         self.gave_up = 0
-        """How often it ended because it could not be sure to lead."""
+        """How often it ended because it may have lost the Lease."""
 
     async def run(self) -> None:
-        """Keep it running until it is closed, and read its log whenever it has ended."""
+        """Keep it running until it is closed, and check its log whenever it ends."""
         while not self._closed:
             self.starts += 1
             log = self._folder / f"{self.name}-{self.starts}.log"
@@ -70,7 +70,7 @@ class SoakDaemon:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def close(self) -> None:
-        """Have it end in order, and start no other."""
+        """End it in order, and do not restart it."""
         self._closed = True
         await self.end(signal.SIGTERM)
 
@@ -91,11 +91,11 @@ class SoakDaemon:
             self.gave_up += 1
         else:
             self._violations.add("daemon died", str(ended.death()))
-            return  # its log is kept
+            return  # its log stays
         log.unlink(missing_ok=True)
 
     def _read(self, log: Path) -> None:
-        """What its log says that it should not; warnings are counted."""
+        """Note errors in its log as violations, and count its warnings."""
         for found in _records(log):
             event = str(found.get("event", ""))
             if complaint := complaint_of(found):
@@ -131,23 +131,23 @@ class SoakDaemon:
 
 
 def _held(process: int) -> dict[str, float]:
-    """The memory and the open files of a process."""
+    """The memory and the number of open files of a process."""
     pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     files = len(list(Path(f"/proc/{process}/fd").iterdir()))
     return {"rss_mb": pages * os.sysconf("SC_PAGE_SIZE") / 2**20, "fds": float(files)}
 
 
 def complaint_of(record: Mapping[str, Any]) -> str:
-    """What is wrong with a line of a log; empty where nothing is."""
+    """The complaint that a line of a log is; empty for other lines."""
     event, level = str(record.get("event", "")), record.get("level")
     if "exception" in record or level in ("error", "critical"):
         return " ".join([event, *str(record.get("exception", "")).strip().splitlines()[-1:]]).strip()
-    # What is not a line of the log comes from Python itself, or is the last word of a command.
+    # A line without a level comes from Python itself, or is the command's last message.
     return event if level is None and not event.startswith("vsched: ") else ""
 
 
 def _records(log: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines of a log but one that was cut short; one that is no JSON is an event without a level."""
+    """The complete lines of a log; a line that is no JSON counts as an event without a level."""
     if not log.exists():
         return
     with log.open("rb") as file:
@@ -163,13 +163,13 @@ def _records(log: Path) -> Iterator[Mapping[str, Any]]:
 
 
 async def leader_of(daemons: list[SoakDaemon]) -> SoakDaemon | None:
-    """The one that leads, by what they say themselves."""
+    """The daemon that leads, by what the daemons say."""
     roles = await together(*(daemon.role() for daemon in daemons))
     return next((daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"), None)
 
 
 async def until(true: Callable[[], bool], seconds: float) -> bool:
-    """Wait until something holds; False where the time is up first."""
+    """Wait until ``true`` holds; False where the time is up first."""
     deadline = time.perf_counter() + seconds
     while not true():
         if time.perf_counter() > deadline:

@@ -1,4 +1,4 @@
-"""Killing whoever leads, again and again, and how long it takes until somebody else leads and binds."""
+"""Killing the leader again and again, and timing how long it takes until another one leads and binds."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leader_of, until
 from vsched.lab.soak.ledger import SoakOutcomes, Violations
 
 FOLLOWED_SECONDS = 90.0
-"""Until somebody else leads, and from then on until it binds."""
+"""The longest time until another daemon leads, and then until it binds."""
 AFTERGLOW_SECONDS = 0.05
-"""What a daemon without a Lease had on the wire is carried out within this time of its end."""
+"""Requests that a daemon without a Lease has sent are carried out within this time of its end."""
 LEASE = LEASES.path("kube-system", "vsched")
 
 
 @dataclass(frozen=True, slots=True)
 class Killing:
-    """How often to kill, how often at most, and how."""
+    """How often to kill, how many times at most, and by which signal."""
 
     every_seconds: float
     most: int | None
-    """It is over after so many."""
+    """The soak is over after so many kills."""
     number: signal.Signals
 
 
 @dataclass(slots=True)
 class Kills:
-    """What was measured of every kill, in seconds."""
+    """The times measured of every kill, in seconds."""
 
     count: int = 0
     to_lead: list[float] = field(default_factory=list)
-    """From a kill to somebody else's name in the Lease."""
+    """From a kill until the Lease names another daemon."""
     to_bind: list[float] = field(default_factory=list)
-    """From then on to the first binding."""
+    """From then until the first binding."""
     gap: list[float] = field(default_factory=list)
-    """Both together: from a kill to the first binding by somebody else."""
+    """Both together: from a kill to the first binding by another daemon."""
 
 
 class Killer:
@@ -59,7 +59,7 @@ class Killer:
         self.kills = Kills()
 
     async def run(self, daemons: list[SoakDaemon]) -> None:
-        """Kill until it is over; says itself that it is once it was often enough."""
+        """Kill until the soak is over; ends the soak after the last kill."""
         while not self._over.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.every_seconds):
@@ -96,7 +96,7 @@ class Killer:
         self.kills.gap.append(found - sent)
 
     async def _led_by_another(self, before: str) -> float | None:
-        """When the Lease first named somebody else; None where it does not in time."""
+        """When the Lease first named another daemon; None where it does not in time."""
         deadline = time.perf_counter() + FOLLOWED_SECONDS
         while time.perf_counter() < deadline:
             if await self._holder() not in ("", before):
@@ -105,7 +105,7 @@ class Killer:
         return None
 
     async def _holder(self) -> str:
-        """Whom the Lease names; empty for nobody, or where there is none."""
+        """The holder of the Lease; empty for none."""
         try:
             lease = await self._client.get(LEASE)
         except VschedError:
@@ -113,5 +113,5 @@ class Killer:
         return str(lease.get("spec", {}).get("holderIdentity") or "")
 
     def _first_after(self, moment: float) -> Callable[[], float | None]:
-        """When a pod was first bound after that."""
+        """A function that returns when a pod was first bound after this moment; None before."""
         return lambda: next((bound for bound in self._outcomes.recent if bound > moment), None)

@@ -1,6 +1,6 @@
-"""The record of a soak: what a watch shows of its pods, and the promises that it shows to be broken.
+"""The record of a soak: what a watch shows of its pods, and which promises were broken.
 
-What is gone is dropped from the record, so a soak may run for days.
+Pods that are gone are dropped from the record, so a soak may run for days.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from vsched.kube.deltas import Delta
 from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen
 
 RECENT = 20_000
-"""More pods than are bound while the first of them is waited for."""
-MOST_TOLD = 50
+"""More than the pods that are bound before the first of them is read."""
+MOST_LISTED = 50
 """Violations of one kind that are listed; all are counted."""
 
 
 @dataclass(slots=True)
 class Violations:
-    """Broken promises: how often each, and the first of each kind in a line."""
+    """Broken promises: the number of each kind, and lines about the first ones."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    told: dict[str, list[str]] = field(default_factory=dict)
+    first: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, promise: str, what: str) -> None:
         self.counts[promise] += 1
-        lines = self.told.setdefault(promise, [])
-        if len(lines) < MOST_TOLD:
+        lines = self.first.setdefault(promise, [])
+        if len(lines) < MOST_LISTED:
             lines.append(what)
 
 

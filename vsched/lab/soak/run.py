@@ -1,7 +1,7 @@
-"""One soak: an embedded cluster and one or several daemons in processes of their own, and what comes of their work.
+"""One soak: an embedded cluster and daemons in processes of their own, and what becomes of the work.
 
-This process creates the work and watches from outside; it knows nothing but what a watch of pods, the daemons' pages
-and their logs tell.
+This process creates the work and watches from outside: it knows only what a watch of pods, the daemons' pages and
+their logs show.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LINE_SECONDS = 10.0
 READY_SECONDS = 60.0
 PATIENCE_SECONDS = 300.0
-"""For what waits at the end: a watch that fell silent is found out after two minutes and a half."""
+"""How long the last pods may wait: a dead watch is detected after two and a half minutes."""
 MOST_SAMPLES = 20_000
-"""Of one daemon process: the latest are kept."""
+"""Measurements kept of one daemon process, the latest."""
 AGENT = "vsched-soak"
 
 
 @dataclass(frozen=True, slots=True)
 class SoakSettings:
-    """What the command was told."""
+    """The arguments of the command."""
 
     minutes: float
     nodes: int
@@ -82,7 +82,7 @@ class Soak:
         self._began = self._ended = 0.0
 
     async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
-        """Run until the time is up, then wait for what still waits."""
+        """Run until the time is up, then wait until nothing waits any more."""
         arguments = _arguments(cluster.kubeconfig, self._settings)
         names = [f"daemon-{number}" for number in range(1, self._settings.daemons + 1)]
         self._daemons = [SoakDaemon(name, arguments, folder, self.violations, self.warnings) for name in names]
@@ -112,7 +112,7 @@ class Soak:
                 task.cancel()
 
     def stop(self) -> None:
-        """Create no more, wait for what waits, and end as if the time were up."""
+        """Create no more work, wait until nothing waits, and end."""
         self._over.set()
 
     async def _ready(self) -> None:
@@ -120,8 +120,8 @@ class Soak:
         deadline = time.perf_counter() + READY_SECONDS
         while await leader_of(self._daemons) is None:
             if time.perf_counter() > deadline:
-                told = "; ".join(self.violations.told.get("daemon died", ["none says that it leads"]))
-                raise Unavailable(f"no daemon was ready within {READY_SECONDS:.0f} s: {told}")
+                problem = "; ".join(self.violations.first.get("daemon died", ["none says that it leads"]))
+                raise Unavailable(f"no daemon was ready within {READY_SECONDS:.0f} s: {problem}")
             await asyncio.sleep(0.1)
 
     # -- while it runs
@@ -149,16 +149,16 @@ class Soak:
             self.violations.add("partial gang", f"{gang} has some of its pods bound and others not")
         for name, found in self._trends().items():
             if found["grows"]:
-                told = (
+                problem = (
                     f"{name} rose by {found['rise']:.1f} from {found['first']:.1f}, {found['per_minute']:.2f} a minute"
                 )
-                self.violations.add("growth", told)
+                self.violations.add("growth", problem)
         if self.churn.problems:
-            told = f"{self.churn.problems} requests of the users failed, the last: {self.churn.last_problem}"
-            self.violations.add("user's request", told)
+            problem = f"{self.churn.problems} requests of the users failed, the last: {self.churn.last_problem}"
+            self.violations.add("user's request", problem)
 
     def _trends(self) -> dict[str, Any]:
-        """The trends of the daemon process that was measured longest."""
+        """The trends of the daemon process with the most measurements."""
         longest: Samples = max(self._samples.values(), key=len, default=deque())
         seconds = [when for when, _ in longest]
         found = {}
@@ -192,7 +192,7 @@ class Soak:
             "trends": self._trends(),
             "warnings": dict(self.warnings.most_common()),
             "violations": dict(self.violations.counts),
-            "told": self.violations.told,
+            "told": self.violations.first,
         }
 
 
@@ -216,7 +216,7 @@ def _arguments(kubeconfig: Path, settings: SoakSettings) -> tuple[str, ...]:
 
 
 def lease_of(seconds: float) -> LeaseSettings:
-    """The times of an election, in the proportions of its defaults."""
+    """The times of a Lease of this duration, in the proportions of the defaults."""
     return LeaseSettings(
         duration_seconds=seconds,
         renew_deadline_seconds=round(seconds * 2 / 3, 3),
@@ -225,14 +225,14 @@ def lease_of(seconds: float) -> LeaseSettings:
 
 
 async def soak(settings: SoakSettings, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Run one soak; everything that is known at the end."""
+    """Run one soak; returns the result as one document."""
     printed = folder / "cluster.out"
-    # One of an earlier soak would be taken for that of a cluster that has just come up.
+    # That of an earlier soak would be taken for the one of the new cluster.
     (folder / "kubeconfig").unlink(missing_ok=True)
     faults = () if settings.faults is None else ("--faults", str(settings.faults))
     async with AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(cluster_child(settings.nodes, folder, *faults, output=printed))
-        # Whoever watches what comes of faults has none.
+        # Faults do not apply to this user agent.
         own = FixedHeaders((("User-Agent", AGENT),))
         client = await stack.enter_async_context(ApiClient(Connection(cluster.connection.server, credentials=own)))
         sender = await stack.enter_async_context(Sender(cluster.connection.server))

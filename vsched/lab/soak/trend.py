@@ -1,4 +1,4 @@
-"""Whether a figure grows: a line through what was measured over time, and whether it rises more than it scatters."""
+"""Whether a figure grows over time: the slope of a line through its measurements, compared with their scatter."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 WARM_UP, WARM_UP_SECONDS = 0.25, 300.0
-"""The part of the time at the beginning that is not judged, and no less than this: caches and heaps find their size."""
+"""The part of the time at the beginning that is not judged, and its least length: caches and heaps have to fill."""
 FEWEST = 12
-"""Measurements that are needed to judge."""
+"""Fewest measurements for a judgement."""
 SIGMAS = 3.0
 
 
 class Allowed(NamedTuple):
-    """How far a figure may seem to rise over the whole time: the larger of a share of it and an amount."""
+    """The rise over the whole time that does not count as growth: the larger of a share of the mean and an amount."""
 
     share: float
     amount: float
@@ -27,20 +27,20 @@ ALLOWED: Mapping[str, Allowed] = {
     "tasks": Allowed(0.05, 8.0),
     "series": Allowed(0.05, 40.0),
 }
-"""What is measured of a daemon: memory, open files and sockets, tasks of its event loop, series of its metrics."""
+"""What is measured of a daemon: memory, open files, tasks of its event loop, series of its metrics."""
 
 
 class Trend(NamedTuple):
-    """How one figure went."""
+    """The trend of one figure."""
 
     first: float
-    """The mean of the first quarter of what is judged (of everything, where nothing is), and of the last one."""
+    """Means of the first and of the last quarter of the judged measurements, or of all where none are judged."""
     last: float
     peak: float
     per_minute: float
     """The slope of the line."""
     rise: float
-    """By the line, from the beginning of what is judged to the end."""
+    """By the line, over the judged time."""
     judged: bool
     grows: bool
 
@@ -49,7 +49,7 @@ class Trend(NamedTuple):
 
 
 def trend(seconds: Sequence[float], values: Sequence[float], allowed: Allowed) -> Trend:
-    """The trend of a figure measured at these times; with too few measurements it is told, but not judged."""
+    """The trend of a figure with these times and values; too few are not judged."""
     when, what = np.asarray(seconds, float), np.asarray(values, float)
     if not what.size:
         return Trend(0.0, 0.0, 0.0, 0.0, 0.0, judged=False, grows=False)

@@ -1,4 +1,4 @@
-"""A soak for people: a line while it runs, a table at its end."""
+"""A soak as text: a line while it runs, a table at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_WARNINGS = 15
 
 
 def as_line(result: Mapping[str, Any]) -> str:
-    """Where it is."""
+    """The progress in one line."""
     trends, latency = result["trends"], result["latency_ms"]
     broken = sum(result["violations"].values())
     return (
@@ -30,7 +30,7 @@ def as_line(result: Mapping[str, Any]) -> str:
 
 
 def as_table(result: Mapping[str, Any]) -> RenderableType:
-    """What came of it."""
+    """The result as tables and lines."""
     parts: list[RenderableType] = [_figures(result), _growth(result["trends"])]
     if result["faults"]:
         parts += ["", *result["faults"]]
@@ -66,7 +66,7 @@ def _figures(result: Mapping[str, Any]) -> Table:
 
 
 def _growth(trends: Mapping[str, Any]) -> Table:
-    """What was measured of the daemon process that ran longest."""
+    """The trends of the daemon process with the most measurements."""
     table = Table(show_edge=False)
     for column in ("", "first", "last", "peak", "a minute", ""):
         table.add_column(column, justify="left" if not column else "right")

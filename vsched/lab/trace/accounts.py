@@ -1,6 +1,6 @@
-"""The books of one replay: what is held, waited for and left at every moment, and the summary of all of it.
+"""The accounts of one replay: what is used, waiting and free at every moment, and a summary.
 
-Kept from what was told to the embedded cluster and what came of it; nothing is asked of the daemon.
+They follow what the embedded cluster was asked for and what came of it; the daemon is not asked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from vsched.lab.trace.measures import averages, contentment, jain, mean_and_extr
 from vsched.lab.trace.objects import queue_of
 
 POINTS = 240
-"""Of each line that is drawn."""
+"""Points of each line that is drawn."""
 SIZES = ("no GPU", "part of a GPU", "1 GPU", "2 to 7 GPUs", "8 GPUs or more")
 DIGITS = 4
 WARM_UP = 0.01
-"""The first hundredth of the pods only finds an empty cluster; in OpenB that takes ten weeks of its twenty."""
+"""The first part of the pods is not measured, because it finds an empty cluster; in OpenB it takes half of the time."""
 SERIES = ("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting")
-"""What is kept over time: shares of what there is, an index, and a number of pods."""
+"""Figures kept over time: used parts, an index, and a number of pods."""
 
 
 def size_of(pod: TracePod) -> str:
-    """In which of SIZES a pod is."""
+    """The class in SIZES of a pod."""
     if not pod.gpus:
         return SIZES[0]
     if not pod.takes_whole_gpus and pod.gpus == 1:
@@ -40,7 +40,7 @@ def size_of(pod: TracePod) -> str:
 
 @dataclass(slots=True)
 class _Stay:
-    """A pod that has come: since when it waits or runs, and how long it has waited in all."""
+    """A pod that has arrived: since when it waits or runs, and how long it has waited in all."""
 
     pod: TracePod
     since: float
@@ -49,7 +49,7 @@ class _Stay:
 
 
 class TraceAccounts:
-    """Everything that is counted while a trace is replayed; seconds since its first arrival."""
+    """Everything that is counted during a replay; times are seconds since the first arrival."""
 
     def __init__(self, trace: ClusterTrace, weights: Mapping[str, int]) -> None:
         self._trace = trace
@@ -60,19 +60,19 @@ class TraceAccounts:
         self._typical = TypicalPods(trace.pods)
         first = trace.pods[0].created
         self.begin = float(trace.pods[int(len(trace.pods) * WARM_UP)].created - first)
-        """What is measured over time is measured from here, when a hundredth of the pods has come ..."""
+        """Figures over time are measured from here, the end of the warm-up ..."""
         self.end = float(trace.pods[-1].created - first)
-        """... until here, when the last one comes ..."""
+        """... until here, the last arrival ..."""
         runs = max(pod.run_seconds for pod in trace.pods)
         self.horizon = self.end + (self.end - self.begin or runs)
-        """... and drawn until here, so that it shows how long what waits then still waits."""
+        """... and drawn until here, to show how long the last pods still wait."""
         self._stays: dict[str, _Stay] = {}
-        """By name in the trace, those that wait or run."""
+        """Pods that wait or run, by name in the trace."""
         self.used: Counter[str] = Counter()
         """By resource."""
-        self._held: Counter[str] = Counter()
-        self._asked: Counter[str] = Counter()
-        """Of the scarcest resource, by queue; asked for by those that wait."""
+        self._used_by_queue: Counter[str] = Counter()
+        self._requested: Counter[str] = Counter()
+        """Both of the scarcest resource, by queue; the latter is the request of waiting pods."""
         self._fragments: dict[str, float] = {}
         self._fragmented = 0.0
         self._waits: dict[str, float] = {}
@@ -80,31 +80,31 @@ class TraceAccounts:
         self.series: dict[str, list[float]] = {name: [] for name in SERIES}
         self.created = self.placed = self.evicted = self.finished = self.in_pieces = 0
         self._lost: dict[str, float] = defaultdict(float)
-        """Amount times seconds that evicted pods had run, by resource."""
+        """Work that evicted pods had done, as amount times seconds, by resource."""
         self._last_start = self._last_end = 0.0
         self.running = 0
         """Pods on nodes."""
 
     @property
     def waiting(self) -> int:
-        """Pods that have come and are on no node."""
+        """Pods that have arrived and are not on a node."""
         return len(self._stays) - self.running
 
     def machines(self, machines: Sequence[Machine]) -> None:
-        """These are there, with nothing on them."""
+        """Add machines with nothing on them."""
         for machine in machines:
             self._refresh(machine)
 
     # -- what happens
 
     def arrive(self, pod: TracePod, now: float) -> None:
-        """A pod has come."""
+        """Note that a pod has arrived."""
         self.created += 1
         self._stays[pod.name] = _Stay(pod, now)
-        self._asked[queue_of(pod)] += self._asks[self.scarcest](pod)
+        self._requested[queue_of(pod)] += self._asks[self.scarcest](pod)
 
     def start(self, pod: TracePod, machine: Machine, now: float, *, whole: bool) -> None:
-        """A pod that waits is on a node."""
+        """Note that a waiting pod is on a node."""
         stay = self._stays[pod.name]
         stay.waited += now - stay.since
         stay.since, stay.machine = now, machine
@@ -113,18 +113,18 @@ class TraceAccounts:
         self.in_pieces += not whole
         self._waits[pod.name] = stay.waited
         self._move(pod, 1)
-        self._asked[queue_of(pod)] -= self._asks[self.scarcest](pod)
+        self._requested[queue_of(pod)] -= self._asks[self.scarcest](pod)
         self._refresh(machine)
         self._last_start = now
         self._last_end = max(self._last_end, now + pod.run_seconds)
 
     def finish(self, pod: TracePod) -> None:
-        """A pod has run its time."""
+        """Note that a pod has ended."""
         self.finished += 1
         self._leave(self._stays.pop(pod.name))
 
     def evict(self, pod: TracePod, now: float) -> None:
-        """A pod was driven out, and waits again; what it has done is lost."""
+        """Note that a pod was evicted: it waits again, and its work is lost."""
         stay = self._stays[pod.name]
         self.evicted += 1
         for name, asks in self._asks.items():
@@ -132,10 +132,10 @@ class TraceAccounts:
         self._leave(stay)
         stay.since = now
         self._waits.pop(pod.name)
-        self._asked[queue_of(pod)] += self._asks[self.scarcest](pod)
+        self._requested[queue_of(pod)] += self._asks[self.scarcest](pod)
 
     def sample(self, now: float) -> None:
-        """Nothing more happens at this moment."""
+        """Record the figures of this moment, once nothing more happens at it."""
         if self.moments and self.moments[-1] == now:
             self.moments.pop()
             for values in self.series.values():
@@ -158,7 +158,7 @@ class TraceAccounts:
     def _move(self, pod: TracePod, sign: int) -> None:
         for name, asks in self._asks.items():
             self.used[name] += sign * asks(pod)
-        self._held[queue_of(pod)] += sign * self._asks[self.scarcest](pod)
+        self._used_by_queue[queue_of(pod)] += sign * self._asks[self.scarcest](pod)
 
     def _refresh(self, machine: Machine) -> None:
         if not machine.node.gpus:
@@ -168,14 +168,14 @@ class TraceAccounts:
         self._fragments[machine.node.name] = fresh
 
     def _fairness(self) -> float:
-        held = {name: float(self._held[name]) for name in self._weights}
-        wanted = {name: held[name] + self._asked[name] for name in self._weights}
-        return jain(contentment(self._capacity[self.scarcest], held, wanted, self._weights))
+        used = {name: float(self._used_by_queue[name]) for name in self._weights}
+        wanted = {name: used[name] + self._requested[name] for name in self._weights}
+        return jain(contentment(self._capacity[self.scarcest], used, wanted, self._weights))
 
     # -- what comes of it
 
     def summary(self) -> dict[str, Any]:
-        """Everything as one document; equal replays give equal ones."""
+        """The summary as one document; equal replays give equal ones."""
         over_time = {name: mean_and_extremes(self.moments, self.series[name], self.begin, self.end) for name in SERIES}
         waits = [(pod, self._waits[pod.name]) for pod in self._trace.pods if pod.name in self._waits]
         by_queue, by_size = defaultdict(list), defaultdict(list)
@@ -229,7 +229,7 @@ class TraceAccounts:
         }
 
     def _lines(self) -> dict[str, list[float]]:
-        """Averages over equal pieces of time, for drawing."""
+        """Averages over equal periods, for drawing."""
         edges = np.linspace(self.begin, self.horizon, POINTS + 1)
         lines = {"seconds": [round(float(edge), 1) for edge in edges[:-1]]}
         for name in SERIES:

@@ -1,7 +1,7 @@
-"""``vsched replay --trace``: a trace replayed under several policies, and how they compare.
+"""``vsched replay --trace``: a trace replayed under several policies, and a comparison.
 
-Policies are replayed side by side, each in a process of its own that runs this same command with one policy; one
-alone is replayed in this process.
+Several policies are replayed in processes of their own that run this command with one policy each; a single one is
+replayed in this process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from vsched.sim.tables.ages import short_duration
 from vsched.together import first_error, run_fast, together
 
 BUILT_IN = "default"
-"""What the built-in policy is called."""
+"""The name of the built-in policy."""
 LOOK_SECONDS = 1.0
 DIGITS = 4
 
@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """What the command was told."""
+    """The arguments of the command."""
 
     files: tuple[Path, Path]
     policies: tuple[Path, ...]
@@ -54,7 +54,7 @@ class ReplayRequest:
     jobs: int
 
     def arguments(self, policy: Path) -> tuple[str, ...]:
-        """Those of a process that replays one of the policies."""
+        """The arguments of a process that replays one of the policies."""
         return (
             *("replay", "--trace", *map(str, self.files), "--policy", str(policy), "--nodes", repr(self.share)),
             *(() if self.load is None else ("--load", repr(self.load))),
@@ -77,56 +77,56 @@ def replay_trace(
     plots: bool | None,
     quiet: bool,
 ) -> None:
-    """Replay, compare, and show it as text, JSON or YAML; raises BadInput."""
+    """Replay, compare, and show the result; raises BadInput."""
     if plots and out is None:
         raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
     plots = out is not None if plots is None else plots
-    asked = ReplayRequest(trace, tuple(policies), share, load, weights, seed, jobs)
-    names_of(asked.policies)
-    for policy in asked.policies:
+    request = ReplayRequest(trace, tuple(policies), share, load, weights, seed, jobs)
+    names_of(request.policies)
+    for policy in request.policies:
         load_file(policy, registry())
     if plots:
-        # Looked for now: it would be a pity to find out after minutes.
+        # Checked now, not after minutes.
         from vsched.lab.trace.plots import check_installed
 
         check_installed()
-    prepared, facts = prepare(asked)
+    prepared, facts = prepare(request)
     if out is not None:
         _make(out)
-    document = {"trace": facts, "policies": run_all(asked, prepared, _silent if quiet else _say)}
-    # Shown first: what took minutes is not lost where it cannot be written.
+    document = {"trace": facts, "policies": run_all(request, prepared, _silent if quiet else _say)}
+    # Shown first, so that the result is not lost where the files cannot be written.
     _show(document, output)
     if out is not None:
         _write(out, document, plots)
 
 
-def prepare(asked: ReplayRequest) -> tuple[ClusterTrace, Document]:
-    """The trace as it is to be replayed, and what there is to know of it."""
-    trace = read_trace(*asked.files)
-    trace = trace if asked.share == 1.0 else with_share_of_nodes(trace, asked.share)
-    factor = 1.0 if asked.load is None else faster_for(trace, asked.load)
+def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
+    """The trace to replay, and facts about it."""
+    trace = read_trace(*request.files)
+    trace = trace if request.share == 1.0 else with_share_of_nodes(trace, request.share)
+    factor = 1.0 if request.load is None else faster_for(trace, request.load)
     trace = faster(trace, factor)
-    weights = weights_of(trace, asked.weights)
-    unknown = [queue for queue in asked.weights if queue not in weights]
+    weights = weights_of(trace, request.weights)
+    unknown = [queue for queue in request.weights if queue not in weights]
     if unknown:
         raise BadInput(f"--weight: no pod is in queue {unknown[0]!r} (expected one of {', '.join(weights)})")
     facts = {
-        "files": [path.name for path in asked.files],
+        "files": [path.name for path in request.files],
         "nodes": len(trace.nodes),
         "gpus": capacity_of(trace.nodes)["gpu"] // WHOLE_GPU,
         "pods": len(trace.pods),
-        "share_of_nodes": asked.share,
+        "share_of_nodes": request.share,
         "times_as_fast": round(factor, DIGITS),
         "load": {name: round(found, DIGITS) for name, found in loads_of(trace).items()},
         "scarcest": scarcest(trace),
         "weights": weights,
-        "seed": asked.seed,
+        "seed": request.seed,
     }
     return trace, facts
 
 
 def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
-    """Policies by the names they are shown under; raises BadInput where two would have the same."""
+    """Policies by the name of their file; raises BadInput where two have the same name."""
     if not policies:
         return {BUILT_IN: None}
     counts = Counter(path.stem for path in policies)
@@ -136,47 +136,47 @@ def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
     return {path.stem: path for path in policies}
 
 
-def run_all(asked: ReplayRequest, trace: ClusterTrace, say: Say) -> list[Document]:
-    """What each policy made of it, in the order in which they were asked for."""
+def run_all(request: ReplayRequest, trace: ClusterTrace, say: Say) -> list[Document]:
+    """The summary of each policy, in the order of the arguments."""
     try:
-        if len(asked.policies) > 1:
-            return run_fast(_side_by_side(asked, say))
+        if len(request.policies) > 1:
+            return run_fast(_side_by_side(request, say))
         configure("warning", LogFormat.CONSOLE, sys.stderr)
         with tuned():
-            return [run_fast(_alone(asked, trace, say))]
+            return [run_fast(_alone(request, trace, say))]
     except BaseExceptionGroup as errors:
         raise first_error(errors) from errors
     except asyncio.CancelledError:
         raise click.Abort from None
 
 
-async def _alone(asked: ReplayRequest, trace: ClusterTrace, say: Say) -> Document:
-    (name, policy), *_ = names_of(asked.policies).items()
-    weights = weights_of(trace, asked.weights)
-    found = await replay(trace, policy, weights, asked.seed, lambda standing: say(as_line(name, standing)))
+async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Document:
+    (name, policy), *_ = names_of(request.policies).items()
+    weights = weights_of(trace, request.weights)
+    found = await replay(trace, policy, weights, request.seed, lambda progress: say(as_line(name, progress)))
     return {"policy": name} | found.summary()
 
 
-async def _side_by_side(asked: ReplayRequest, say: Say) -> list[Document]:
-    places = asyncio.Semaphore(asked.jobs)
+async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:
+    places = asyncio.Semaphore(request.jobs)
     async with scratch() as folder, asyncio.TaskGroup() as group:
-        # A terminal sends SIGINT to its whole group; whoever is told to end by other means has to end others, too.
+        # SIGINT from a terminal reaches the whole process group; after SIGTERM we have to end the children.
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         running = [
-            group.create_task(_in_a_process(asked, name, path, folder, places, say))
-            for name, path in names_of(asked.policies).items()
+            group.create_task(_in_a_process(request, name, path, folder, places, say))
+            for name, path in names_of(request.policies).items()
             if path is not None
         ]
         return await together(*running)
 
 
 async def _in_a_process(
-    asked: ReplayRequest, name: str, policy: Path, folder: Path, places: asyncio.Semaphore, say: Say
+    request: ReplayRequest, name: str, policy: Path, folder: Path, places: asyncio.Semaphore, say: Say
 ) -> Document:
     printed, errors = folder / f"{name}.json", folder / f"{name}.log"
-    async with places, child(f"replay under {name}", asked.arguments(policy), errors, output=printed) as started:
+    async with places, child(f"replay under {name}", request.arguments(policy), errors, output=printed) as started:
         following = asyncio.create_task(_follow(errors, say))
         try:
             code = await started.process.wait()
@@ -191,7 +191,7 @@ async def _in_a_process(
 
 
 async def _follow(path: Path, say: Say) -> None:
-    """Pass on what a process says, line by line."""
+    """Pass on the lines that a process writes to a file."""
     seen = 0
     while True:
         try:
@@ -201,20 +201,20 @@ async def _follow(path: Path, say: Say) -> None:
 
 
 def _pass_on(path: Path, seen: int, say: Say) -> int:
-    """Say the lines of a file that come after so many; how many there were."""
+    """Pass on the lines after the first ``seen``; returns how many there were."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[seen:-1]
     for line in lines:
         say(line)
     return len(lines)
 
 
-def as_line(name: str, standing: ReplayProgress) -> str:
-    """How far a replay is."""
-    pace = standing.sessions / standing.took_seconds if standing.took_seconds else 0.0
+def as_line(name: str, progress: ReplayProgress) -> str:
+    """The progress of a replay in one line."""
+    pace = progress.sessions / progress.took_seconds if progress.took_seconds else 0.0
     return (
-        f"{name}: {short_duration(standing.seconds)} in, {standing.created:,} of {standing.pods:,} pods came,"
-        f" {standing.placed:,} run, {standing.waiting:,} wait; {standing.sessions:,} sessions"
-        f" in {standing.took_seconds:.0f} s ({pace:.0f} a second)"
+        f"{name}: {short_duration(progress.seconds)} in, {progress.created:,} of {progress.pods:,} pods came,"
+        f" {progress.placed:,} run, {progress.waiting:,} wait; {progress.sessions:,} sessions"
+        f" in {progress.took_seconds:.0f} s ({pace:.0f} a second)"
     )
 
 
@@ -223,7 +223,7 @@ def _say(line: str) -> None:
 
 
 def _silent(line: str) -> None:
-    """Nobody wants to know."""
+    """With --quiet nothing is said."""
 
 
 def _make(out: Path) -> None:

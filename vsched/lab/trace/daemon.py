@@ -1,10 +1,9 @@
-"""A real daemon at an embedded cluster, on virtual time: sessions are held when they are asked for, one at a time.
+"""A daemon at an embedded cluster on virtual time: it holds a session when it is asked to.
 
-Everything between the two goes over HTTP, as with any cluster: the daemon watches, decides and POSTs bindings. A
-session begins only once the mirror has taken in everything that was written before, and has ended only once what it
-decided is carried out, so what comes of it does not depend on how fast this machine is.
+The daemon and the cluster talk over HTTP, as anywhere. A session begins once the mirror has everything that was written
+before, and has ended once its decisions are carried out. So the outcome does not depend on the speed of the machine.
 
-What people would read is not written: reasons on waiting pods and Events would only cost time, as nobody looks.
+Events and the reasons of waiting pods are not written: they only cost time, as nobody reads them.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from vsched.writes.writeback import WritebackSettings
 
 NEVER_SECONDS = 1e9
 PATIENCE_SECONDS = 60.0
-"""For the daemon to be ready, and for a watch to show what was written."""
+"""How long the daemon may take to be ready, and a watch to show what was written."""
 WATCHED = {"Pod": "pods", "Node": "nodes", "Queue": "scheduling.volcano.sh/queues", "Namespace": "namespaces"}
-"""What a replay writes, by kind and by the name the embedded cluster has for it."""
+"""What a replay writes: kinds, with their names in the embedded cluster."""
 
 UNREAD = WritebackSettings(
     events=EventSettings(limit=0),
@@ -44,19 +43,19 @@ UNREAD = WritebackSettings(
 
 
 class SteppedDaemon:
-    """A daemon that decides when it is told to."""
+    """A daemon that holds sessions on request."""
 
     def __init__(self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock) -> None:
         self._cluster = cluster
         self._steps = Steps()
         options = Options(
             policy_file=policy,
-            podgroup_controller=False,  # a pod that names no PodGroup is a job of its own all the same
+            podgroup_controller=False,  # without a PodGroup each pod is a job of its own
             listen_address="",
             healthz_address="",
             api_qps=1e6,
             api_burst=1_000_000,
-            max_in_flight=1,  # bindings arrive in the order in which they were decided
+            max_in_flight=1,  # bindings are carried out in the order of the decisions
             advise=False,
             recordings=0,
         )
@@ -65,7 +64,7 @@ class SteppedDaemon:
         )
 
     async def session(self) -> None:
-        """One session on all that was written until now; what it decided is carried out when this returns."""
+        """Hold one session on everything written so far; returns once its decisions are carried out."""
         await self._caught_up()
         daemon = self.daemon
         before = daemon.telemetry.findings.cycles
@@ -76,7 +75,7 @@ class SteppedDaemon:
             await asyncio.sleep(0)
 
     async def _caught_up(self) -> None:
-        """Wait until the mirror knows all that has been written."""
+        """Wait until the mirror has everything that was written."""
         store = self._cluster.store
         for kind, resource in WATCHED.items():
             latest = store.latest(self._cluster.client.kind(resource))
@@ -88,7 +87,7 @@ class SteppedDaemon:
                     raise Unavailable(f"the watch of {resource} is behind for {PATIENCE_SECONDS:.0f} s")
 
     def stop(self) -> None:
-        """Have it end."""
+        """End the daemon."""
         self.daemon.stop()
         self._steps.release()
 

@@ -1,7 +1,7 @@
-"""Which GPUs of a node its pods are on, and how much of the free ones a mix of pods could use.
+"""Which GPUs of a node its pods use, and how much of the free ones a mix of pods could use.
 
-Schedulers see amounts of a node; here is what its device plugin makes of them. Whole GPUs are whole devices. A part of
-a GPU is on the fullest device that has room for it. Amounts are thousandths of a GPU.
+Schedulers see amounts of a node; this is what the device plugin makes of them. Whole GPUs are whole devices. A part of
+a GPU goes to the fullest device with enough room. Amounts are thousandths of a GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 
 Held = tuple[tuple[int, int], ...]
-"""What a pod has of which device: (number, thousandths)."""
+"""What a pod uses of which device: (number, thousandths)."""
 
 
 class Devices:
@@ -24,23 +24,23 @@ class Devices:
 
     def __init__(self, count: int) -> None:
         self.free = [WHOLE_GPU] * count
-        """What is left of each."""
+        """The free part of each device."""
         self._held: dict[str, Held] = {}
         self._whole = 0
-        """Devices that pods have for themselves."""
+        """Devices that a pod has for itself."""
 
     @property
     def offered(self) -> int:
-        """Whole devices that pods may ask for, those that have them included: all that nobody has only a part of."""
+        """Devices that whole-GPU pods may use, including those they do use: all without a part in use."""
         return self._whole + self.free.count(WHOLE_GPU)
 
     @property
     def largest_free(self) -> int:
-        """What is left of the device that has most left."""
+        """The free part of the device with the most left."""
         return max(self.free, default=0)
 
     def take(self, name: str, pod: TracePod) -> bool:
-        """Give a pod its devices; False where parts had to come from more devices than it asked for."""
+        """Give a pod its devices; False where a part had to be split over more devices than the pod asked for."""
         parts: list[tuple[int, int]] = []
         wanted = [pod.gpu_milli] * pod.gpus
         for milli in wanted:
@@ -57,7 +57,7 @@ class Devices:
         return len(parts) == len(wanted)
 
     def _pieces(self, milli: int) -> list[tuple[int, int]]:
-        """An amount out of several devices, the fullest last."""
+        """An amount out of several devices, the emptiest first."""
         parts = []
         for number in sorted(range(len(self.free)), key=lambda number: (-self.free[number], number)):
             piece = min(milli, self.free[number])
@@ -69,19 +69,19 @@ class Devices:
         return parts
 
     def give_back(self, name: str, pod: TracePod) -> None:
-        """A pod is gone."""
+        """Free the devices of a pod."""
         for number, milli in self._held.pop(name):
             self.free[number] += milli
         self._whole -= pod.gpus * pod.takes_whole_gpus
 
 
 class TypicalPods:
-    """The mix of pods that ask for GPUs, and what of a node's free GPUs it cannot use.
+    """The mix of pods that request GPUs, and what of a node's free GPUs it cannot use.
 
     The measure is that of Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
-    Gradient Descent" (USENIX ATC 2023, section 3): for a pod that does not fit a node, all free GPUs of it are
-    fragments; for one that does, those devices that have not enough left for one of its GPUs. The fragments of a node
-    are what is to be expected of a pod drawn from the mix. Pods that ask for no GPUs are left out of the mix here.
+    Gradient Descent" (USENIX ATC 2023, section 3). For a pod that does not fit a node, all its free GPUs are fragments;
+    for one that fits, the devices with too little left for one of its GPUs. The fragments of a node are the expected
+    value for a pod drawn from the mix. Here, pods without GPUs are not in the mix.
     """
 
     def __init__(self, pods: Sequence[TracePod]) -> None:
@@ -97,7 +97,7 @@ class TypicalPods:
         self._fitting: dict[str, npt.NDArray[np.bool_]] = {}
 
     def fragments(self, node: TraceNode, cpu_milli: int, memory_mib: int, free: Sequence[int]) -> float:
-        """Thousandths of GPUs among the free ones of a node that the mix cannot use; amounts are what is free."""
+        """Thousandths of a node's free GPUs that the mix cannot use; the arguments are what is free on the node."""
         total = sum(free)
         if not total or not self._share.size:
             return float(total)
@@ -113,7 +113,7 @@ class TypicalPods:
         return float(self._share @ lost)
 
     def _suits(self, model: str) -> npt.NDArray[np.bool_]:
-        """Which pods may be on GPUs of a model."""
+        """Which pods accept GPUs of a model."""
         found = self._fitting.get(model)
         if found is None:
             found = np.array([not models or model in models for models in self._models], bool)

@@ -1,8 +1,8 @@
 """Traces of clusters: nodes and pods from two CSV files, in the format of OpenB.
 
 OpenB is the production cluster of Alibaba's cluster-trace-gpu-v2023 (https://github.com/alibaba/clusterdata). Columns
-are found by the names in the first line; further ones are passed over. Times are seconds since the beginning of the
-trace; ``gpu_milli`` is what a pod asks of each of its GPUs, 1000 for the whole of it.
+are found by their names in the first line; others are ignored. Times are seconds since the beginning of the trace.
+``gpu_milli`` is what a pod requests of each of its GPUs, 1000 for a whole one.
 """
 
 from __future__ import annotations
@@ -22,82 +22,82 @@ from vsched.errors import BadInput
 T = TypeVar("T")
 
 WHOLE_GPU = 1000
-"""Thousandths of a GPU that make a whole one."""
+"""Thousandths in a whole GPU."""
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu")
 POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time")
 MOST_ROWS = 1_000_000
 MOST_BYTES = 1 << 30
-"""Of a file, once it is unpacked."""
+"""The largest file, unpacked."""
 MOST_PROBLEMS = 20
-"""Lines that are complained of at once."""
+"""Errors shown at once."""
 _GZIP = b"\x1f\x8b"
-"""What gzipped files begin with, whatever they are called."""
+"""The first bytes of gzipped files."""
 _DIGITS = re.compile(r"[0-9]{1,16}")
 _PART = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _NAME = re.compile(rf"{_PART}(\.{_PART})*")
 NODE_LETTERS, POD_LETTERS = 63, 240
-"""Of a name: that of a node is a label as well, and pods that begin anew get something behind theirs."""
+"""The longest names: a node's is also a label, and restarted pods get a suffix."""
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class TraceNode:
-    """A machine."""
+    """A machine of the trace."""
 
     name: str
     cpu_milli: int
     memory_mib: int
     gpus: int = 0
     model: str = ""
-    """Of its GPUs; all of a node are alike."""
+    """The model of its GPUs, one for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracePod:
-    """A pod that came, asked for something and ran for a while."""
+    """A pod of the trace."""
 
     name: str
     cpu_milli: int
     memory_mib: int
     gpus: int
     gpu_milli: int
-    """Thousandths of each of its GPUs; 1000 for the whole."""
+    """Thousandths of each of its GPUs."""
     models: tuple[str, ...]
-    """GPUs of any of these will do; empty for all."""
+    """Accepted models of GPUs; empty for all."""
     qos: str
     created: int
     """Seconds since the beginning of the trace."""
     run_seconds: int
-    """How long it runs once it is placed."""
+    """How long it runs once it is bound."""
 
     @property
     def gpu_amount(self) -> int:
-        """Thousandths of GPUs, all of its GPUs together."""
+        """Thousandths of all its GPUs together."""
         return self.gpus * self.gpu_milli
 
     @property
     def takes_whole_gpus(self) -> bool:
-        """Whether nobody else may be on its GPUs."""
+        """Whether it shares its GPUs with no other pod."""
         return self.gpus > 0 and self.gpu_milli == WHOLE_GPU
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterTrace:
-    """A cluster and what came to it, pods in the order of their creation."""
+    """A cluster and its pods, in the order of their creation."""
 
     nodes: tuple[TraceNode, ...]
     pods: tuple[TracePod, ...]
 
 
 def read_trace(nodes: Path, pods: Path) -> ClusterTrace:
-    """The trace of two files, ``.csv`` or ``.csv.gz``; raises BadInput with file and line of all that is wrong."""
+    """The trace in two files, ``.csv`` or ``.csv.gz``; raises BadInput with file and line of all errors."""
     read_nodes = _read(nodes, NODE_COLUMNS, _node, lambda node: node.name)
     read_pods = _read(pods, POD_COLUMNS, _pod, lambda pod: pod.name)
     return ClusterTrace(tuple(read_nodes), tuple(sorted(read_pods, key=lambda pod: (pod.created, pod.name))))
 
 
 class _Row:
-    """One line: its fields by column, and complaints that say where they are."""
+    """The fields of one line by column; raises BadInput with the column."""
 
     def __init__(self, fields: Mapping[str, str | None]) -> None:
         self._fields = fields
@@ -117,14 +117,14 @@ class _Row:
         return found
 
     def service(self, column: str, found: str) -> str:
-        """A class of service: queues are called after it."""
+        """A class of service, after which a queue is named."""
         if not _NAME.fullmatch(found.lower().replace("_", "-")):
             raise BadInput(f"{column}: {found!r} (expected a word for a queue's name, such as LS or best-effort)")
         return self.label(column, found)
 
     def number(self, column: str, most: int = 10**15, least: int = 0) -> int:
         found = self.text(column)
-        # Tables that passed through other programs have 12.0 for 12.
+        # Some programs write 12.0 for 12.
         digits = found.removesuffix(".0")
         if not _DIGITS.fullmatch(digits) or not least <= int(digits) <= most:
             raise BadInput(f"{column}: {found[:40]!r} (expected a whole number from {least} to {most})")
@@ -169,7 +169,7 @@ def _pod(row: _Row) -> TracePod:
 
 
 def _read(path: Path, columns: Sequence[str], make: Callable[[_Row], T], name_of: Callable[[T], str]) -> list[T]:
-    """A line of the table each; all that is wrong is complained of together, as far as that stays readable."""
+    """The records of a file; raises BadInput with all errors, up to a limit."""
     text = io.StringIO(_text_of(path), newline="")
     reader = csv.DictReader(text, restkey="", skipinitialspace=True)
     found: list[T] = []

@@ -1,7 +1,7 @@
-"""How much a trace asks of its cluster, and the same trace as a heavier load: fewer nodes, arrivals that come faster.
+"""How much a trace requests of its cluster, and heavier loads: fewer nodes, faster arrivals.
 
-Pure. The load of a trace is what its pods would hold of the scarcest resource at the busiest moment, if every one of
-them started as soon as it comes, as a share of what there is. Above 1 something has to wait.
+Pure. The load of a trace is what its pods would use of the scarcest resource at the busiest moment if each started on
+arrival, as a share of the cluster. Above 1 some pods have to wait.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], i
     "memory": (lambda node: node.memory_mib, lambda pod: pod.memory_mib),
     "gpu": (lambda node: node.gpus * WHOLE_GPU, lambda pod: pod.gpu_amount),
 }
-"""What is measured of nodes and pods: thousandths of cores, MiB, thousandths of GPUs."""
+"""Resources of nodes and pods, in thousandths of cores, MiB, and thousandths of GPUs."""
 
 SLOWEST, FASTEST = 1e-3, 1e9
-"""Arrivals are drawn apart and pressed together at most so much."""
+"""Bounds of the factor by which arrivals are made faster."""
 _HALVINGS = 60
 
 
 def capacity_of(nodes: Sequence[TraceNode]) -> dict[str, int]:
-    """What the nodes have together, by resource."""
+    """The sum over the nodes, by resource."""
     return {name: sum(has(node) for node in nodes) for name, (has, _) in RESOURCES.items()}
 
 
 def loads_of(trace: ClusterTrace) -> dict[str, float]:
-    """The load of each resource that there is."""
+    """The load of each resource that the nodes have."""
     return {name: _Demand(trace, name).load(1.0) for name, amount in capacity_of(trace.nodes).items() if amount}
 
 
 def scarcest(trace: ClusterTrace) -> str:
-    """The resource with the largest load; GPUs where two have the same."""
+    """The resource with the largest load; GPUs where two are equal."""
     loads = loads_of(trace)
     return max(sorted(loads, reverse=True), key=lambda name: (loads[name], name == "gpu"))
 
 
 def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
-    """The same pods on a share of the nodes (0 to 1), evenly of each kind; at least one of each kind stays."""
+    """The same pods on a part of the nodes (0 to 1) of each kind; at least one of each kind stays."""
     if not 0.0 < share <= 1.0:
         raise BadInput(f"--nodes: {share:.0%} (expected more than 0% and at most 100%)")
     kinds: dict[tuple[int, int, int, str], list[TraceNode]] = defaultdict(list)
@@ -60,14 +60,14 @@ def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
 
 
 def faster(trace: ClusterTrace, factor: float) -> ClusterTrace:
-    """The same pods, for as long each, but they come so many times as fast."""
+    """The same pods with the same run times, arriving so many times as fast."""
     first = trace.pods[0].created
     pods = [replace(pod, created=first + int((pod.created - first) / factor)) for pod in trace.pods]
     return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
 
 
 def faster_for(trace: ClusterTrace, load: float) -> float:
-    """How many times as fast the pods have to come for a load; raises BadInput where no speed leads to it."""
+    """The factor by which pods have to arrive faster for a load; raises BadInput where no factor gives it."""
     demand = _Demand(trace, scarcest(faster(trace, FASTEST)))
     most = demand.load(FASTEST)
     if load > most:
@@ -89,7 +89,7 @@ def faster_for(trace: ClusterTrace, load: float) -> float:
 
 
 class _Demand:
-    """What the pods of a trace ask of one resource, and from when to when."""
+    """The request of the pods for one resource, over time."""
 
     def __init__(self, trace: ClusterTrace, name: str) -> None:
         self.name = name
@@ -102,8 +102,8 @@ class _Demand:
         self._run: Floats = np.array([pod.run_seconds for pod in trace.pods], float)
 
     def load(self, factor: float) -> float:
-        """The load where pods come so many times as fast: more never means less of it."""
+        """The load with arrivals so many times as fast; it never falls as the factor grows."""
         began = np.floor(self._created / factor)
-        # Where one ends when another begins, the end is first.
+        # Where one pod ends as another begins, the end is first.
         order = np.argsort(np.concatenate((began + self._run, began)), kind="stable")
         return max(0.0, float(np.cumsum(self._steps[order]).max())) / self._capacity

@@ -1,8 +1,8 @@
-"""The machines of a trace on virtual time: pods come when they are told to, run on the node they are bound to, and go.
+"""The machines of a trace on virtual time: pods are created, run on the node they are bound to, and end.
 
-This stands in for the kubelets and controllers of an embedded cluster, whose time is that of the wall. Nothing here
-waits: whoever owns the time says what it is, and asks what has happened since. Objects change in the store as the API
-server would change them, so every watch tells of it.
+This replaces the kubelets and controllers of an embedded cluster, which run on real time. Nothing here waits: the
+caller advances the time and asks what has happened. Objects change in the store as the API server would change them,
+so watches show every change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Event, Subscription
 
 MOST_AT_ONCE = 10_000
-"""Events of pods that are taken at a time."""
+"""Events taken from the store at a time."""
 
 
 @dataclass(slots=True)
 class Machine:
-    """A node, and what is left of it."""
+    """A node, and what is free on it."""
 
     node: TraceNode
     cpu_milli: int
@@ -44,9 +44,9 @@ class Machine:
     memory_mib: int
     devices: Devices
     pods: dict[str, TracePod] = field(default_factory=dict)
-    """On it, by name of the object."""
+    """Its pods, by name of the object."""
     offer: tuple[int, int] = (0, 0)
-    """What the node's object says of its GPUs: how many whole ones there are for pods, and the largest piece left."""
+    """What the node object says of its GPUs: how many whole ones pods may use, and the largest free part."""
 
     @classmethod
     def of(cls, node: TraceNode) -> Machine:
@@ -56,17 +56,17 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class PodPlaced:
-    """A pod was bound, and runs from now on."""
+    """A pod that was bound; it runs from now on."""
 
     name: str
     machine: Machine
     whole: bool
-    """Whether its GPUs are as it asked; else it had to take pieces of more devices than that."""
+    """Whether it got as many devices as it asked for, and not parts of more."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodEvicted:
-    """A pod is gone that was to run on."""
+    """A running pod that was deleted by the scheduler."""
 
     name: str
     machine: Machine
@@ -74,14 +74,14 @@ class PodEvicted:
 
 @dataclass(frozen=True, slots=True)
 class PodChanges:
-    """What has happened since the last look."""
+    """What has happened since the last call."""
 
     placed: Sequence[PodPlaced] = ()
     evicted: Sequence[PodEvicted] = ()
 
 
 def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
-    """An API server on a loopback port that knows no time but this, and where nothing happens by itself."""
+    """An embedded cluster on this clock, without controllers."""
 
     def now() -> datetime:
         return datetime.fromtimestamp(clock.now(), UTC)
@@ -90,7 +90,7 @@ def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
 
 
 class Machines:
-    """Every node of a trace, in an embedded cluster that runs already."""
+    """The nodes of a trace in a running embedded cluster."""
 
     def __init__(self, cluster: Cluster, clock: Clock, scheduler: str) -> None:
         self._cluster = cluster
@@ -99,10 +99,10 @@ class Machines:
         self._scheduler = scheduler
         self._addresses = Addresses(10, 128, 128)
         self._pods: dict[str, TracePod] = {}
-        """That are there, by name of the object."""
+        """Pods that exist, by name of the object."""
         self._on: dict[str, Machine] = {}
         self._ended: set[str] = set()
-        """Whose deletion is ours."""
+        """Pods that we have deleted ourselves."""
         self.machines: dict[str, Machine] = {}
         self._events: Subscription = cluster.store.subscribe(cluster.client.kind("pods"))
 
@@ -110,24 +110,24 @@ class Machines:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
     def set_up(self, nodes: Sequence[TraceNode], weights: dict[str, int]) -> None:
-        """Make the nodes, the queues with these weights, and a namespace."""
+        """Create the nodes, the queues with these weights, and the namespace."""
         self._client.create("namespaces", namespace_object())
         for name, weight in weights.items():
             self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
         addresses = Addresses(172, 16, 16)
         for node in nodes:
             made = self._client.create("nodes", node_object(node, addresses, self._now()))
-            # Every node is born with the taint of one that is not ready yet.
+            # The server gives every new node the taint of a node that is not ready.
             self._client.update("nodes", {**made, "spec": {}})
             self.machines[node.name] = Machine.of(node)
 
     def arrive(self, pod: TracePod, name: str) -> None:
-        """A pod is created."""
+        """Create a pod."""
         self._pods[name] = pod
         self._client.create("pods", pod_object(pod, name, self._scheduler))
 
     def end(self, name: str) -> Machine:
-        """A pod has run its time and goes; the machine that it was on."""
+        """Delete a pod that has run its time; returns its machine."""
         machine = self._leave(name)
         self._ended.add(name)
         self._client.delete("pods", NAMESPACE, name, grace_seconds=0)
@@ -135,13 +135,13 @@ class Machines:
         return machine
 
     def look(self) -> PodChanges:
-        """What has become of pods since the last look; those that were bound run from now on."""
+        """What has become of pods since the last call; pods that were bound start to run."""
         bound: list[tuple[str, str]] = []
         evicted: list[PodEvicted] = []
         while events := self._events.take(MOST_AT_ONCE):
             for event in events:
                 self._note(event, bound, evicted)
-        # Whole GPUs first: they are exact, and a part finds its place among what is left.
+        # Whole GPUs first, as they need whole devices; parts fit into what is left.
         bound.sort(key=lambda one: (not self._pods[one[0]].takes_whole_gpus, one[0]))
         placed = [self._start(name, node) for name, node in bound if name in self._pods]
         for machine in [*(one.machine for one in placed), *(one.machine for one in evicted)]:
@@ -184,7 +184,7 @@ class Machines:
         return machine
 
     def _offer(self, machine: Machine) -> None:
-        """Say on the node how many whole GPUs there are for pods, where that has changed."""
+        """Write on the node how many whole GPUs pods may use, where that has changed."""
         devices = machine.devices
         offer = devices.offered, devices.largest_free
         if offer == machine.offer:

@@ -1,6 +1,6 @@
-"""What replays are measured by: arithmetic on times, amounts and shares.
+"""Measures of replays: arithmetic on times, amounts and shares.
 
-Pure. A figure over time is a list of moments and the value from each of them on, until the next.
+Pure. A figure over time is a list of moments, and its value from each of them until the next.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ DIGITS = 4
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Count, mean, median, 90th and 99th percentile and maximum; zeros where there is nothing.
+    """Count, mean, percentiles and maximum; zeros for no values.
 
-    A percentile is the smallest value that so many of a hundred do not exceed (nearest rank).
+    A percentile is the smallest value that at least so many of a hundred do not exceed (nearest rank).
     """
     if not values:
         return {"count": 0, "mean": 0.0, **dict.fromkeys(PERCENTILES, 0.0), "max": 0.0}
@@ -29,12 +29,12 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def averages(moments: Sequence[float], values: Sequence[float], edges: Sequence[float] | Floats) -> Floats:
-    """The average of a figure between each edge and the next, weighted by time; ``moments`` begin at or before them.
+    """The time-weighted average of a figure between consecutive edges; ``moments`` begin at or before the first edge.
 
-    Where two edges are the same moment, the value at that moment.
+    Where two edges are equal, it is the value at that moment.
     """
     at, value, edge = (np.asarray(one, float) for one in (moments, values, edges))
-    # The figure summed up to each of its moments, and from there on to each edge.
+    # The integral up to each moment, and from there up to each edge.
     sums = np.concatenate(([0.0], np.cumsum(value[:-1] * np.diff(at))))
     place = np.maximum(np.searchsorted(at, edge, side="right") - 1, 0)
     until = sums[place] + value[place] * (edge - at[place])
@@ -46,7 +46,7 @@ def averages(moments: Sequence[float], values: Sequence[float], edges: Sequence[
 def mean_and_extremes(
     moments: Sequence[float], values: Sequence[float], begin: float, end: float
 ) -> tuple[float, float, float]:
-    """Average over time from ``begin`` to ``end``, and the least and the largest value in between."""
+    """The average over time from ``begin`` to ``end``, and the least and the largest value in between."""
     at, value = np.asarray(moments, float), np.asarray(values, float)
     first = max(0, int(np.searchsorted(at, begin, side="right")) - 1)
     within = value[first : max(first + 1, int(np.searchsorted(at, end, side="right")))]
@@ -55,7 +55,7 @@ def mean_and_extremes(
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 where all are equal, 1/n where one has everything; 1 where there is nobody.
+    """Jain's index of fairness: 1 where all values are equal or there are none, 1/n where one of n has everything.
 
     R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness and Discrimination, DEC-TR-301, 1984.
     """
@@ -64,7 +64,7 @@ def jain(values: Sequence[float]) -> float:
 
 
 def entitled(room: float, wanted: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
-    """Weighted max-min shares: room is divided by weight, and what somebody does not want goes to the others."""
+    """Weighted max-min shares: room is divided by weight, and what one does not want goes to the others."""
     shares = dict.fromkeys(wanted, 0.0)
     left, asking = room, {name for name, amount in wanted.items() if amount > 0.0}
     while asking and left > 0.0:
@@ -80,8 +80,8 @@ def entitled(room: float, wanted: Mapping[str, float], weights: Mapping[str, flo
 
 
 def contentment(
-    room: float, held: Mapping[str, float], wanted: Mapping[str, float], weights: Mapping[str, float]
+    room: float, used: Mapping[str, float], wanted: Mapping[str, float], weights: Mapping[str, float]
 ) -> list[float]:
-    """What each of those who want something holds of what it is entitled to, 0 to 1; more than that counts as all."""
+    """For each of those who want something, the part of its entitled share that it uses, at most 1."""
     shares = entitled(room, wanted, weights)
-    return [min(1.0, held[name] / share) for name, share in sorted(shares.items()) if share > 0.0]
+    return [min(1.0, used[name] / share) for name, share in sorted(shares.items()) if share > 0.0]

@@ -1,8 +1,8 @@
 """The nodes, queues and pods of a trace as objects of the API.
 
-GPUs are two resources. ``nvidia.com/gpu`` counts whole devices: a pod that takes whole GPUs asks for so many, and a
-device that somebody has a part of is not offered. ``vsched.io/gpu-milli`` is the amount, 1000 a device: everybody who
-uses GPUs asks for what they take of it, so shares, quotas and utilisation see parts and wholes alike.
+GPUs are two resources. ``nvidia.com/gpu`` counts whole devices: pods with whole GPUs request them, and a node does not
+offer a device of which a part is used. ``vsched.io/gpu-milli`` is the amount, 1000 a device: all pods with GPUs request
+it, so that shares, quotas and utilisation count parts and whole GPUs alike.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from vsched.sim.store.kinds import Obj
 GPU, GPU_MILLI = "nvidia.com/gpu", "vsched.io/gpu-milli"
 GPU_MODEL = "vsched.io/gpu-model"
 LARGEST_FREE = "vsched.io/gpu-largest-free"
-"""Labels of nodes: what their GPUs are, and how much is left of the one that has most left."""
+"""Labels of nodes: the model of their GPUs, and the largest free part of one."""
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 NAMESPACE = "trace"
 DEFAULT_QUEUE = "default"
 MOST_PODS = "1000"
-"""A node takes: the trace does not say, and the usual 110 is no limit of its machines."""
+"""Pods that fit on a node: the trace does not say, and the usual 110 is too few for its machines."""
 
 
 def queue_of(pod: TracePod) -> str:
-    """Its class of service, in the letters of a queue's name."""
+    """The queue of a pod, named after its class of service."""
     return pod.qos.lower().replace("_", "-") or DEFAULT_QUEUE
 
 
 def queue_object(name: str, weight: int) -> Obj:
-    """A queue that shares by weight; lent out while it is idle, and taken back where the policy does so."""
+    """A queue with a weight, whose resources others may borrow and have to return."""
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
@@ -41,12 +41,12 @@ def queue_object(name: str, weight: int) -> Obj:
 
 
 def namespace_object() -> Obj:
-    """Where all pods of a trace are."""
+    """The namespace of all pods."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 
 
 def allocatable_of(node: TraceNode, offered: int) -> dict[str, str]:
-    """What pods may ask of a node that offers so many whole GPUs."""
+    """The allocatable amounts of a node that offers so many whole GPUs."""
     amounts = {"cpu": f"{node.cpu_milli}m", "memory": f"{node.memory_mib}Mi", "pods": MOST_PODS}
     if node.gpus:
         amounts |= {GPU: str(offered), GPU_MILLI: str(node.gpus * WHOLE_GPU)}
@@ -54,7 +54,7 @@ def allocatable_of(node: TraceNode, offered: int) -> dict[str, str]:
 
 
 def node_object(node: TraceNode, addresses: Addresses, now: datetime) -> Obj:
-    """A node that is ready, with nothing on it."""
+    """A node that is ready and empty."""
     labels = {"kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
     if node.model:
         labels[GPU_MODEL] = node.model
@@ -73,7 +73,7 @@ def node_object(node: TraceNode, addresses: Addresses, now: datetime) -> Obj:
 
 
 def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
-    """A node's object once it offers so many whole GPUs, and a piece of so many thousandths at most."""
+    """The node with other numbers of whole GPUs, and of thousandths in the largest free part."""
     metadata, status = obj["metadata"], obj["status"]
     return {
         **obj,
@@ -83,7 +83,7 @@ def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
 
 
 def pod_object(pod: TracePod, name: str, scheduler: str) -> Obj:
-    """A pod of the trace under a name of its own; one that is evicted is gone at once."""
+    """A pod of the trace, with a name of its own; it ends at once when it is evicted."""
     requests = {"cpu": f"{pod.cpu_milli}m", "memory": f"{pod.memory_mib}Mi"}
     extended = {}
     if pod.gpus:
@@ -93,7 +93,7 @@ def pod_object(pod: TracePod, name: str, scheduler: str) -> Obj:
     container = {
         "name": "main",
         "image": "trace",
-        # Of extended resources, limits and requests are the same.
+        # Limits and requests of extended resources have to be equal.
         "resources": {"requests": requests | extended, "limits": extended},
     }
     spec: Obj = {

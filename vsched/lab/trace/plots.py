@@ -1,7 +1,7 @@
-"""How replays of a trace compare, drawn: utilisation, fragmentation and fairness over time, and waits by size.
+"""Charts that compare replays: utilisation, fragmentation and fairness over time, and waits by size.
 
-Colours are those of Okabe and Ito, which people who are colour-blind tell apart; lines differ in their dashes, too.
-matplotlib is loaded here only, and only when something is drawn.
+The colours are those of Okabe and Ito, which colour-blind people can tell apart; lines also differ in their dashes.
+matplotlib is imported only when something is drawn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.errors import BadInput
-from vsched.lab.trace.view import headline
+from vsched.lab.trace.view import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,12 +36,12 @@ STYLE: Any = {
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,
-    # Equal documents give equal files.
+    # So equal documents give equal files.
     "svg.hashsalt": "vsched",
 }
 INCHES, DOTS_AN_INCH = (11.5, 7.6), 110
 TIMES = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (0, 60, "minutes"))
-"""From so many seconds on, this many seconds a unit, and its name."""
+"""For charts from so many seconds on: the seconds of a unit, and its name."""
 PANELS = (
     ("gpu", "GPUs in use", "% of all GPUs"),
     ("fragmentation", "Free GPUs that typical pods cannot use", "% of free GPUs"),
@@ -51,13 +51,13 @@ WAITED = ((60, "1 min"), (600, "10 min"), (3_600, "1 h"), (36_000, "10 h"), (864
 
 
 def check_installed() -> None:
-    """Raise BadInput where there is nothing to draw with."""
+    """Raise BadInput where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         raise BadInput("--plots: matplotlib is not installed (expected pip install 'vsched[plots]', or --no-plots)")
 
 
 def draw(document: Document, path: Path) -> None:
-    """Four panels into a file; its suffix says whether it is a PNG or an SVG."""
+    """Draw four panels into a PNG or SVG file, by its suffix."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -70,7 +70,7 @@ def draw(document: Document, path: Path) -> None:
         _by_size(waits, policies)
         handles, labels = gpu.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=min(4, len(labels)), frameon=False)
-        figure.suptitle(headline(document["trace"]).replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
+        figure.suptitle(title_of(document["trace"]).replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
         metadata = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, dpi=DOTS_AN_INCH, metadata=metadata)
 
@@ -103,7 +103,7 @@ def _over_time(axes: Axes, policies: Sequence[Document], name: str, title: str, 
 
 
 def _by_size(axes: Axes, policies: Sequence[Document]) -> None:
-    """The 99th percentile of the wait by what pods ask for: a group of bars a size, a bar a policy."""
+    """The 99th percentile of the wait by size: a group of bars for each size, a bar for each policy."""
     sizes = list(dict.fromkeys(size for policy in policies for size in policy["waiting_seconds"]["by_size"]))
     width = 0.8 / len(policies)
     most = 1.0

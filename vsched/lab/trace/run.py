@@ -1,8 +1,8 @@
-"""One replay: a trace comes to an embedded cluster, a real daemon schedules it, and time jumps from event to event.
+"""One replay: a trace arrives at an embedded cluster, a daemon schedules it, and time jumps from event to event.
 
-Pods that come at the same second are created together. Once all that happens at a moment has happened, sessions are
-held until they change nothing more; only then does the time go on to the next arrival or end. So a replay of months
-takes as long as its decisions, and none of it depends on how fast they are.
+Pods that arrive in the same second are created together. After all events of a moment, sessions are held until they
+change nothing more; then time goes on to the next arrival or end. So a replay of months takes as long as its decisions,
+and its outcome does not depend on their speed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from vsched.lab.trace.objects import queue_of
 
 SCHEDULER = "vsched"
 ROUNDS = 50
-"""Sessions at one moment, at most: each of them evicted somebody for somebody else."""
+"""Sessions at one moment, at most; each but the last has evicted pods."""
 REPORT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayProgress:
-    """How far a replay is."""
+    """The progress of a replay."""
 
     seconds: float
     """Since the first arrival, in the time of the trace."""
@@ -58,9 +58,9 @@ class TraceReplay:
         self._tell = tell
         self._first = trace.pods[0].created
         self._next = 0
-        """The pod of the trace that comes next."""
+        """The next pod of the trace."""
         self._ends: list[tuple[float, str]] = []
-        """When pods are to end, by name of the object; those that were evicted since are passed over."""
+        """When pods end, by name of the object; entries of evicted pods are skipped."""
         self._running: dict[str, TracePod] = {}
         self._waiting: dict[str, TracePod] = {}
         """By name of the object."""
@@ -68,11 +68,11 @@ class TraceReplay:
         self._now = 0.0
         self._sessions = 0
         self._began = self._told = perf_counter()
-        self.books = TraceAccounts(trace, weights)
+        self.accounts = TraceAccounts(trace, weights)
 
     async def run(self, machines: Machines, daemon: SteppedDaemon) -> None:
-        """Until nothing waits and nothing is to come, or what waits has nothing to wait for."""
-        self.books.machines([*machines.machines.values()])
+        """Run until no pod waits or is to arrive, or those that wait have nothing to wait for."""
+        self.accounts.machines([*machines.machines.values()])
         while (moment := self._next_moment()) is not None:
             self._clock.advance(moment - self._now)
             self._now = moment
@@ -80,18 +80,18 @@ class TraceReplay:
             self._arrive(machines)
             if self._waiting:
                 await self._decide(machines, daemon)
-            self.books.sample(self._now)
+            self.accounts.sample(self._now)
             self._report()
-        self._tell(self._standing())
+        self._tell(self._progress())
 
     def _next_moment(self) -> float | None:
-        """When something happens next that matters."""
+        """The time of the next arrival or end; None at the end of the replay."""
         while self._ends and self._ends[0][1] not in self._running:
             heapq.heappop(self._ends)
         moments = []
         if self._next < len(self._trace.pods):
             moments.append(float(self._trace.pods[self._next].created - self._first))
-        if self._ends and (moments or self._waiting or self._ends[0][0] <= self.books.horizon):
+        if self._ends and (moments or self._waiting or self._ends[0][0] <= self.accounts.horizon):
             moments.append(self._ends[0][0])
         return min(moments, default=None)
 
@@ -101,12 +101,12 @@ class TraceReplay:
             pod = self._running.pop(name, None)
             if pod is not None:
                 machines.end(name)
-                self.books.finish(pod)
+                self.accounts.finish(pod)
 
     def _arrive(self, machines: Machines) -> None:
         pods = self._trace.pods
         while self._next < len(pods) and pods[self._next].created - self._first <= self._now:
-            self.books.arrive(pods[self._next], self._now)
+            self.accounts.arrive(pods[self._next], self._now)
             self._create(pods[self._next], machines)
             self._next += 1
 
@@ -118,7 +118,7 @@ class TraceReplay:
         machines.arrive(pod, name)
 
     async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:
-        """Sessions until none drives anybody out any more: then nothing is left that waits for room about to come."""
+        """Hold sessions until one evicts nobody: then no pod waits for room that an eviction is about to free."""
         for _ in range(ROUNDS):
             await daemon.session()
             self._sessions += 1
@@ -128,46 +128,46 @@ class TraceReplay:
         raise Unavailable(f"{ROUNDS} sessions at one moment, and each evicts again: this policy comes to no rest")
 
     def _take_in(self, machines: Machines) -> bool:
-        """Book what a session has led to; whether somebody had to leave."""
-        news = machines.look()
-        # Whoever was driven out made room for others: first the leaving, then the coming.
-        for gone in news.evicted:
+        """Take in what a session has led to; returns whether it evicted pods."""
+        changes = machines.look()
+        # Evicted pods made room for placed ones, so they are taken in first.
+        for gone in changes.evicted:
             pod = self._running.pop(gone.name)
-            self.books.evict(pod, self._now)
+            self.accounts.evict(pod, self._now)
             self._create(pod, machines)
-        for placed in news.placed:
+        for placed in changes.placed:
             pod = self._waiting.pop(placed.name)
             self._running[placed.name] = pod
-            self.books.start(pod, placed.machine, self._now, whole=placed.whole)
+            self.accounts.start(pod, placed.machine, self._now, whole=placed.whole)
             heapq.heappush(self._ends, (self._now + pod.run_seconds, placed.name))
-        return bool(news.evicted)
+        return bool(changes.evicted)
 
-    def _standing(self) -> ReplayProgress:
-        books = self.books
+    def _progress(self) -> ReplayProgress:
+        accounts = self.accounts
         took = perf_counter() - self._began
         return ReplayProgress(
-            self._now, books.created, books.running, books.waiting, len(self._trace.pods), took, self._sessions
+            self._now, accounts.created, accounts.running, accounts.waiting, len(self._trace.pods), took, self._sessions
         )
 
     def _report(self) -> None:
         if perf_counter() - self._told >= REPORT_SECONDS:
             self._told = perf_counter()
-            self._tell(self._standing())
+            self._tell(self._progress())
 
     def summary(self) -> dict[str, Any]:
-        """What came of it."""
-        return self.books.summary() | {"sessions": self._sessions}
+        """The summary, with the number of sessions."""
+        return self.accounts.summary() | {"sessions": self._sessions}
 
 
 def weights_of(trace: ClusterTrace, given: Mapping[str, int]) -> dict[str, int]:
-    """A weight for every queue of the trace, 1 where none is given."""
+    """The weight of every queue of the trace; 1 by default."""
     return {name: given.get(name, 1) for name in sorted({queue_of(pod) for pod in trace.pods})}
 
 
 async def replay(
     trace: ClusterTrace, policy: Path | None, weights: Mapping[str, int], seed: int, tell: Tell
 ) -> TraceReplay:
-    """A trace under a policy, the built-in one where there is no file; what came of it."""
+    """Replay a trace under a policy, or the built-in one."""
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
         machines = Machines(cluster, clock, SCHEDULER)

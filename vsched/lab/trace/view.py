@@ -1,4 +1,4 @@
-"""How replays of a trace compare, as a table: a line a figure, a column a policy, the best of each line marked."""
+"""How replays compare, as a table: a line for each figure, a column for each policy, the best value marked."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Shown = Callable[[float], str]
 
 
 class FigureLine(NamedTuple):
-    """One figure of every policy."""
+    """The values of one figure under each policy."""
 
     title: str
     values: list[float]
     shown: Shown
     better: int = 0
-    """1 where more is better, -1 where less is, 0 where neither."""
+    """1 where more is better, -1 where less is, else 0."""
 
     def best(self) -> set[int]:
-        """Which policies are best in it; none where they do not differ as far as is shown."""
+        """The indexes of the best policies; none where all look the same."""
         if not self.better or len({self.shown(value) for value in self.values}) < 2:
             return set()
         top = self.shown(max(self.values, key=lambda value: self.better * value))
@@ -46,9 +46,9 @@ def count(value: float) -> str:
 
 
 def show(document: Document, no_color: bool = False) -> None:
-    """Print it; a table that goes to a file has all the room it needs."""
+    """Print the comparison."""
     console = console_for(no_color, wide=False)
-    console.print(escape(headline(document["trace"])), soft_wrap=True)
+    console.print(escape(title_of(document["trace"])), soft_wrap=True)
     console.print(as_table(document["policies"]))
     console.print(
         "Over time: while pods come, from the hundredth part of them on. Waits: of pods that were placed.  * best",
@@ -57,8 +57,8 @@ def show(document: Document, no_color: bool = False) -> None:
     )
 
 
-def headline(trace: Document) -> str:
-    """What was replayed."""
+def title_of(trace: Document) -> str:
+    """What was replayed, in one line."""
     load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
     there = f"{so_many(trace['pods'], 'pod', 'pods')} on {so_many(trace['nodes'], 'node', 'nodes')}"
     speed = _speed(trace["times_as_fast"])
@@ -66,13 +66,13 @@ def headline(trace: Document) -> str:
 
 
 def _speed(pace: float) -> str:
-    """Small numbers with their fractions: pods may come only a little faster, or more slowly."""
-    told = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
-    return "as recorded" if told == "1" else f"{told} times as fast as recorded"
+    """The pace of arrivals; small numbers have fractions."""
+    factor = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
+    return "as recorded" if factor == "1" else f"{factor} times as fast as recorded"
 
 
 def as_table(policies: Sequence[Document]) -> Table:
-    """A line a figure, a column a policy."""
+    """A line for each figure, a column for each policy."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for policy in policies:
@@ -88,7 +88,7 @@ def as_table(policies: Sequence[Document]) -> Table:
 
 
 def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
-    """Every figure that is shown."""
+    """All figures, in the order of the table."""
 
     def of(*path: str) -> list[float]:
         values = []
