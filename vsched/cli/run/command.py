@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from vsched.cli.ask.cluster import ClusterFlags, reaching
 from vsched.cli.flags.environment import by_environment
 from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignoring
@@ -35,12 +35,7 @@ flag = flags_of(Options)
 
 @by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
-@click.option(
-    "--kubeconfig",
-    type=click.Path(path_type=Path),
-    help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
-)
-@click.option("--context", help="context of the kubeconfig, where not its current one")
+@reaching
 @flag("--scheduler-name", "pods with this spec.schedulerName are ours; repeatable", "scheduler_names")
 @flag("--scheduler-conf", "policy file; without one, the built-in one", "policy_file")
 @flag(
@@ -161,9 +156,7 @@ flag = flags_of(Options)
     default="auto",
     help="auto: console on a terminal, else json",
 )
-def command(
-    kubeconfig: Path | None, context: str | None, log_level: str, log_format: str, window_ms: float, **flags: Any
-) -> None:
+def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: float, **flags: Any) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
     from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import listed, tuned
@@ -175,7 +168,7 @@ def command(
     configure(log_level, log_format)
     options = options_of(flags, window_ms)
     plugins = registry()
-    connection = load_connection(kubeconfig, context)
+    connection = load_connection(*cluster)
     with tuned():
         run_fast(serve(options, connection, plugins, listed))
 
