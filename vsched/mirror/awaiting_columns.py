@@ -1,4 +1,7 @@
-"""Objects that ask for a resource nobody offers while many such are asked for: read again once there is room."""
+"""Objects for whose resources there was no column left: too many resources are asked for that no node offers.
+
+They are read again once there is room.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ from vsched.mirror import wire
 from vsched.model.resources import ResourceAxis
 
 AGAIN_SECONDS = 5.0
-"""Who uses which column is looked at this seldom: it takes a walk over all pods."""
+"""The least time between two searches for unused columns, as each walks over all pods."""
 AT_ONCE = 512
-"""So many are read again at a time, the others next time."""
+"""So many objects are read again at a time."""
 
 Refused = tuple[str, str, wire.Object]
 """Kind, identity, and what was to be read."""
 
 
 class AwaitingColumns:
-    """The objects that found no column for a resource, in the order in which they came."""
+    """The objects that found no column, in the order in which they came."""
 
     def __init__(self, axis: ResourceAxis) -> None:
         self._axis = axis
@@ -26,13 +29,12 @@ class AwaitingColumns:
         self._version = axis.version
         self._looked = 0.0
         self._due = 0
-        """So many of the first ones are still to be read again."""
+        """How many of the first ones are still to be read again."""
 
     def __len__(self) -> int:
         return len(self._refused)
 
     def put(self, kind: str, key: str, found: wire.Object) -> None:
-        """The object found no column."""
         self._refused[kind, key] = found
 
     def drop(self, kind: str, key: str) -> None:
@@ -40,20 +42,20 @@ class AwaitingColumns:
         self._refused.pop((kind, key), None)
 
     def due(self, now: float) -> bool:
-        """Whether it is time to look who uses which column."""
+        """Whether it is time to search for unused columns."""
         if not self._refused or self._looked <= now < self._looked + AGAIN_SECONDS:
             return False
         self._looked = now
         return True
 
     def again(self, *, room: bool) -> Iterator[Refused]:
-        """Those to be read again: where there is room, or a name is new that may be theirs."""
+        """The objects to read again: if there is room, or if a column is new that may be theirs."""
         if room or self._version != self._axis.version:
             self._version = self._axis.version
             self._due = len(self._refused)
         first = list(islice(self._refused.items(), min(self._due, AT_ONCE)))
         self._due -= len(first)
         for (kind, key), found in first:
-            # Those that find none go to the end, so that each has its turn.
+            # Those that find no column again go to the end, so that each has its turn.
             del self._refused[kind, key]
             yield kind, key, found

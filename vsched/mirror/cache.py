@@ -1,8 +1,8 @@
-"""The mirror: the cluster as the watch streams tell it, plus what was decided and is not confirmed yet.
+"""The mirror: the cluster as the watches show it, plus decisions that the watches do not show yet.
 
-One writer, synchronous: everything changes through ``apply``, lists, ``use``, ``assume``, ``forget`` and the reports
-on statuses. ``snapshot`` costs what changed since the last one, not the size of the cluster. Objects may arrive
-in any order, twice or late; the mirror ends up as a fresh list would make it.
+It is synchronous and changes only through its own methods: events and lists of the watches, usage, assumed decisions,
+and reports on writes. The cost of ``snapshot`` follows what changed since the last one, not the size of the cluster.
+Objects may arrive in any order, twice or late; the result is the same as from a fresh list.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from vsched.model.usage import Reading
 
 
 def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
-    """What is wrong with an object, as a line; reading it should have raised nothing but BadObject."""
+    """The problem of an object, as one line."""
     return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
 
 
@@ -68,17 +68,17 @@ class Cache(WatchHandler):
         super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
         self.axis = ResourceAxis()
         self._published_axis = self.axis.copy()
-        """The names of columns as snapshots have them."""
+        """The columns of the last snapshot."""
         self._awaiting_columns = AwaitingColumns(self.axis)
         self._problems = ObjectProblems()
         self.broken: Problems = self._problems.broken
-        """Objects that are left out."""
+        """Problems of objects that are left out."""
         self.blemished: Problems = self._problems.blemished
-        """Objects that are used, but for an annotation."""
+        """Problems of objects that are used except for an annotation."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
         self.arbitrating = arbitrating
-        """Whether books are kept of what is divided among namespaces; without it such objects are ignored."""
+        """Whether the objects of arbitration are mirrored; otherwise they are ignored."""
         self._defaults = ClusterDefaults(default_queue, ignored)
         self._nodes = NodeStore(self.axis)
         self._selections: NamespaceIndex[tuple[str, str], Selector, Selections] = NamespaceIndex(as_selections)
@@ -92,9 +92,9 @@ class Cache(WatchHandler):
         self._advice: Mapping[str, Advice] = {}
         self.refused = RefusedBindings()
         self.on_arrival: Handlers[str] = Handlers()
-        """Told of a pod (by uid) that was taken for bound, once the watch says what became of it."""
+        """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""
         self.on_foreign: Handlers[Task] = Handlers()
-        """Told of a pod of ours that somebody else has bound."""
+        """Called with a pod of ours that another scheduler has bound."""
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
@@ -113,20 +113,20 @@ class Cache(WatchHandler):
         self._previous = 0.0
 
     def use(self, reading: Reading | None) -> None:
-        """What nodes really use, as collected last, what is not named unknown; None where nobody collects it."""
+        """Set the measured usage of nodes; None where it is not collected."""
         self._nodes.use(reading)
         self.on_change()
 
     # Decisions
 
     def assume(self, report: CycleReport) -> None:
-        """Take what a cycle decided for granted until the watch shows it, or a failure is reported."""
+        """Assume the decisions of a cycle until the watch shows them or a failure is reported."""
         for task in self._pods.assume(report):
             self._budgets.promise(task, self._previous)
         self._groups.assume(report.jobs)
 
     def forget(self, uid: str) -> bool:
-        """A binding or an eviction failed: the pod is again what the watch last said; False where it already was."""
+        """Drop an assumed binding or eviction that failed: the pod is as last watched. False if none was assumed."""
         self._budgets.withdraw(uid)
         forgotten = self._pods.forget(uid)
         if forgotten:
@@ -134,15 +134,15 @@ class Cache(WatchHandler):
         return forgotten
 
     def found_bound(self, uid: str, node: str) -> None:
-        """The API server says that a pod which was to be bound to this node is there already."""
+        """The API server says that a pod was already bound to the node that it was to be bound to."""
         self._pods.found_bound(uid, node)
 
     def accepted(self, uid: str) -> None:
-        """The API server said that it has bound the pod: a list that begins from now on has to show it."""
+        """The API server accepted the binding: lists that begin from now on must show it."""
         self._pods.accept(uid)
 
     def restart(self, kind: str) -> None:
-        """A full list of one kind begins, which shows all bindings that were accepted before."""
+        """A full list of one kind begins. It shows all bindings that were accepted before."""
         super().restart(kind)
         if kind == "Pod":
             self._pods.list_begins()
@@ -150,7 +150,7 @@ class Cache(WatchHandler):
             self._groups.list_begins()
 
     def include(self, kind: str, found: wire.Object) -> None:
-        """An object of the list under way; a pod in it that has no node was not bound, whatever was answered."""
+        """Take in an object of the list under way. A pod in it without a node was not bound, whatever the answer was."""
         super().include(kind, found)
         if (
             isinstance(found, wire.Pod)
@@ -160,7 +160,7 @@ class Cache(WatchHandler):
             self.on_change()
 
     def spare(self, uid: str) -> None:
-        """An eviction was refused: the pod is not offered as a victim until ``unspare``, or until it is gone."""
+        """An eviction was refused: the pod is no victim until ``unspare``, or until it is gone."""
         self._pods.spare(uid)
 
     def unspare(self, uid: str) -> None:
@@ -169,55 +169,55 @@ class Cache(WatchHandler):
             self.on_change()
 
     def nomination_written(self, uid: str, node: str, resource_version: str = "") -> None:
-        """A nomination was written, in this version where the API server said which."""
+        """A nomination was written; ``resource_version`` is that of the pod, empty if unknown."""
         self._pods.nomination_written(uid, node, resource_version)
 
     def nomination_failed(self, uid: str, node: str) -> None:
-        """A nomination cannot be written: the pod is nominated as the watch last said."""
+        """A nomination cannot be written: the pod's nomination is again as last watched."""
         self._pods.nomination_failed(uid, node)
 
     def ungate_failed(self, uid: str) -> None:
-        """The gate of a pod's queue could not be opened: the pod waits at it as the watch last said."""
+        """A scheduling gate could not be removed: the pod still waits at it."""
         if self._pods.ungate_failed(uid):
             self.on_change()
 
     def status_written(self, key: str, resource_version: str = "") -> None:
-        """A PodGroup's status was written, in this version where the API server said which."""
+        """A PodGroup's status was written; ``resource_version`` is that of the object, empty if unknown."""
         self._groups.status_written(key, resource_version)
 
     def status_failed(self, key: str) -> None:
-        """A PodGroup's status could not be written: its phase is again what the watch last said."""
+        """A PodGroup's status could not be written: its phase is again as last watched."""
         if self._groups.status_failed(key):
             self.on_change()
 
     def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, Pool]) -> None:
-        """How much namespaces may hold by a new division, each and together; snapshots carry it from now on."""
+        """Set the limits of namespaces, each and together, for snapshots from now on."""
         self._ceilings, self._pools = ceilings, pools
 
     def unused(self) -> Iterator[Problem]:
-        """Objects that nothing is done for: those that cannot be used, and pods of other schedulers; as of now."""
+        """Objects that are not scheduled: those that cannot be used, and pods of other schedulers."""
         yield from tuple(self.broken.values())
         yield from tuple(self._problems.foreign.values())
 
     def advise(self, advice: Mapping[str, Advice]) -> None:
-        """What would let waiting jobs start; snapshots carry it from now on."""
+        """Set the advice for waiting jobs, for snapshots from now on."""
         self._advice = advice
 
     def settle(self, report: CycleReport) -> None:
-        """What a cycle decided has come true: for what-if questions, where no watch will ever say so."""
+        """Make the decisions of a cycle true, for what-if simulations, which have no watch."""
         self._budgets.settle(*self._pods.settle(report, self._previous))
         for eviction in report.evictions:
             self._problems.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
 
     def review(self) -> None:
-        """Have every job's status looked at again, some in each session: somebody else may have left it unwritten."""
+        """Show every job as changed once, some in each session: the leader before may not have written its status."""
         self._jobs.review()
 
     # Views
 
     def snapshot(self, now: float) -> Snapshot:
-        """The cluster as it is now; valid until the next snapshot."""
+        """The cluster now. The snapshot is valid until the next one is taken."""
         self._snapshots += 1
         previous, self._previous = self._previous, now
         self._budgets.expire(now)
@@ -272,39 +272,39 @@ class Cache(WatchHandler):
         )
 
     def arbitration(self) -> Arbitration:
-        """What is divided among namespaces, as of now; never changes. Asked for right after a snapshot."""
+        """The input of arbitration as of now; immutable. Call it right after ``snapshot``."""
         return self._accounts.publish()
 
     def held(self, namespace: str) -> dict[str, int]:
-        """What pods of a namespace keep right now, by counted name, limits included; not those on their way out."""
+        """What pods of a namespace use now, by counted name, with limits; pods that are leaving do not count."""
         return self._accounts.kept(namespace)
 
     def take_moved(self) -> set[str]:
-        """Namespaces of which pods keep more or less than when this was last asked; for one that asks."""
+        """Namespaces whose usage has changed since the last call. For a single caller."""
         return self._accounts.take_moved()
 
     def total(self) -> dict[str, int]:
-        """What all nodes together can hand out right now, by resource name."""
+        """The allocatable amounts of all nodes together, by resource name."""
         return {self.axis.names[column]: value for column, value in self._nodes.total.items()}
 
     def nodes(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
-        """Every node as it is seen now, with what is allocatable there."""
+        """Every node with its allocatable amounts."""
         return self._nodes.known()
 
     def awaits(self, uid: str) -> bool:
-        """Whether a binding or an eviction is taken for granted that the watch does not show yet."""
+        """Whether a binding or an eviction of the pod is assumed and not shown by the watch yet."""
         return self._pods.awaits(uid)
 
     def task(self, uid: str) -> Task | None:
-        """The pod of this uid as it is seen now."""
+        """The pod of this uid, None where there is none."""
         return self._pods.get(uid)
 
     def tasks_of(self, key: str) -> list[Task] | None:
-        """The pods of a job as they are seen now, None where there is no such job."""
+        """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
 
     def tasks_on(self, node: str) -> list[Task] | None:
-        """What takes room on a node as it is seen now, whoever placed it; None where there is no such node."""
+        """The pods on a node, of any scheduler; None where there is no such node."""
         return self._nodes.tasks(node)
 
     def group_uid(self, key: str) -> str:
@@ -312,7 +312,7 @@ class Cache(WatchHandler):
         return self._groups.uid(key)
 
     def stand_in(self, key: str) -> ImplicitPodGroup | None:
-        """The job of this key that pods stand for which name no PodGroup, None where there are none."""
+        """The implicit PodGroup of this key, None where there is none."""
         return self._jobs.stand_in(key)
 
     def describe(self) -> Mapping[str, int]:
@@ -335,7 +335,7 @@ class Cache(WatchHandler):
     # One object
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
-        """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
+        """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
         remarks, matters = list[str](), False
         self._awaiting_columns.drop(kind, key)
         try:
@@ -386,7 +386,7 @@ class Cache(WatchHandler):
         return matters
 
     def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
-        """Count a pod that is another scheduler's for the PodGroup that it names; True where its job is told of it."""
+        """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
         ours = (pod.spec.scheduler_name or "") in self._scheduler_names
         return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
 
@@ -417,12 +417,12 @@ class Cache(WatchHandler):
         return self._defaults.drop(kind, key) or limited or divided or said
 
     def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
-        """Never a reason to decide: a selector says which node is the better one, not whether there is one."""
+        """Never a reason for a session: a selector changes scores, not whether a node fits."""
         self._selections.put(wire.namespace_in(key), (kind, key), selector)
         return False
 
     def _make_room(self, now: float) -> None:
-        """Give columns that nothing uses any more to resources that found none."""
+        """Free columns that nothing uses any more, for resources that found none."""
         room = False
         if self._awaiting_columns.due(now):
             self._pods.sweep()
@@ -436,7 +436,7 @@ class Cache(WatchHandler):
     # What one object means for others
 
     def _settle_defaults(self) -> None:
-        """Classes, queues or namespaces changed: what rests on them is worked out again, once a snapshot."""
+        """Recompute what depends on classes, queues and namespaces that changed, once for each snapshot."""
         if self._defaults.take_priorities_changed():
             self._pods.reprice()
             self._jobs.reprice()

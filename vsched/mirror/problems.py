@@ -1,4 +1,4 @@
-"""Objects that the mirror left out, wholly or but for an annotation, and why: for those who tell the owners."""
+"""Problems of objects that the mirror left out, wholly or for an annotation. Events report them to the owners."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import NO_EFFECT
 
 BAD, NO_EFFECT_REASON = "BadObject", "NoEffect"
-"""What is wrong with an object: it says what makes no sense, or wishes for what is not built."""
+"""Reasons of Events: the object cannot be used, or asks for what is not supported."""
 LONGEST = 1000
-"""Letters of what is said of an object: some of it quotes what its owner wrote."""
+"""The longest message; messages may quote the object."""
 PROBLEMS_LIMIT = 4096
-"""How many objects of either sort are remembered; the oldest go first."""
+"""How many problems of each sort are remembered; the oldest are dropped first."""
 
 
 class Problem(NamedTuple):
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     uid: str
     message: str
     left_out: bool = True
-    """False where only an annotation cannot be used, or has no effect."""
+    """False where only an annotation cannot be used or has no effect."""
     reason: str = BAD
 
 
@@ -34,22 +34,21 @@ Problems = dict[tuple[str, str], Problem]
 
 
 class ObjectProblems:
-    """Objects with something wrong, each in one of two tables."""
+    """The problems of objects, each object in one of the tables."""
 
     def __init__(self) -> None:
         self.broken: Problems = {}
         self.blemished: Problems = {}
-        """The same for objects that are used, but for an annotation."""
+        """Of objects that are used except for an annotation."""
         self.foreign: Problems = {}
-        """Pods of other schedulers, for those who ask why nothing is done for one."""
+        """Pods of other schedulers, for explanations."""
 
     def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
-        """The object was left out."""
         self.drop(kind, key)
         _note(self.broken, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message))
 
     def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, remarks: Sequence[str]) -> None:
-        """The object is used, but for what is remarked."""
+        """The object is used except for what the remarks say."""
         self.drop(kind, key)
         message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
         reason = NO_EFFECT_REASON if all(remark.endswith(NO_EFFECT) for remark in remarks) else BAD
@@ -58,14 +57,13 @@ class ObjectProblems:
         )
 
     def put_foreign(self, key: str, pod: wire.Pod) -> None:
-        """The pod is for another scheduler."""
         self.drop("Pod", key)
         metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
         message = f"{wire.named('Pod', metadata)}: it is for another scheduler: spec.schedulerName is {scheduler}"
         _note(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
 
     def drop(self, kind: str, key: str) -> None:
-        """Nothing is wrong with the object any more, or it is gone."""
+        """The object has no problem any more, or is gone."""
         self.foreign.pop((kind, key), None)
         self.broken.pop((kind, key), None)
         self.blemished.pop((kind, key), None)

@@ -1,6 +1,6 @@
-"""How news of objects reaches a mirror: an event at a time, or a list piece by piece, in any order, twice or late.
+"""Takes in watch events and lists, and passes on what is new.
 
-What an object means is the mirror's business; here it is decided whether it is news at all.
+Events and pieces of lists may come in any order, twice or late. Subclasses decide what an object means.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ UPSERTS = frozenset({"ADDED", "MODIFIED"})
 
 
 class WatchHandler(ABC):
-    """A mirror as those see it who bring news."""
+    """The receiver of events and lists of all kinds."""
 
     def __init__(self, kinds: Iterable[str], on_change: Callable[[], None]) -> None:
         self.on_change = on_change
-        """Called after changes that can matter to scheduling; must be quick."""
+        """Called after changes that can matter to scheduling. It must return at once."""
         self._seen: Mapping[str, Seen] = {kind: Seen() for kind in kinds}
-        """By kind that is kept; others are ignored."""
+        """By kind that is mirrored; others are ignored."""
 
     def apply(self, kind: str, type: str, found: wire.Object) -> None:
-        """One event of a watch stream; kinds the mirror does not keep and bookmarks are ignored."""
+        """One watch event; bookmarks and kinds that are not mirrored are ignored."""
         seen = self._seen.get(kind)
         if seen is None:
             return
@@ -40,7 +40,7 @@ class WatchHandler(ABC):
             self.on_change()
 
     def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
-        """A full list of one kind: what it lacks is gone, what it has is believed whatever its version."""
+        """A full list of one kind: objects it lacks are gone, and its objects are valid whatever their version."""
         self.restart(kind)
         for found in objects:
             self.include(kind, found)
@@ -53,7 +53,7 @@ class WatchHandler(ABC):
             self._seen[kind].restart()
 
     def include(self, kind: str, found: wire.Object) -> None:
-        """An object of the list under way; ignored where ``apply`` has told of it since the list began."""
+        """An object of the list under way; ignored if an event about it came since the list began."""
         seen = self._seen.get(kind)
         if seen is None:
             return
@@ -62,7 +62,7 @@ class WatchHandler(ABC):
             self.on_change()
 
     def finish(self, kind: str) -> Iterator[None]:
-        """The list is complete: what neither it nor ``apply`` has told of is gone, an object at each step."""
+        """The list is complete: objects that neither it nor an event showed are deleted, one at each step."""
         for key in self._seen[kind].finish() if kind in self._seen else ():
             if self._delete(kind, key):
                 self.on_change()
@@ -70,7 +70,7 @@ class WatchHandler(ABC):
 
     @abstractmethod
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
-        """Take in an object, or leave it out with a reason; True where that can matter to scheduling."""
+        """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
 
     @abstractmethod
     def _delete(self, kind: str, key: str) -> bool:

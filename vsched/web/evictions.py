@@ -1,4 +1,4 @@
-"""Who was evicted lately, for whom and why: what the page tells of each. Written by the event loop alone."""
+"""The latest evictions, with beneficiary and reason, for the page. Only the event loop writes them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from vsched.model.job import Job
 from vsched.model.plan import Evict
 
 MOST_EVICTIONS = 1000
-"""That are remembered."""
+"""How many are remembered."""
 MOST_TOLD = 100
-"""In one answer."""
+"""How many there are in one answer."""
 MOST_CHARACTERS = 300
-"""Of what the API server said to one."""
+"""The longest message of the API server."""
 ASKED = "asked"
-"""What came of one that is not answered yet."""
+"""The result of an eviction without an answer."""
 
 
 class EvictionRow(msgspec.Struct, frozen=True):
     """One pod that was to leave its node."""
 
     at: float
-    """When that was decided, seconds since the epoch."""
+    """When it was decided, seconds since the epoch."""
     uid: str
     pod: str
     """``namespace/name``."""
@@ -34,27 +34,27 @@ class EvictionRow(msgspec.Struct, frozen=True):
     node: str
     action: str
     beneficiary: str
-    """The job it is for, as a rule; the pod where arbitration decided; empty where nobody takes its room."""
+    """The job that it is for; for arbitration the pod; empty without a beneficiary."""
     why: str
     result: str = ASKED
-    """``evicted``, ``gone``, or why it stays, in one word."""
+    """``evicted``, ``gone``, or in one word why the pod stays."""
     message: str = ""
-    """What the API server said, where the pod stays."""
+    """The API server's message, if the pod stays."""
 
 
 class Evictions:
-    """The latest eviction of each pod, the latest of all last; as many as are remembered."""
+    """The latest eviction of each pod, the most recent last."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[str, EvictionRow] = OrderedDict()
 
     def decided(self, at: float, evictions: Sequence[Evict], jobs: Mapping[str, Job]) -> None:
-        """A session has decided on these."""
+        """Add evictions that a session has decided."""
         for eviction in evictions[-MOST_EVICTIONS:]:
             self._put(_row(at, eviction, why(eviction, jobs.get(eviction.job), jobs.get(eviction.beneficiary))))
 
     def answered(self, at: float, eviction: Evict, result: str, message: str) -> None:
-        """What came of one, whoever decided on it."""
+        """Set the result of an eviction, by whichever part it was decided."""
         row = self._rows.get(eviction.uid)
         if row is None or row.result != ASKED:
             row = _row(at, eviction, why(eviction, None, None))
@@ -62,7 +62,7 @@ class Evictions:
         self._rows[eviction.uid] = replace(row, result=result, message=message[:MOST_CHARACTERS])
 
     def rows(self) -> list[EvictionRow]:
-        """All that are remembered, the latest first."""
+        """All remembered evictions, the most recent first."""
         return list(reversed(self._rows.values()))
 
     def _put(self, row: EvictionRow) -> None:
@@ -86,17 +86,17 @@ def _row(at: float, eviction: Evict, why: str) -> EvictionRow:
 
 
 def of_job(rows: Iterable[EvictionRow], key: str, pods: frozenset[str] = frozenset()) -> list[EvictionRow]:
-    """Those of a job's pods, and those for its sake; arbitration evicts for the sake of one of its pods."""
+    """Evictions of a job's pods, and evictions for the job or (by arbitration) for one of its pods."""
     return [row for row in rows if key in (row.job, row.beneficiary) or row.beneficiary in pods]
 
 
 def on_node(rows: Iterable[EvictionRow], node: str) -> list[EvictionRow]:
-    """Those of pods on a node."""
+    """Evictions of pods on a node."""
     return [row for row in rows if row.node == node]
 
 
 def why(eviction: Evict, job: Job | None, beneficiary: Job | None) -> str:
-    """Why a pod was to leave, in a sentence; from what both jobs were when that was decided."""
+    """Why a pod was evicted, as a sentence, from both jobs as they were then."""
     if eviction.action == ARBITRATE:
         waits = eviction.beneficiary.partition("/")[0]
         return f"the division among namespaces takes room from {eviction.namespace} for {waits}"

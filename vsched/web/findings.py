@@ -1,7 +1,7 @@
-"""What cycles found out last about every job, pod and queue: the one thing views, pictures and gauges look at.
+"""The latest results of cycles about every job, pod and queue: pages, overviews and gauges show them.
 
-Written by the event loop after every cycle. Pages are made in other threads meanwhile, so nothing that is iterated
-over changes in place: records are frozen, and maps are copied before they are walked.
+The event loop writes them after every cycle. Pages are made in other threads meanwhile: records are frozen, and
+readers copy maps before they iterate.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
 
 _SLACK = 10_000
-"""Verdicts that may be out of date before they are swept out."""
+"""How many outdated verdicts may stay before they are removed."""
 
 
 class Arbitrated(NamedTuple):
-    """One round of arbitration."""
+    """The result of a round of arbitration."""
 
     now: float
     """When it was, seconds since the epoch."""
@@ -33,14 +33,14 @@ class Arbitrated(NamedTuple):
 
     @property
     def weights(self) -> dict[str, int]:
-        """Of each namespace, as it was divided by."""
+        """The weight of each namespace in the division."""
         accounts = self.arbitration.parties
         return {name: accounts[name].own_weight for name in self.division.namespaces if name in accounts}
 
     def award(self, namespace: str) -> Award | None:
-        """What the division gives a namespace, with the ceiling that is in force; None for one that it does not know.
+        """What the division gives a namespace, with the ceiling in force; None for an unknown namespace.
 
-        What is lent is not while pods are waited for whom others made room.
+        Nothing is lent while the arbitrator waits for pods to use room that it has made for them.
         """
         award = self.division.namespaces.get(namespace)
         if award is None or not self.verdict.promised:
@@ -49,7 +49,7 @@ class Arbitrated(NamedTuple):
 
 
 class Findings:
-    """The latest of everything, and the snapshot it is about."""
+    """The latest results, and the snapshot they are about."""
 
     def __init__(self) -> None:
         self.snapshot: Snapshot | None = None
@@ -57,20 +57,20 @@ class Findings:
         self.cycles = 0
         self.jobs: dict[str, JobOutcome] = {}
         self.pods: dict[str, Unschedulable] = {}
-        """By ``namespace/name``; may hold pods that no longer wait: it is there to look up one that does."""
+        """By ``namespace/name``. It may contain pods that no longer wait: use it to look up a waiting pod."""
         self.queues: dict[str, QueueOutcome] = {}
         self.namespaces: dict[str, NamespaceOutcome] = {}
         self.placed_at: dict[str, float] = {}
-        """When each job that is still there was first seen running, seconds since the epoch."""
+        """When each existing job was first seen running, seconds since the epoch."""
         self.retries: Counter[str] = Counter()
-        """How many cycles ended without the minimum of each job that is still there."""
+        """How many cycles ended without the minimum of each existing job."""
         self.arbitrated: Arbitrated | None = None
-        """The last round of arbitration; None where there was none."""
+        """The last round of arbitration; None before the first."""
         self.arbitrated_away: Counter[str] = Counter()
-        """Pods that arbitration evicted, by the namespace they were in; only namespaces that are still there."""
+        """Number of pods that arbitration evicted, by existing namespace."""
 
     def take(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
-        """Keep what a cycle on this snapshot found out; returns the keys of jobs that it saw running first."""
+        """Keep the results of a cycle on this snapshot; returns the keys of jobs that are running for the first time."""
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces

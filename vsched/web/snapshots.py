@@ -1,4 +1,4 @@
-"""One session as those see it who look closer: what it was decided on, by which policy, and what was decided."""
+"""A session for inspection: the snapshot that it used, its policy, and its decisions."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ class FrozenSnapshot(NamedTuple):
     """A session whose snapshot stays valid."""
 
     snapshot: Snapshot
-    """Frozen: the mirror goes on without it."""
+    """Frozen: the mirror no longer changes it."""
     policy: Policy
-    """In force when it was decided."""
+    """The policy in force then."""
     report: CycleReport
     number: int
     """Of the session, from 1 on."""
     calls: tuple[Call, ...] = ()
-    """What services outside were asked and answered in the course of it."""
+    """Calls to external services during the session, with their answers."""
     unrecorded: int = 0
-    """Answers that are not among these, because there were too many."""
+    """How many further answers there were, that are not kept."""
 
 
 Look = Callable[[], Awaitable[FrozenSnapshot]]
-"""Asks for a session that has seen everything the mirror knew at the time of asking; raises Unavailable where there is
-none in time (a standby decides nothing)."""
+"""Returns a session that starts after the call; raises Unavailable where there is none in time (as on a standby)."""
 
 LEADER, STARTING, STOPPING = "leader", "starting", "stopping"
-"""What a daemon is that decides, that has not read the cluster yet, and that begins no session any more."""
+"""Roles of a daemon that decides, that has not listed the cluster yet, and that starts no more sessions."""
 
 
 def idle_of(role: str) -> str:
-    """Why a daemon of this role decides nothing, and what to do about it; empty for the leader."""
+    """Why a daemon of this role decides nothing, and what to do; empty for the leader."""
     if role == LEADER:
         return ""
     if role == STARTING:

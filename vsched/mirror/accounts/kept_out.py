@@ -1,4 +1,4 @@
-"""Jobs of which nothing is placed, whatever there is room for: their pods ask for no part of the cluster."""
+"""Jobs that cannot be placed whatever room there is: arbitration does not count their waiting pods."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from vsched.model.status import Status
 from vsched.model.task import Task
 
 Move = Callable[[Task, Task], None]
-"""Told what a pod was counted as, and what it counts as now."""
+"""Called with a pod as it counted, and as it counts now."""
 
 
 class KeptOut:
-    """Has the waiting pods of such jobs counted as if gates held them back."""
+    """Counts waiting pods of such jobs as if they were gated."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
 
     def counted(self, task: Task | None) -> Task | None:
-        """A pod as it counts."""
+        """The pod as it counts."""
         return task if task is None or task.job not in self._keys else _gated(task)
 
     def see(self, key: str, job: Job | None, move: Move) -> None:
-        """A job as it is now, None where it is gone: if it is kept out and was not, or the other way, its pods move."""
+        """Take in a job, None where it is gone; if its state has changed, its waiting pods are moved."""
         out = job is not None and job.kept_out
         if out is (key in self._keys):
             return

@@ -1,7 +1,7 @@
-"""The mirror's books of namespaces for arbitration: who holds, waits for and is promised what.
+"""The accounts of namespaces for arbitration: what each uses, waits for, and is allocated.
 
-A change costs the same however large the cluster is; ``publish`` costs the namespaces that changed since the last one.
-What is published shares nothing that changes later, so that it may be decided upon in another thread.
+A change costs the same however large the cluster is; the cost of ``publish`` follows the namespaces that changed. What
+is published never changes later, so that another thread can use it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class _Record:
-    """One namespace and what is known of it."""
+    """One namespace."""
 
     __slots__ = ("allocations", "claims", "exists", "pods", "quotas", "terminating", "unreadable", "volumes")
 
@@ -42,7 +42,7 @@ class _Record:
         self.allocations: dict[str, AllocationRecord] = {}
         self.quotas: dict[str, Counted] = {}
         self.exists = False
-        """There is a Namespace object."""
+        """Whether there is a Namespace object."""
         self.terminating = False
 
     @property
@@ -52,7 +52,7 @@ class _Record:
 
 
 class NamespaceAccounts:
-    """Every namespace of which anything is known, the buckets, and how much storage there is."""
+    """Every namespace with any objects, the buckets, and the storage there is."""
 
     def __init__(self, axis: ResourceAxis, weight_of: Callable[[str], int]) -> None:
         self._weight_of = weight_of
@@ -72,7 +72,7 @@ class NamespaceAccounts:
         self._kept_limits: dict[str, Counted] = {}
         self._kept_changed: set[str] = set()
         self._moved: set[str] = set()
-        """The same since somebody last asked who moved."""
+        """Namespaces whose usage has changed since ``take_moved``."""
         self._kinds: Mapping[str, tuple[Callable[[Any], Any], Callable[[str, Any], bool]]] = {
             "Consumer": (claim_of, self._put_claim),
             "Allocation": (allocation_of, self._put_allocation),
@@ -89,7 +89,7 @@ class NamespaceAccounts:
     # What the watch says
 
     def put(self, key: str, found: wire.Object) -> bool:
-        """An object of any kind but Pod; True where it can change a division. Raises BadObject."""
+        """Take in an object of any kind but Pod; True where it can change a division. Raises BadObject."""
         entry = self._kinds.get(type(found).__name__)
         if entry is None:
             return False
@@ -102,16 +102,16 @@ class NamespaceAccounts:
         return entry is not None and entry[1](key, None)
 
     def leave_out(self, kind: str, key: str) -> None:
-        """An object cannot be read and was dropped; a Consumer is not made anew for that."""
+        """Note that an object cannot be read: for such a Consumer none is created."""
         if kind == "Consumer":
             self._noted(_namespace(key)).unreadable.add(key)
 
     def move(self, old: Task | None, new: Task | None) -> None:
-        """Replace what a pod was by what it is now."""
+        """Replace a pod as it was by the pod as it is now."""
         self._move(self._kept_out.counted(old), self._kept_out.counted(new))
 
     def see_job(self, key: str, job: Job | None) -> None:
-        """A job as it is now, None where it is gone."""
+        """Take in a job, None where it is gone."""
         self._kept_out.see(key, job, self._move)
 
     def _move(self, old: Task | None, new: Task | None) -> None:
@@ -127,7 +127,7 @@ class NamespaceAccounts:
             self._discard_empty(namespace, record)
 
     def see_nodes(self, version: int, allocatable: Ints) -> None:
-        """What nodes have to give, ``int64[column, node]``, in which version: what no node could hold does not wait."""
+        """Set the allocatable amounts of nodes, ``int64[column, node]``: pods that fit none do not wait."""
         if version == self._nodes_version:
             return
         self._nodes_version = version
@@ -140,7 +140,7 @@ class NamespaceAccounts:
     # Views
 
     def publish(self) -> Arbitration:
-        """What is divided and among whom as of now; the same object while nothing changed."""
+        """The input of arbitration; the same object while nothing changed."""
         before, storage = self._published, self._storage.totals()
         if not self._dirty and not self._buckets_changed and storage == before.storage:
             return before
@@ -156,7 +156,7 @@ class NamespaceAccounts:
         return self._published
 
     def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
-        """What pods of each namespace keep, of nodes by column, of limits by name; brought up to date in place."""
+        """Usage by namespace: requests by column, and limits by name. Both maps are updated in place."""
         for namespace in self._kept_changed:
             record = self._records.get(namespace)
             put_sums(self._kept, namespace, {} if record is None else record.pods.kept())
@@ -165,12 +165,12 @@ class NamespaceAccounts:
         return self._kept, self._kept_limits
 
     def kept(self, namespace: str) -> dict[str, int]:
-        """What pods of one namespace keep right now, by counted name; those on their way out not counted."""
+        """The usage of one namespace by counted name; pods that are leaving do not count."""
         record = self._records.get(namespace)
         return {} if record is None else {**self._names.named(record.pods.kept()), **record.pods.kept_limits()}
 
     def take_moved(self) -> set[str]:
-        """Namespaces of which pods keep more or less than when this was last asked."""
+        """Namespaces whose usage has changed since the last call."""
         moved, self._moved = self._moved, set()
         return moved
 
@@ -244,7 +244,7 @@ class NamespaceAccounts:
         return True
 
     def _put(self, key: str, table_of: Callable[[_Record], dict[str, T]], item: T | None) -> bool:
-        """Keep an object in one table of its namespace, None where it is gone; True where that is new."""
+        """Put an object in one table of its namespace, None where it is gone; True where it has changed."""
         namespace = _namespace(key)
         record = self._records.get(namespace)
         if (None if record is None else table_of(record).get(key)) == item:
@@ -315,7 +315,7 @@ def is_terminating(found: wire.Namespace) -> bool:
 
 
 def _as_asked(found: Claim | Bucket) -> Claim | Bucket:
-    """What people wrote, without what the arbitrator adds and what the API server counts."""
+    """The part that people write, without what the arbitrator and the API server add."""
     if isinstance(found, Bucket):
         return msgspec.structs.replace(
             found, version="", generation=0, deserved={}, allocated={}, conditions=(), observed=0

@@ -1,4 +1,4 @@
-"""What the pods of one namespace hold and wait for: sums that cost the same however many pods there are."""
+"""Sums over the pods of one namespace: what they use and wait for. An update costs the same for any number of pods."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ K = TypeVar("K")
 Sums = TypeVar("Sums", Vector, Mapping[str, int])
 Limits = tuple[tuple[str, int], ...]
 Burden = tuple[Amounts, Limits]
-"""What a pod asks for and is limited to: all that sums know of it."""
+"""A pod's requests and limits."""
 
 
 class Part(IntEnum):
-    """Where a pod stands with its namespace."""
+    """How a pod counts for its namespace."""
 
     NOTHING = 0
     """Finished, held back by a gate, or gone before it had a node."""
@@ -36,7 +36,7 @@ _HOLDING = (Part.HELD, Part.LEAVING)
 
 
 def part_of(task: Task | None) -> Part:
-    """What a pod counts as."""
+    """How a pod counts."""
     if task is None:
         return Part.NOTHING
     if task.node:
@@ -46,26 +46,26 @@ def part_of(task: Task | None) -> Part:
 
 
 class PodSums:
-    """The pods of one namespace that are not finished, and their sums."""
+    """The unfinished pods of one namespace, and their sums."""
 
     __slots__ = ("held", "leaving", "limits", "limits_leaving", "pending", "tasks", "waiting")
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
         self.pending: dict[str, Task] = {}
-        """Those that wait."""
+        """The waiting pods."""
         self.held: Vector = {}
-        """By column, of all that have a node."""
+        """Requests by column, of all pods with a node."""
         self.leaving: Vector = {}
-        """The part of it that is on its way out."""
+        """The part of pods that are leaving."""
         self.limits: dict[str, int] = {}
-        """By counted name, of all that have a node."""
+        """Limits by counted name, of all pods with a node."""
         self.limits_leaving: dict[str, int] = {}
         self.waiting: dict[Burden, int] = {}
         """How many pods wait, by what they ask for."""
 
     def move(self, old: Task | None, new: Task | None) -> bool:
-        """Replace what a pod counts as; True where what the namespace holds has changed."""
+        """Replace a pod; True where the usage of the namespace has changed."""
         if new is not None and not _is_finished(new):
             self.tasks[new.uid] = new
         elif old is not None:
@@ -84,11 +84,11 @@ class PodSums:
         return before in _HOLDING or after in _HOLDING
 
     def kept(self) -> Vector:
-        """What it holds once everything that leaves has left, by column, without zeros."""
+        """The usage without pods that are leaving, by column, without zeros."""
         return _staying(self.held, self.leaving)
 
     def kept_limits(self) -> dict[str, int]:
-        """What the limits of the same pods add up to, by counted name, without zeros."""
+        """The limits of the same pods, by counted name, without zeros."""
         return _staying(self.limits, self.limits_leaving)
 
     def _book(self, part: Part, task: Task, sign: int) -> None:
@@ -110,7 +110,7 @@ class PodSums:
 
 
 class CountedNames:
-    """The counted name of each column of an axis, empty where pods do not count for it."""
+    """The counted name of each column of an axis, empty for columns that do not count."""
 
     def __init__(self, axis: ResourceAxis) -> None:
         self._axis = axis
@@ -132,22 +132,21 @@ class CountedNames:
 
 
 class EmptyNodes:
-    """Whether some node could hold a request if it were empty, by amounts alone; remembered until nodes change."""
+    """Whether a request fits some empty node, by amounts alone; remembered until nodes change."""
 
     LIMIT = 4096
-    """Requests that answers are remembered of."""
+    """How many answers are remembered."""
 
     def __init__(self) -> None:
         self._allocatable: Ints = np.zeros((0, 0), dtype=np.int64)
         self._answers: dict[Amounts, bool] = {}
 
     def see(self, allocatable: Ints, requests: Iterable[Amounts]) -> set[Amounts]:
-        """Nodes have changed, ``int64[column, node]``; returns those of the requests whose answers may have, too."""
+        """Set the allocatable amounts, ``int64[column, node]``; returns the requests whose answers may have changed."""
         before, self._answers, self._allocatable = self._answers, {}, allocatable
         return {request for request in requests if before.get(request) is not self.could_hold(request)}
 
     def could_hold(self, request: Amounts) -> bool:
-        """Whether some node could."""
         answer = self._answers.get(request)
         if answer is None:
             if len(self._answers) >= self.LIMIT:
@@ -165,7 +164,7 @@ class EmptyNodes:
 
 
 def waiting_of(sums: PodSums, names: CountedNames, nodes: EmptyNodes) -> dict[str, int]:
-    """What the pods that wait ask for, by counted name, without those that no node could hold."""
+    """What the waiting pods ask for, by counted name, without pods that fit no node."""
     total: Vector = {}
     limits: dict[str, int] = {}
     for (request, limited), count in sums.waiting.items():
@@ -178,7 +177,7 @@ def waiting_of(sums: PodSums, names: CountedNames, nodes: EmptyNodes) -> dict[st
 
 
 def put_sums(table: dict[str, Sums], namespace: str, sums: Sums) -> None:
-    """Keep the sums of a namespace; it has no entry where they are empty."""
+    """Set the sums of a namespace; empty sums have no entry."""
     if sums:
         table[namespace] = sums
     else:

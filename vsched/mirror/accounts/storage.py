@@ -1,6 +1,6 @@
-"""The mirror's books of storage: what PersistentVolumeClaims of each namespace ask for, and how much there is.
+"""Storage for arbitration: what PersistentVolumeClaims of each namespace ask for, and how much there is.
 
-Every change costs the same however much there is; only ``totals`` walks the storage classes.
+An update costs the same however much there is; only ``totals`` walks the storage classes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from vsched.model.shared import shared
 
 
 class ClaimSums:
-    """What the claims of one namespace count, by counted name: all of them, and those on their way out."""
+    """The claims of one namespace: sums by counted name, of all claims and of those that are being deleted."""
 
     __slots__ = ("asked", "claims", "leaving")
 
@@ -23,7 +23,7 @@ class ClaimSums:
         self.leaving: Counter[str] = Counter()
 
     def put(self, key: str, claim: VolumeClaim | None) -> VolumeClaim | None:
-        """A claim as it is now, None where it is gone; returns what it was."""
+        """Set a claim, None where it is gone; returns the former one."""
         before = self.claims.pop(key, None)
         if before is not None:
             self._book(before, -1)
@@ -41,22 +41,22 @@ class ClaimSums:
 
 
 class StorageIndex:
-    """Volumes, what is left to make volumes of, and which storage classes claims use."""
+    """Volumes, free capacity, and the storage classes that claims use."""
 
     def __init__(self) -> None:
         self._static: dict[str, bool] = {}
-        """By storage class: whether nobody makes volumes of it on demand."""
+        """By storage class: whether it has no provisioner."""
         self._volumes: dict[str, Volume] = {}
         self._left: dict[str, Volume] = {}
         self._used: Counter[str] = Counter()
-        """Claims by the class they name."""
+        """Number of claims by class."""
         self._totals: Counted | None = None
 
     def __len__(self) -> int:
         return len(self._static) + len(self._volumes) + len(self._left)
 
     def use(self, before: VolumeClaim | None, after: VolumeClaim | None) -> None:
-        """A claim changed, came or went."""
+        """A claim was added, changed or deleted."""
         classes = len(self._used)
         if after is not None:
             self._used[after.storage_class] += 1
@@ -69,15 +69,15 @@ class StorageIndex:
             self._totals = None
 
     def put_volume(self, name: str, volume: Volume | None) -> bool:
-        """A volume as it is now, None where it is gone or of no use; True where that is new."""
+        """Set a volume, None where it is gone or cannot be used; True where it has changed."""
         return self._put(self._volumes, name, volume)
 
     def put_left(self, key: str, left: Volume | None) -> bool:
-        """What is left in one part of the cluster, None where nobody says so any more; True where that is new."""
+        """Set the free capacity in one part of the cluster, None where it is unknown; True where it has changed."""
         return self._put(self._left, key, left)
 
     def put_class(self, name: str, static: bool | None) -> bool:
-        """A storage class, None where it is gone; True where that is new."""
+        """Set a storage class, None where it is gone; True where it has changed."""
         if self._static.get(name) is static:
             return False
         self._totals = None
@@ -88,10 +88,10 @@ class StorageIndex:
         return True
 
     def totals(self) -> Counted:
-        """How much there is by counted name, as far as that is known; the same object while nothing changed.
+        """The known total by counted name; the same object while nothing changed.
 
-        Of a class with CSIStorageCapacities: what is left and what is made already. Of a class nobody makes volumes of:
-        the volumes there are. Over all classes together only where it is known of every class that claims use.
+        For a class with CSIStorageCapacities: the free capacity and the volumes. For a class without a provisioner: the
+        volumes. The total over all classes is known only if that of every class in use is.
         """
         if self._totals is None:
             self._totals = self._summed()

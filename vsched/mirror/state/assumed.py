@@ -1,6 +1,6 @@
-"""What the mirror takes for granted before the watch confirms it: placements, evictions, nominations, phases.
+"""Decisions that the mirror assumes before the watch shows them: bindings, evictions, nominations, phases.
 
-An assumption ends when the watch shows it, shows that it cannot come true, or the hands report a failure.
+An assumption ends when the watch shows it or shows that it cannot come true, or when its write is reported as failed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class _Nomination(msgspec.Struct):
 
 
 class AssumedTasks:
-    """Pods of which more is known than the watch shows: on their way to or from a node, nominated, or spared."""
+    """Pods of which more is known than the watch shows: being bound or evicted, nominated, spared or ungated."""
 
     def __init__(self) -> None:
         self._watched: dict[str, Task] = {}
-        """What the watch last said of each pod below, and of no other."""
+        """Each pod below as last watched."""
         self._moved: dict[str, tuple[Status, str]] = {}
         self._nominated: dict[str, _Nomination] = {}
         self._spared: set[str] = set()
         self._accepted: dict[str, bool] = {}
-        """Pods whose binding the API server accepted, and whether that was before the list under way began."""
+        """Pods whose binding was accepted; True if that was before the list under way began."""
         self._ungated: set[str] = set()
-        """Pods whose gate is being opened."""
+        """Pods whose scheduling gate is being removed."""
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -43,7 +43,7 @@ class AssumedTasks:
         return uid in self._moved
 
     def watched(self) -> Iterable[Task]:
-        """What the watch last said of pods of which more is known."""
+        """All pods with an assumption, as last watched."""
         return self._watched.values()
 
     @property
@@ -62,18 +62,18 @@ class AssumedTasks:
         return len(self._ungated)
 
     def before(self, uid: str) -> Task | None:
-        """What the watch last said of a pod of which more is known; None where no more is."""
+        """A pod with an assumption, as last watched; None for others."""
         return self._watched.get(uid)
 
     def begin(self, seen: Task, status: Status, node: str) -> Task:
-        """Take a change for granted; returns the task as it is to be seen."""
+        """Assume a status and node; returns the task as snapshots show it, like the methods below."""
         if status is Status.BINDING:
             self._nominated.pop(seen.uid, None)  # a binding takes the nomination back
         self._moved[seen.uid] = (status, node)
         return self._shown(self._watched.setdefault(seen.uid, seen))
 
     def accept(self, uid: str) -> None:
-        """The API server said that it has bound the pod: a list that begins from now on shows it."""
+        """The API server accepted the binding: a list that begins from now on shows it."""
         if uid in self._moved:
             self._accepted[uid] = False
 
@@ -85,16 +85,16 @@ class AssumedTasks:
                 nomination.confirmed_from = 0  # whatever its versions are: a server that was restored goes back
 
     def listed_unbound(self, uid: str) -> Task | None:
-        """The list shows the pod without a node; returns it as it is to be seen, None where that proves nothing."""
+        """The list shows the pod without a node; None where that proves nothing, because the list is older."""
         return self.end(uid) if self._accepted.get(uid) else None
 
     def end(self, uid: str) -> Task | None:
-        """The change will not come; returns the task as it is to be seen, None where no change was assumed."""
+        """Drop the assumed change; None where there was none."""
         self._accepted.pop(uid, None)
         return None if self._moved.pop(uid, None) is None else self._settled(uid)
 
     def nominate(self, seen: Task, node: str) -> Task:
-        """Take a nomination for granted, in place of an earlier one; an empty node takes it back."""
+        """Assume a nomination, in place of an earlier one; an empty node removes it."""
         self._nominated[seen.uid] = _Nomination(node)
         return self._shown(self._watched.setdefault(seen.uid, seen))
 
@@ -107,7 +107,7 @@ class AssumedTasks:
         return self.overlay(self._watched[uid], version)
 
     def nomination_failed(self, uid: str, node: str) -> Task | None:
-        """The nomination will not come; returns the task as it is to be seen, None where it was not assumed."""
+        """Drop the assumed nomination; None where there was none."""
         nomination = self._nominated.get(uid)
         if nomination is None or nomination.node != node:
             return None
@@ -120,26 +120,26 @@ class AssumedTasks:
         return self._shown(self._watched.setdefault(seen.uid, seen))
 
     def unspare(self, uid: str) -> Task | None:
-        """The pod may be a victim again; returns it as it is to be seen, None where it was not spared."""
+        """The pod may be a victim again; None where it was not spared."""
         if uid not in self._spared:
             return None
         self._spared.remove(uid)
         return self._settled(uid)
 
     def ungate(self, seen: Task) -> Task:
-        """Take for granted that the gate of the pod's queue opens: its queue keeps room for it from now on."""
+        """Assume that the scheduling gate is removed: the queue reserves room for the pod from now on."""
         self._ungated.add(seen.uid)
         return self._shown(self._watched.setdefault(seen.uid, seen))
 
     def ungate_failed(self, uid: str) -> Task | None:
-        """The gate will not open; returns the pod as it is to be seen, None where that was not assumed."""
+        """The gate stays; None where its removal was not assumed."""
         if uid not in self._ungated:
             return None
         self._ungated.remove(uid)
         return self._settled(uid)
 
     def drop(self, uid: str) -> None:
-        """The pod is gone, and all that was assumed of it."""
+        """The pod is gone, with all assumptions about it."""
         self._watched.pop(uid, None)
         self._moved.pop(uid, None)
         self._accepted.pop(uid, None)
@@ -148,13 +148,13 @@ class AssumedTasks:
         self._ungated.discard(uid)
 
     def reprice(self, uids: Iterable[str], priced: Callable[[Task], Task]) -> None:
-        """Priority classes changed: bring what the watch last said of these pods up to date."""
+        """Priority classes changed: update the watched state of these pods."""
         for uid in uids:
             if uid in self._watched:
                 self._watched[uid] = priced(self._watched[uid])
 
     def overlay(self, watched: Task, version: int) -> Task:
-        """How a task is to be seen now that the watch says ``watched`` in this resource version."""
+        """The task as snapshots show it, now that the watch shows ``watched`` in this resource version."""
         uid = watched.uid
         if uid not in self._watched:
             return watched
@@ -173,7 +173,7 @@ class AssumedTasks:
         return self._settled(uid)
 
     def _settled(self, uid: str) -> Task:
-        """The task as it is to be seen after something ended; with nothing left, only the watch counts."""
+        """The task as snapshots show it after an assumption ended; without assumptions it is as watched."""
         watched = self._watched[uid]
         if all(uid not in known for known in (self._moved, self._nominated, self._spared, self._ungated)):
             del self._watched[uid]
@@ -185,7 +185,7 @@ class AssumedTasks:
         task = watched if moved is None else watched.moved(*moved)
         nominated = task.nominated if nomination is None else nomination.node
         spared = uid in self._spared
-        if uid in self._ungated:  # gated still: it cannot be bound before the API server has opened the gate
+        if uid in self._ungated:  # still gated: it cannot be bound before the API server has removed the gate
             task = msgspec.structs.replace(task, awaits_queue=False, reserves=True)
         if not spared and nominated == task.nominated:
             return task
@@ -194,7 +194,7 @@ class AssumedTasks:
 
 
 def _still_expected(watched: Task, status: Status, node: str) -> tuple[Status, str] | None:
-    """The status and node as assumed, None where the watch has settled the matter."""
+    """The assumed status and node, None where the watch has confirmed or refuted them."""
     if watched.status is Status.PENDING:
         return status, node
     if watched.status is Status.RELEASING and not watched.node:
@@ -206,7 +206,7 @@ def _still_expected(watched: Task, status: Status, node: str) -> tuple[Status, s
 
 
 def _nomination_settled(watched: Task, nomination: _Nomination, version: int) -> bool:
-    """Whether the watch shows the nomination, or what came after it; a pod that has its node needs none."""
+    """Whether the watch shows the nomination or a later state; a pod that has its node needs none."""
     written = nomination.confirmed_from is not None and version >= nomination.confirmed_from
     return written or watched.status is not Status.PENDING
 
@@ -218,7 +218,7 @@ class _AssumedPhase(msgspec.Struct):
 
 
 class AssumedPhases:
-    """Phases of PodGroups that were decided but that the watch does not show yet."""
+    """Phases of PodGroups that were decided and that the watch does not show yet."""
 
     def __init__(self) -> None:
         self._phases: dict[str, _AssumedPhase] = {}
@@ -227,15 +227,15 @@ class AssumedPhases:
         return len(self._phases)
 
     def begin(self, key: str, phase: str) -> None:
-        """Take a phase for granted, in place of an earlier one."""
+        """Assume a phase, in place of an earlier one."""
         self._phases[key] = _AssumedPhase(phase)
 
     def end(self, key: str) -> bool:
-        """Back to what the watch says; True where something was assumed."""
+        """Drop the assumption; True where there was one."""
         return self._phases.pop(key, None) is not None
 
     def written(self, key: str, version: int) -> None:
-        """The phase was written: objects of this resource version or later show it, or what came after it."""
+        """The phase was written: objects of this resource version or later show it or a later one."""
         assumed = self._phases.get(key)
         if assumed is not None:
             assumed.confirmed_from = version
@@ -247,7 +247,7 @@ class AssumedPhases:
                 assumed.confirmed_from = 0
 
     def overlay(self, key: str, watched: JobSpec, version: int) -> JobSpec:
-        """How a PodGroup is to be seen now that the watch says ``watched`` in this resource version."""
+        """The PodGroup as snapshots show it, now that the watch shows ``watched`` in this resource version."""
         assumed = self._phases.get(key)
         if assumed is None:
             return watched

@@ -1,7 +1,7 @@
-"""PodDisruptionBudgets by namespace, as their status has them and as it will have them.
+"""PodDisruptionBudgets by namespace: their status, less the evictions that the status does not show yet.
 
-An eviction that was decided uses a budget up before its status says so, and the next session may be milliseconds away.
-In a what-if nobody counts at all: there the pods that come and go are counted here.
+The next session may start milliseconds after an eviction was decided, before the status changes. In a what-if no
+controller updates the status, so pods that come and go are counted here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from vsched.model.budget import DisruptionBudget, come_and_go
 from vsched.model.task import Task
 
 BELIEVED_SECONDS = 60.0
-"""So long an eviction counts of which no status says anything."""
+"""An eviction that no status shows counts for so long."""
 
 
 class Promise(NamedTuple):
-    """An eviction that was decided and that the status of its budget does not show yet."""
+    """An eviction that the status of its budget does not show yet."""
 
     namespace: str
     key: str
@@ -43,20 +43,20 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
         """The pod is to be evicted."""
         about = self.about(task)
         if len(about) != 1:
-            return  # none has to be asked, or none would agree
+            return  # no budget counts it, or several do, and then the API server refuses it
         key, budget = about[0]
         if task.name not in budget.disrupted and not (task.unready and budget.spares_unready):
             self._promises[task.uid] = Promise(task.namespace, key, task.name, at)
             self._changed.add(task.namespace)
 
     def withdraw(self, uid: str) -> None:
-        """The pod is not evicted, or its budget counts it."""
+        """The pod is not evicted, or the budget's status shows it."""
         promise = self._promises.pop(uid, None)
         if promise is not None:
             self._changed.add(promise.namespace)
 
     def see(self, namespace: str, key: str, budget: DisruptionBudget | None, has_left: Callable[[str], bool]) -> bool:
-        """What the budget's object says now; ``has_left`` tells of pods that are seen to leave or are gone."""
+        """Take in a budget, None where it is gone; ``has_left`` says whether a pod is leaving or gone."""
         changed = budget is None or budget != self.items(namespace).get(key)
         uids = [uid for uid, one in self._promises.items() if (one.namespace, one.key) == (namespace, key)]
         for uid in uids if changed else ():
@@ -65,7 +65,7 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
         return self.put(namespace, key, budget)
 
     def expire(self, now: float) -> None:
-        """Forget what should long have been seen."""
+        """Forget evictions that have not been shown for too long."""
         while self._promises:
             uid, oldest = next(iter(self._promises.items()))
             if now - oldest.at < BELIEVED_SECONDS:
@@ -83,7 +83,7 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
         return in_order({key: _less(budget, used[key]) for key, budget in items.items()})
 
     def settle(self, came: Sequence[Task], went: Sequence[Task]) -> None:
-        """These pods run from now on, and those that ran are gone: for what-if questions, where nobody says so."""
+        """Count pods that run from now on and pods that are gone, for what-if simulations."""
         for namespace in {task.namespace for task in (*came, *went)}:
             for key, budget in list(self.items(namespace).items()):
                 self.put(namespace, key, come_and_go(budget, came, went))

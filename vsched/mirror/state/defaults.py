@@ -1,6 +1,6 @@
-"""What small objects mean for others: priority classes, queues, namespaces and their quotas.
+"""Priority classes, queues, namespaces and weights of quotas, and what they mean for pods and jobs.
 
-Nothing here walks pods or jobs; it answers what a priority or a default queue is, and says when answers changed.
+It answers which priority or default queue applies, and reports when answers may have changed. It walks no pods or jobs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vsched.model.job import JobSpec, Judgement
 from vsched.model.queue import Namespace, PriorityClass, Queue
 
 USER_PRIORITY_MAX = 1_000_000_000
-"""The highest value Kubernetes lets users give a priority class; what is above belongs to the system."""
+"""The highest value that Kubernetes allows for users' priority classes; higher ones belong to the system."""
 SYSTEM_CLASSES = {
     found.name: found
     for found in (
@@ -24,7 +24,7 @@ SYSTEM_CLASSES = {
         PriorityClass("system-node-critical", 2_000_001_000),
     )
 }
-"""Classes that every cluster has, told of or not."""
+"""Classes that every cluster has, listed or not."""
 
 
 class ClusterDefaults:
@@ -33,7 +33,7 @@ class ClusterDefaults:
     def __init__(self, default_queue: str, ignored: frozenset[str] = frozenset()) -> None:
         self._default_queue = default_queue
         self.ignored = ignored
-        """What people have ignored of what is not supported."""
+        """Unsupported features that are to be ignored."""
         self._classes: dict[str, PriorityClass] = {}
         self._published_classes: Mapping[str, PriorityClass] | None = None
         self._queues: dict[str, QueueFacts] = {}
@@ -43,12 +43,12 @@ class ClusterDefaults:
         self._published_queues: Mapping[str, Queue] | None = None
         self._published_namespaces: Mapping[str, Namespace] | None = None
         self._range: tuple[Mapping[str, Queue], tuple[int, int]] | None = None
-        """The range of priorities, and the queues it was worked out for; a change of classes makes new ones."""
+        """The range of priorities, and the queues it was computed for (a change of classes publishes new ones)."""
         self._priorities_changed = False
         self._default_queues_changed = False
 
     def put_class(self, facts: PriorityClass) -> bool:
-        """A priority class as its object says it; True where that is new."""
+        """Take in a priority class; True where it has changed."""
         if self._classes.get(facts.name) == facts:
             return False
         self._classes[facts.name] = facts
@@ -56,7 +56,7 @@ class ClusterDefaults:
         return True
 
     def put_queue(self, facts: QueueFacts) -> bool:
-        """A queue as its object says it; True where that is new."""
+        """Take in a queue; True where it has changed."""
         name = facts.queue.name
         before = self._queues.get(name)
         if before == facts:
@@ -68,7 +68,7 @@ class ClusterDefaults:
         return True
 
     def put_namespace(self, namespace: Namespace) -> bool:
-        """A namespace as its object says it; True where that is new."""
+        """Take in a namespace; True where it has changed."""
         before = self._namespaces.get(namespace.name)
         if before == namespace:
             return False
@@ -79,7 +79,7 @@ class ClusterDefaults:
         return True
 
     def put_weight(self, namespace: str, quota: str, weight: int) -> bool:
-        """The weight a quota gives its namespace, 0 for none; True where that is new."""
+        """Set the weight that a quota gives its namespace, 0 for none; True where it has changed."""
         weights = self._weights.setdefault(namespace, {})
         if weights.get(quota, 0) == weight:
             return False
@@ -110,11 +110,11 @@ class ClusterDefaults:
         return False
 
     def queue_facts(self, name: str) -> QueueFacts | None:
-        """What the object of a queue says, None where there is none."""
+        """The queue as its object states it, None where there is none."""
         return self._queues.get(name)
 
     def columns(self) -> set[int]:
-        """Columns of what queues name."""
+        """Columns of resources that queues name."""
         queues = [facts.queue for facts in self._queues.values()]
         amounts = [one for queue in queues for one in (queue.capability, queue.deserved, queue.guarantee)]
         amounts += [one for queue in queues for _, one in queue.group_limits or ()]
@@ -125,26 +125,26 @@ class ClusterDefaults:
         return sorted(self._queues)
 
     def take_priorities_changed(self) -> bool:
-        """Whether priorities may have changed since this was last asked."""
+        """Whether priorities may have changed since the last call."""
         changed, self._priorities_changed = self._priorities_changed, False
         return changed
 
     def take_default_queues_changed(self) -> bool:
-        """Whether a namespace's default queue may have changed since this was last asked."""
+        """Whether a namespace's default queue may have changed since the last call."""
         changed, self._default_queues_changed = self._default_queues_changed, False
         return changed
 
     def judge_pod(self, name: str) -> tuple[int, str]:
-        """The priority of a pod that names a class and has none of its own, and why it waits where there is none."""
+        """The priority of a pod that names this class, and why the pod waits if there is no such class."""
         found = self._class(name)
         if found is not None:
             return found.value, ""
         return DEFAULT_PRIORITY, no_such_class(name, self.ignored)
 
     def judge(self, spec: JobSpec) -> Judgement:
-        """What a job is: its priority is that of its class, else its queue's, else the default class's, else 0.
+        """The priority of a job (its class's, else its queue's, else the default class's, else 0), and why it waits.
 
-        Where a class is named that does not exist, the job waits for it, unless its queue gives it a priority.
+        A job waits for a class that does not exist, unless its queue gives it a priority.
         """
         unsupported = spec.unsupported
         if not unsupported and (spec.implicit or spec.made):
@@ -176,9 +176,9 @@ class ClusterDefaults:
         return found.queue if found is not None and found.queue else self._default_queue
 
     def priority_range(self, queues: Mapping[str, Queue]) -> tuple[int, int]:
-        """The lowest and the highest of what priority classes give and what these queues have; (0, 0) without any.
+        """The lowest and the highest priority of classes and of these queues; (0, 0) without any.
 
-        Classes above what users may define are the system's own: they count only where a queue has that priority.
+        Classes of the system do not count, except through the priority of a queue.
         """
         if self._range is None or self._range[0] is not queues:
             values = [found.value for found in self._classes.values() if found.value <= USER_PRIORITY_MAX]
@@ -187,7 +187,7 @@ class ClusterDefaults:
         return self._range[1]
 
     def queues(self, wanted: Container[str], may_make_up: bool) -> Mapping[str, Queue]:
-        """Every queue with its priority. The default queue is made up where jobs want it and there is no object."""
+        """Every queue with its priority. The default queue is added where jobs name it and it has no object."""
         if self._published_queues is None:
             self._published_queues = {name: self._with_priority(facts) for name, facts in sorted(self._queues.items())}
         default = self._default_queue
@@ -217,7 +217,7 @@ class ClusterDefaults:
         self._published_queues = self._published_classes = None
 
     def _queue_priority(self, facts: QueueFacts) -> int | None:
-        """What a queue's object or class says, None where neither says anything."""
+        """The priority that a queue states or has from its class, None without either."""
         if facts.priority is not None:
             return facts.priority
         found = self._class(facts.priority_class)
@@ -227,7 +227,7 @@ class ClusterDefaults:
         return self._classes.get(name) or SYSTEM_CLASSES.get(name)
 
     def _missing_class(self, facts: QueueFacts) -> str:
-        """The class that a queue is to have its priority from, and that does not exist; empty where all is well."""
+        """The class that a queue names for its priority, if it does not exist; else empty."""
         if facts.priority is not None or not facts.priority_class or self._class(facts.priority_class) is not None:
             return ""
         return facts.priority_class

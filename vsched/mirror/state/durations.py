@@ -1,7 +1,7 @@
-"""The mirror's books of how long work runs: the last durations of pods that finished well, by names; bounded.
+"""How long work runs: the last durations of pods that succeeded, by names; bounded.
 
-Pods that failed are passed over, as they say nothing of how long the work takes. Finished pods that are still there
-when the mirror is filled are learnt from, so a restart costs what was learnt of pods that are gone.
+Failed pods do not count, as they say nothing about how long the work takes. Finished pods that still exist when the
+daemon starts count, so a restart loses only the durations of pods that are gone.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from vsched.model.status import Status
 from vsched.model.task import Task
 
 NAMES_MAX = 2048
-"""So many names are remembered; those that nothing finished under for longest are forgotten first."""
+"""How many names are remembered; the least recent ones are dropped first."""
 SAMPLES_MAX = 32
-"""So many durations of each name, the last ones."""
+"""How many of the last durations are kept of each name."""
 
 
 class DurationStore:
@@ -33,7 +33,7 @@ class DurationStore:
         return len(self._samples)
 
     def learn(self, spec: JobSpec, task: Task) -> None:
-        """A pod of a job has finished; one that failed, or does not say when it began and ended, is passed over."""
+        """Add a finished pod of a job; one that failed, or has no start or end time, is skipped."""
         if task.status is not Status.SUCCEEDED or not 0.0 < task.started <= task.finished:
             return
         for name in names_of(spec, task):
@@ -48,7 +48,7 @@ class DurationStore:
             self._dirty[name] = None
 
     def publish(self) -> Mapping[str, Learnt]:
-        """What is known by now, at the cost of what is new; valid until the next call."""
+        """Durations by name. The cost follows what is new; valid until the next call."""
         for name in self._dirty:
             samples = self._samples.get(name)
             if samples is None:

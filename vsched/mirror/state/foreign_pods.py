@@ -1,7 +1,4 @@
-"""Pods of other schedulers that name a PodGroup and have no node yet: nothing is done for them, and their gang waits.
-
-Who waits for the gang sees its pods, and is told whom they are for and whom this daemon serves.
-"""
+"""Pods of other schedulers that name a PodGroup and have no node yet. The gang waits, and its status says why."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ OVER = ("Succeeded", "Failed")
 NAMED_MAX = 3
 """So many schedulers are named."""
 LONGEST = 63
-"""Letters of a scheduler's name that are told."""
+"""The longest name of a scheduler in a message."""
 
 
 class ForeignPodIndex:

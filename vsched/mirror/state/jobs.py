@@ -1,7 +1,7 @@
-"""The mirror's books of jobs: PodGroups with their tasks, in whatever order they were seen.
+"""All jobs: PodGroups with their tasks, in whatever order they arrive.
 
-Tasks may come before their PodGroup and stay after it; a job is shown once there is a PodGroup, or pods that stand for
-themselves. Jobs of a snapshot are frozen: the first change after it works on a clone.
+Tasks may come before their PodGroup and stay after it. Snapshots show a job once there is a PodGroup or an implicit
+one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 
 _UNSEEN = JobSpec(namespace="", name="")
-"""The spec of a job whose PodGroup has not been seen; such a job is never shown."""
+"""The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
 _FEW = 64
 """Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
 _REVIEWED = 500
-"""Jobs that are shown as changed in one snapshot though they have not: each costs a cycle about 30 us."""
+"""How many unchanged jobs a snapshot shows as changed for a review: each costs a cycle about 30 us."""
 
 
 class Holders:
-    """Jobs with tasks that are bound or run, by queue: whom others might take from."""
+    """Jobs with tasks that are bound or run, by queue: possible victims."""
 
     def __init__(self) -> None:
         self.by_queue: dict[str, dict[str, Job]] = {}
@@ -55,21 +55,21 @@ class Holders:
 
 
 class JobStore:
-    """Every job by key, the sums over them, and what of them snapshots show."""
+    """Every job by key, the sums over them, and what snapshots show of them."""
 
     def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
         self.sums = QueueSums()
         self.published: dict[str, Job] = {}
         self.strays: dict[str, Job] = {}
-        """Jobs with pods that name a PodGroup which does not exist, by key; no cycle does anything for them."""
+        """Jobs with orphan pods, which name a PodGroup that does not exist; by key. Cycles ignore them."""
         self.active: Sequence[str] = ()
-        """Keys of published jobs that a cycle may do something for, sorted."""
+        """Sorted keys of published jobs that a cycle may do something for."""
         self.nominated: dict[str, None] = {}
-        """Keys of published jobs with pending tasks that a node is kept for."""
+        """Keys of published jobs with nominated pending tasks."""
         self.admitted: dict[str, None] = {}
-        """Keys of published jobs that were admitted and do not hold all they were admitted for."""
+        """Keys of published jobs that were admitted and do not use all they were admitted for."""
         self.reserving: dict[str, None] = {}
-        """Keys of published jobs with pending tasks that their queue keeps room for."""
+        """Keys of published jobs with pending tasks that their queue reserves room for."""
         self.holders = Holders()
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
@@ -78,11 +78,11 @@ class JobStore:
         self._jobs: dict[str, Job] = {}
         self._groups: dict[str, JobSpec] = {}
         self._implicit: dict[str, Said] = {}
-        """Jobs that pods stand for, by key."""
+        """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
         self._dirty: dict[str, None] = {}
         self._unreviewed: dict[str, None] = {}
-        """Keys of jobs that are still to be shown as changed once."""
+        """Keys of jobs that are still to be shown as changed for the review."""
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -119,7 +119,7 @@ class JobStore:
         job.judgement = PLAIN if spec is None else self._judged(key, spec)
 
     def group(self, key: str) -> JobSpec | None:
-        """The PodGroup of this key as it is to be seen, None where there is none."""
+        """The PodGroup of this key as snapshots show it, None where there is none."""
         return self._groups.get(key)
 
     def group_keys(self) -> list[str]:
@@ -127,7 +127,7 @@ class JobStore:
         return sorted(self._groups)
 
     def everyone(self) -> Iterator[Job]:
-        """Every job as it is now, those included whose PodGroup has not been seen; not to be changed."""
+        """Every job, also those whose PodGroup has not been seen; read only."""
         yield from self._jobs.values()
 
     def tasks(self, key: str) -> list[Task] | None:
@@ -140,7 +140,7 @@ class JobStore:
         return {column for spec in self._groups.values() for column, _ in spec.min_resources or ()}
 
     def set_group(self, key: str, spec: JobSpec | None) -> None:
-        """The PodGroup of this key now says this, None where it is gone."""
+        """Set the PodGroup of this key, None where it is gone."""
         if spec is None:
             self._groups.pop(key, None)
         else:
@@ -157,7 +157,7 @@ class JobStore:
         return {"jobs": len(self.published), "active_jobs": len(self.active), "workloads": len(self.workloads)}
 
     def imply(self, task: Task, spec: JobSpec | None) -> None:
-        """The job that a pod stands for, None where it names a PodGroup or belongs to no job."""
+        """Set what a pod says of its implicit PodGroup, None where it names a PodGroup or belongs to no job."""
         said = self._implicit.get(task.job)
         if spec is None:
             if said is not None:
@@ -180,17 +180,17 @@ class JobStore:
         self._discard_empty(key)
 
     def spec(self, key: str) -> JobSpec | None:
-        """The spec of a job, None where nobody has seen its PodGroup, or it is gone."""
+        """The spec of a job, None where there is no PodGroup or no job."""
         job = self._jobs.get(key)
         return None if job is None or job.spec is _UNSEEN else job.spec
 
     def implicit_of(self, task: Task) -> JobSpec | None:
-        """What a pod said of the job it stands for."""
+        """What a pod said of its implicit PodGroup."""
         said = self._implicit.get(task.job)
         return None if said is None else said.specs.get(task.uid)
 
     def stand_in(self, key: str) -> ImplicitPodGroup | None:
-        """The job that pods stand for which name no PodGroup, None where there are none."""
+        """The implicit PodGroup of this key, None where there is none."""
         job, remarks = self._jobs.get(key), list[str]()
         spec = self._implicit_spec(key, remarks)
         if job is None or spec is None:
@@ -198,29 +198,29 @@ class JobStore:
         return ImplicitPodGroup(spec, job.tasks[self._implicit[key].speaker], remarks)
 
     def reprice(self) -> None:
-        """Priority classes or queues changed: work out again what every job is by those."""
+        """Priority classes or queues changed: compute the priorities of all jobs again."""
         for key, job in list(self._jobs.items()):
             if job.spec is not _UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
                 self._writable(key).judgement = found
 
     def respecify_implicit(self) -> None:
-        """Default queues of namespaces changed: work out again what pods that stand for themselves belong to."""
+        """Default queues of namespaces changed: compute the specs of implicit PodGroups again."""
         for key in list(self._implicit):
             self._respecify(key)
 
     def review(self) -> None:
-        """Show every job as changed once more, some in each snapshot."""
+        """Show every job as changed once, some in each snapshot."""
         self._unreviewed = dict.fromkeys(reversed(self.published))
 
     def tell_again(self, key: str) -> bool:
-        """Show a job as changed once more, as something is to be said of it; True where there is one of this key."""
+        """Show a job as changed in the next snapshot, so that its status is written; True where there is such a job."""
         if key not in self._jobs:
             return False
         self._dirty[key] = None
         return True
 
     def publish(self) -> tuple[str, ...]:
-        """Bring ``published``, ``active`` and the sums up to date; returns the keys that changed or went, sorted."""
+        """Update what snapshots show; returns the sorted keys of jobs that changed or are gone."""
         changed = self._publish_changed()
         if not self._unreviewed:
             return changed
@@ -287,7 +287,7 @@ class JobStore:
             self.active = tuple(active)
 
     def _respecify(self, key: str) -> None:
-        """Work out the spec of a job again: its PodGroup's, else what its pods stand for, else none."""
+        """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""
         group, implied = self._groups.get(key), self._implicit_spec(key, [])
         spec = group or implied
         if group is not None and group.made and implied is not None:

@@ -1,4 +1,4 @@
-"""What small objects say about pods of their namespace: kept by object, shown by namespace."""
+"""An index of objects that concern the pods of their namespace, such as quotas and budgets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class NamespaceIndex(Generic[K, T, V]):
-    """Items by namespace and identity; a snapshot costs the namespaces that changed since the last one."""
+    """Items by namespace and identity. The cost of a snapshot follows the namespaces that changed."""
 
     def __init__(self, shown: Callable[[Mapping[K, T]], V]) -> None:
         self._shown = shown
@@ -24,7 +24,7 @@ class NamespaceIndex(Generic[K, T, V]):
         self._published: Mapping[str, V] = {}
 
     def put(self, namespace: str, identity: K, item: T | None) -> bool:
-        """What an object says, None where it says nothing or is gone; True where that is new."""
+        """Set the item of an object, None where it has none or is gone; True where it has changed."""
         items = self._items.get(namespace, {})
         if items.get(identity) == item:
             return False
@@ -38,11 +38,11 @@ class NamespaceIndex(Generic[K, T, V]):
         return True
 
     def items(self, namespace: str) -> Mapping[K, T]:
-        """What is known of a namespace now, by identity."""
+        """The items of a namespace by identity."""
         return self._items.get(namespace, {})
 
     def publish(self) -> Mapping[str, V]:
-        """What is shown of namespaces that have items; the same object while nothing changed."""
+        """What snapshots show of namespaces that have items; the same object while nothing changed."""
         if self._changed:
             published = dict(self._published)
             for namespace in self._changed:
@@ -60,7 +60,6 @@ class NamespaceIndex(Generic[K, T, V]):
 
 
 def as_selections(selectors: Mapping[K, Selector]) -> Selections:
-    """The selectors as what they select."""
     return Selections(selectors.values())
 
 

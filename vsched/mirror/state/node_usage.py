@@ -1,8 +1,8 @@
-"""The mirror's books of usage: the last reading by row, and the pods whose load it lacks, wholly or in part.
+"""Node usage: the last reading by row, and the young pods, whose load the reading does not include fully.
 
-An average over five minutes holds a fifth of a pod's load once the pod has run for one. Pods are kept here until the
-averages hold all of theirs, so that a burst of placements counts before it is measured. Nothing is kept while nobody
-collects usage; a change of a pod costs the same however many there are.
+An average over five minutes includes a fifth of a pod's load once the pod has run for one minute. A pod is young until
+the averages include all of its load, so that a burst of placements counts before it is measured. Nothing is stored
+while usage is not collected. A change of a pod costs the same however many there are.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Key = TypeVar("Key", str, Shape)
 Rows = npt.NDArray[np.intp]
 
 _NOWHERE = -1
-"""The node of a place without a pod, and the row of a node that has not been seen."""
+"""The node of an entry without a pod, and the row of a node that has not been seen."""
 _AWAITED = (Status.BINDING, Status.BOUND)
 """Pods that have a node and do not run yet."""
 
 
 class NodeUsageStore:
-    """What was collected last, and which pods it came too early for."""
+    """The last reading, and the young pods."""
 
     def __init__(self) -> None:
         self._reading: Reading | None = None
         self._statics: NodeStatics | None = None
         self._table: UsageTable | None = None
-        """The reading by the rows of those nodes; None where there is none, or not yet."""
+        """The reading by the rows of those nodes; None until it is computed."""
         self._young = _YoungPods()
         self._young_published = False
         self._started_after = inf
@@ -47,7 +47,10 @@ class NodeUsageStore:
         return len(self._young)
 
     def take(self, reading: Reading | None, running: Callable[[], Iterable[Task]]) -> None:
-        """The latest reading, None where nobody collects any more; ``running``: all pods, asked for the first only."""
+        """Set the latest reading, None where usage is no longer collected.
+
+        ``running`` returns all pods; it is called for the first reading only.
+        """
         is_first = self._reading is None
         self._reading, self._table = reading, None
         self._young_published = False
@@ -90,7 +93,7 @@ class NodeUsageStore:
         return self._table
 
     def _young_since(self, task: Task) -> float | None:
-        """When a young pod started, infinity where it is yet to; None for others."""
+        """When a young pod started, infinity if it has not yet; None for other pods."""
         if task.status in _AWAITED:
             return inf
         return task.started if task.status is Status.RUNNING and task.started > self._started_after else None
@@ -169,7 +172,7 @@ class _YoungPods:
 
 
 def _still_used(numbers: dict[Key, int], entries: array[int], used: Mask) -> dict[Key, int]:
-    """The numbers that used entries have, counted anew; the entries are changed to them."""
+    """The numbers of used entries without gaps; the entries are changed to them in place."""
     old = np.array(entries, dtype=np.int64)
     kept = np.unique(old[used])
     entries[:] = array("q", np.where(used, np.searchsorted(kept, old), _NOWHERE).astype(np.int64).tobytes())

@@ -1,7 +1,7 @@
-"""The mirror's books of nodes: who is on which node, the sums, and the table made of them for a snapshot.
+"""All nodes: the pods on each, the sums over them, and the table for snapshots.
 
-Sums are plain integers kept by adding and subtracting; ``publish`` rewrites the columns of nodes that changed and
-nothing else. Pods on a node that has not been seen hold nothing until it is.
+Sums are integers, updated by adding and subtracting. ``publish`` rewrites only the rows of nodes that changed. Pods on
+a node that has not been seen do not count until it is.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from vsched.model.task import Task
 from vsched.model.usage import Reading
 
 _FULL = 2 * MOST
-"""What is written of a sum at most: twice what any node has."""
+"""The largest sum that is written to the table: twice what any node has."""
 
 
 class NodeRecord:
-    """One node: what it is, what it has, and what its pods take."""
+    """One node with its allocatable amounts and the sums over its pods."""
 
     __slots__ = ("allocatable", "attributes", "memory", "milli_cpu", "name", "releasing", "tasks", "used")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.attributes: NodeAttributes | None = None
-        """None until the node itself has been seen."""
+        """None until the node object has been seen."""
         self.allocatable: Amounts = NOTHING
         self.tasks: dict[str, Task] = {}
         self.used: Vector = {}
@@ -51,7 +51,7 @@ class NodeStore:
         self.total: Vector = {}
         self.used: Vector = {}
         self.capacity_version = 0
-        """Grows whenever what some node has to give changes."""
+        """Grows whenever the allocatable amounts of a node change."""
         self._usage = NodeUsageStore()
         self._placed = PlacedPods()
         self._published_placed = PlacedPods()
@@ -121,7 +121,7 @@ class NodeStore:
             self._discard_empty(record)
 
     def move(self, old: Task | None, new: Task | None) -> None:
-        """Replace what a task held by what it holds now."""
+        """Replace the usage of a task by its usage now."""
         self._usage.move(old, new)
         held = old is not None and bool(old.node) and HOLDS[old.status].uses
         holds = new is not None and bool(new.node) and HOLDS[new.status].uses
@@ -134,7 +134,7 @@ class NodeStore:
             self.put(new)
 
     def see(self, facts: NodeFacts) -> bool:
-        """Take note of a node object; True where it differs from what was known of it."""
+        """Take in a node; True where it has changed."""
         attributes = facts.attributes
         record = self._record(attributes.name)
         before = record.attributes
@@ -172,7 +172,7 @@ class NodeStore:
         return True
 
     def use(self, reading: Reading | None, unknown: Iterable[Task] = ()) -> None:
-        """What nodes really use by the latest reading; None where nobody collects it.
+        """Set the measured usage of nodes; None where it is not collected.
 
         ``unknown`` stands for pods that are known by sums alone and may be younger than the reading.
         """
@@ -184,13 +184,13 @@ class NodeStore:
         self._usage.move(task, None)
 
     def known(self) -> Iterator[tuple[NodeAttributes, Amounts]]:
-        """Every node that has been seen, with what is allocatable there."""
+        """Every node that has been seen, with its allocatable amounts."""
         for record in self._records.values():
             if record.attributes is not None:
                 yield record.attributes, record.allocatable
 
     def facts(self, name: str) -> NodeFacts | None:
-        """A node as its object says it, None where it has not been seen."""
+        """A node as its object states it, None where it has not been seen."""
         record = self._records.get(name)
         if record is None or record.attributes is None:
             return None
@@ -203,18 +203,15 @@ class NodeStore:
 
     @property
     def young(self) -> int:
-        """Pods whose load the latest reading lacks, wholly or in part."""
+        """The number of young pods (see ``node_usage``)."""
         return len(self._usage)
 
     def columns(self) -> set[int]:
-        """Columns of what nodes offer."""
+        """Columns of resources that nodes offer."""
         return {column for record in self._records.values() for column, _ in record.allocatable}
 
     def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
-        """The table and the placed pods as they are now, at the cost of what changed since the last call.
-
-        ``axis`` are the names that are published with it.
-        """
+        """The table and the placed pods; the cost follows what changed. ``axis`` names the columns of the table."""
         if self._membership_changed:
             self._rearrange()
         elif self._attributes_changed:
@@ -260,7 +257,7 @@ class NodeStore:
         return original if original is not None and attributes == original.attributes else NodeStatics(attributes)
 
     def _rearrange(self) -> None:
-        """Rows in the order of names again; amounts of nodes that stayed are carried over."""
+        """Sort the rows by name again; amounts of nodes that stay are kept."""
         names = sorted(name for name, record in self._records.items() if record.attributes is not None)
         old = self._table
         rows = old.statics.row
@@ -303,7 +300,7 @@ def _vectors(amounts: Ints) -> list[Vector]:
 
 
 def dense_vector(vector: Vector, width: int) -> list[int]:
-    """A sum with a place for every column."""
+    """A sum as a list with an element for every column."""
     return [vector.get(column, 0) for column in range(width)]
 
 
@@ -318,7 +315,7 @@ def _integers(values: list[list[int]]) -> npt.NDArray[np.int64]:
     except OverflowError:
         # Absurd requests add up beyond int64.
         found = np.array([[min(value, _FULL) for value in row] for row in values], dtype=np.int64)
-    # A cycle adds and subtracts: there has to be room for that.
+    # A cycle adds and subtracts, which must not overflow.
     return np.minimum(found, _FULL, out=found)
 
 

@@ -1,7 +1,4 @@
-"""The mirror's books of PodGroups: what the watch says of each, and over it the phases that were decided.
-
-What changes here reaches the books of jobs at once.
-"""
+"""All PodGroups: as last watched, and over that the phases that were decided. Changes are passed to the job store."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from vsched.model.plan import JobOutcome
 
 
 class PodGroupStore:
-    """Every PodGroup by namespace and name, as the watch last said."""
+    """Every PodGroup by namespace and name, as last watched."""
 
     def __init__(self, seen: Seen, jobs: JobStore) -> None:
         self._seen = seen
@@ -37,7 +34,7 @@ class PodGroupStore:
             self._show(key)
 
     def put(self, key: str, watched: JobSpec) -> bool:
-        """A PodGroup as its object says it; True where that can matter to scheduling."""
+        """Take in a PodGroup; True where that can matter to scheduling."""
         before = self._jobs.group(key)
         self._watched[key] = watched
         self._show(key)
@@ -60,7 +57,7 @@ class PodGroupStore:
         return known
 
     def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
-        """Take the phases that a cycle decided for granted."""
+        """Assume the phases that a cycle decided."""
         for key, outcome in outcomes.items():
             group = self._jobs.group(key)
             if key not in self._watched or group is None or outcome.phase == group.phase:
@@ -69,12 +66,12 @@ class PodGroupStore:
             self._show(key)
 
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
-        """The phases that a cycle decided are what the objects say."""
+        """Make the phases that a cycle decided true, for what-if simulations."""
         for key, outcome in outcomes.items():
             self.enter(key, outcome.phase)
 
     def status_written(self, key: str, resource_version: str) -> None:
-        """A status was written, in this version where the API server said which."""
+        """A status was written; ``resource_version`` is empty if unknown."""
         self._phases.written(key, as_number(resource_version) or self._seen.version(key) + 1)
         self._show(key)
 
@@ -83,7 +80,7 @@ class PodGroupStore:
         self._phases.list_begins()
 
     def status_failed(self, key: str) -> bool:
-        """A status could not be written: the phase is again what the watch last said; False where it was already."""
+        """A status could not be written: the phase is again as last watched. False where none was assumed."""
         assumed = self._phases.end(key)
         if assumed:
             self._show(key)

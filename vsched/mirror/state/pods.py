@@ -1,7 +1,6 @@
-"""The mirror's books of pods: what the watch says of each, and over it what is assumed of it.
+"""All pods: as last watched, and over that what is assumed. Changes are passed to the stores of nodes and jobs.
 
-What changes here reaches the books of nodes and jobs at once. Methods that take in news return whether it can matter
-to scheduling.
+Methods that take in objects return whether that can matter to scheduling.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from vsched.model.status import Status
 from vsched.model.task import Task
 
 TRIED_MAX = 10_000
-"""So many pods whose bindings failed are remembered."""
+"""How many pods with failed bindings are remembered."""
 UNLEARNT_MAX = 4096
-"""So many pods that have finished are remembered until the next snapshot, the last ones."""
+"""How many finished pods are remembered until the next snapshot."""
 
 
 class PodStore:
-    """Every pod that takes room or asks for it, by uid."""
+    """Every pod that uses a node or waits for one, by uid."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class PodStore:
         """None where nobody arbitrates."""
         self._durations = DurationStore()
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
-        """Pods that have finished since the last snapshot: when they do, their PodGroup may not have been seen yet."""
+        """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
         self._on_foreign = on_foreign
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
@@ -64,17 +63,17 @@ class PodStore:
         a yes."""
         self._tasks: dict[str, Task] = {}
         self._classless: dict[str, tuple[bool, str]] = {}
-        """Pods whose priority is that of the class they name; whether each is gated, and what it asks for in vain."""
+        """Pods with the priority of their class: whether each is gated, and its unsupported features."""
         self._assumed = AssumedTasks()
 
     def get(self, uid: str) -> Task | None:
-        """The pod of this uid as it is to be seen, None where there is none."""
+        """The pod of this uid as snapshots show it, None where there is none."""
         return self._tasks.get(uid)
 
     # What the watch says
 
     def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
-        """A pod as its object says it; raises BadObject, and then keeps no more of it than the room it takes."""
+        """Take in a pod. Raises BadObject; then only its usage of its node is kept."""
         try:
             facts = self._reader.read(pod)
         except UNUSABLE:
@@ -107,7 +106,7 @@ class PodStore:
         return before is None or _matters(before, task)
 
     def found_bound(self, uid: str, node: str) -> None:
-        """The API server says that the pod is on this node already; who else put it there unless we tried before?"""
+        """The API server says that the pod is on this node already. Unless we tried before, it is foreign."""
         task = self._tasks.get(uid)
         if task is not None and self._tried.get(uid) != node:
             self._on_foreign(task)
@@ -118,7 +117,7 @@ class PodStore:
         return waited and after.node not in (before.node, self._tried.get(after.uid))
 
     def learn(self) -> Mapping[str, Learnt]:
-        """How long pods ran, those included that have finished since the last call; valid until the next one."""
+        """Learnt durations, with pods that finished since the last call; valid until the next call."""
         for task in self._unlearnt:
             spec = self._jobs.spec(task.job)
             if spec is not None:
@@ -136,7 +135,7 @@ class PodStore:
         self._jobs.imply(task, implicit)
 
     def drop(self, uid: str) -> bool:
-        """A pod is gone, and all that was assumed of it; True where it was known."""
+        """A pod is gone, with all assumptions about it; True where it was known."""
         task = self._tasks.pop(uid, None)
         self._assumed.drop(uid)
         self._classless.pop(uid, None)
@@ -149,7 +148,7 @@ class PodStore:
         return True
 
     def reprice(self) -> None:
-        """Priority classes changed: work out again the priority of pods that have their class's."""
+        """Priority classes changed: compute the priorities of pods again that have their class's."""
         for uid in self._classless:
             task = self._tasks.get(uid)
             if task is not None:
@@ -161,16 +160,16 @@ class PodStore:
     # What is decided
 
     def awaits(self, uid: str) -> bool:
-        """Whether something is taken for granted of the pod that the watch does not show yet."""
+        """Whether something is assumed of the pod that the watch does not show yet."""
         return uid in self._assumed
 
     def has_left(self, uid: str) -> bool:
-        """Whether the watch shows that a pod is on its way out, or no longer shows it."""
+        """Whether the watch shows that a pod is leaving or gone."""
         task = self._assumed.before(uid) or self._tasks.get(uid)
         return task is None or task.status is Status.RELEASING
 
     def assume(self, report: CycleReport) -> list[Task]:
-        """Take for granted what a cycle decided about pods; returns those that ran and are to leave."""
+        """Assume what a cycle decided about pods; returns the running ones that are to leave."""
         leaving: list[Task] = []
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
@@ -193,9 +192,9 @@ class PodStore:
         return leaving
 
     def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
-        """What a cycle decided about pods has come true: what is bound runs as of ``now``.
+        """Make the decisions of a cycle about pods true, for what-if simulations: bound pods run from ``now`` on.
 
-        Who runs now and did not, and who ran, ready as far as is known, and is gone.
+        Returns the pods that now run, and the ready pods that ran and are gone.
         """
         came, went = list[Task](), list[Task]()
         for bind in report.binds:
@@ -219,7 +218,7 @@ class PodStore:
         return came, went
 
     def accept(self, uid: str) -> None:
-        """The API server said that it has bound the pod."""
+        """The API server accepted the binding."""
         self._assumed.accept(uid)
 
     def list_begins(self) -> None:
@@ -227,7 +226,7 @@ class PodStore:
         self._assumed.list_begins()
 
     def listed_unbound(self, uid: str) -> bool:
-        """The list shows the pod without a node; True where that ends a binding that was believed."""
+        """The list shows the pod without a node; True where that ends an assumed binding."""
         return self._show(self._assumed.listed_unbound(uid))
 
     def forget(self, uid: str) -> bool:
@@ -238,7 +237,7 @@ class PodStore:
         return self._show(self._assumed.end(uid))
 
     def spare(self, uid: str) -> None:
-        """Do not offer the pod as a victim until ``unspare``, or until it is gone."""
+        """The pod is no victim until ``unspare``, or until it is gone."""
         task = self._tasks.get(uid)
         if task is not None:
             self._store(self._assumed.spare(task))
@@ -257,23 +256,23 @@ class PodStore:
         self._show(self._assumed.nomination_failed(uid, node))
 
     def ungate_failed(self, uid: str) -> bool:
-        """A gate could not be opened: the pod waits at it as the watch last said; False where it already did."""
+        """A scheduling gate could not be removed; False where its removal was not assumed."""
         return self._show(self._assumed.ungate_failed(uid))
 
     # Sizes
 
     def sweep_overgrown(self) -> None:
-        """Let go of shapes that no pod has any more, once there are many."""
+        """Forget shapes that no pod has any more, once there are many."""
         if self._reader.shaper.overgrown:
             self.sweep()
 
     def sweep(self) -> None:
-        """Let go of shapes that no pod has any more."""
+        """Forget shapes that no pod has any more."""
         tasks = self._tasks.values()
         self._reader.shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
 
     def columns(self) -> set[int]:
-        """Columns of what pods ask for."""
+        """Columns of resources that pods ask for."""
         shapes = {task.shape for task in (*self._tasks.values(), *self._assumed.watched())}
         return {column for shape in shapes for column, _ in shape.request}
 
@@ -309,7 +308,7 @@ class PodStore:
             self.accounts.move(before, task)
 
     def _with_class(self, task: Task) -> Task:
-        """The pod with the priority of its class; where there is no such class, it waits for it."""
+        """The pod with the priority of its class; if there is no such class, it waits for it."""
         priority, missing = self._judge_class(task.priority_class)
         gated, asked = self._classless[task.uid]
         waits = task.status is Status.PENDING
@@ -324,10 +323,10 @@ def _same(left: Task, right: Task) -> bool:
 
 
 def _matters(before: Task, after: Task) -> bool:
-    """Whether a changed record can change a decision.
+    """Whether a changed pod can change a decision.
 
-    A new condition text cannot, nor a binding that arrived, a start, a longer cool-down, how long it is to run, or
-    whether it is ready: they open no way.
+    The text of a condition, the arrival of an assumed binding, a start, a longer cool-down, the expected duration and
+    readiness cannot: none of them makes a placement possible.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""The mirror's sums by queue and by namespace within a queue, kept by adding and subtracting the claims of jobs."""
+"""Usage by queue, and by namespace within a queue: sums over the jobs, updated by adding and subtracting."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Share = tuple[str, str]
 
 
 class QueueSums:
-    """Live sums with one writer, and the published copies that snapshots show."""
+    """The live sums, and the copies that snapshots show."""
 
     def __init__(self) -> None:
         self.usage: dict[str, QueueUsage] = {}
-        """Published, by queue; brought up to date by ``publish``."""
+        """By queue, as of the last ``publish``."""
         self.shares: dict[Share, Vector] = {}
-        """Published, by queue and namespace; brought up to date by ``publish``."""
+        """By queue and namespace, as of the last ``publish``."""
         self._claims: dict[str, JobUsage] = {}
         self._live: dict[str, QueueUsage] = {}
         self._allocated: dict[Share, Vector] = {}
@@ -33,11 +33,11 @@ class QueueSums:
         """Take over sums that another mirror has published of these jobs."""
         self.usage, self.shares, self._adopted = dict(usage), dict(shares), dict(jobs)
         self._live = {queue: sums.copy() for queue, sums in usage.items()}
-        self._allocated = {share: held.copy() for share, held in shares.items()}
+        self._allocated = {share: allocated.copy() for share, allocated in shares.items()}
         self._jobs = Counter((job.spec.queue, job.spec.namespace) for job in jobs.values())
 
     def put(self, key: str, claim: JobUsage | None) -> None:
-        """The claim of a job is now this one, None where the job is gone."""
+        """Set the usage of a job, None where it is gone."""
         adopted = self._adopted.pop(key, None)
         if adopted is not None:
             self._claims[key] = claim_of(adopted)

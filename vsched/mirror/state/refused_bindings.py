@@ -1,17 +1,17 @@
-"""What the API server said to bindings that it did not take, for as long as their pods are not bound."""
+"""The API server's messages about bindings that it refused, until their pods are bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 REMEMBERED = 10_000
-"""Pods; beyond so many, those that were refused first are forgotten."""
+"""How many pods are remembered; the oldest are dropped first."""
 LONGEST = 300
-"""Letters of an answer; some of them quote whole objects."""
+"""The longest message; some of them quote whole objects."""
 
 
 class RefusedBindings:
-    """The last answer to each binding that failed, by the pod's uid."""
+    """The last message by the pod's uid."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
@@ -19,7 +19,6 @@ class RefusedBindings:
         self._published: dict[str, str] = {}
 
     def note(self, uid: str, message: str) -> None:
-        """A binding failed."""
         self._messages.pop(uid, None)
         self._messages[uid] = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
         if len(self._messages) > self._remembered:
@@ -32,7 +31,7 @@ class RefusedBindings:
             self._published = {}
 
     def publish(self) -> Mapping[str, str]:
-        """All of them; never changes, and is the same object while nothing is new."""
+        """All messages; immutable, and the same object while nothing is new."""
         if self._messages and not self._published:
             self._published = self._messages.copy()
         return self._published

@@ -1,4 +1,4 @@
-"""Which objects of one kind were seen in which version, so that late and repeated events do no harm."""
+"""The last seen resource version of each object of a kind, so that late and repeated events are ignored."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from vsched.kube.deltas import ListUnderWay
 class Seen:
     """Resource versions by key; those of deleted objects are remembered for a while (bounded).
 
-    While a list is told, what a watch tells since its beginning is newer than what the list has: it is believed
-    whatever its version, and the list is not believed about that object any more.
+    While a list is under way, watch events that came since its beginning are newer than the list: they are valid
+    whatever their version, and the list is ignored for their objects.
     """
 
     REMEMBERED = 1024
@@ -26,7 +26,7 @@ class Seen:
         return self._versions.get(key, 0)
 
     def admit(self, key: str, version: int) -> bool:
-        """Take note of an object; False where something as new was seen before. Version 0 is always believed."""
+        """Note an object; False where this or a newer version was seen before. Version 0 is always new."""
         if version and not self._under_way.watched(key):
             known = self._versions.get(key)
             if known is not None and known >= version:
@@ -38,7 +38,7 @@ class Seen:
         return True
 
     def delete(self, key: str, version: int) -> bool:
-        """Take note of a deletion; False where something newer was seen before."""
+        """Note a deletion; False where a newer version was seen before."""
         if version and not self._under_way.watched(key) and self._versions.get(key, 0) > version:
             return False
         if version:
@@ -50,12 +50,12 @@ class Seen:
         return True
 
     def restart(self) -> None:
-        """A list begins: its versions may be older than those known, where a server was restored."""
+        """A list begins. Its versions may be older than known ones, where a server was restored."""
         self._under_way.restart()
         self._deleted.clear()
 
     def list(self, key: str, version: int) -> bool:
-        """Take note of an object of the list; False where it is as it was, or a watch has told of it since."""
+        """Note an object of the list; False where it has not changed, or an event about it came since."""
         if not self._under_way.listed(key):
             return False
         before = self._versions.get(key)
@@ -63,12 +63,12 @@ class Seen:
         return before is None or not version or before != version
 
     def finish(self) -> Iterator[str]:
-        """The list is complete: the keys of what is gone, forgotten one by one; what comes back meanwhile stays."""
+        """The list is complete: yields and forgets the keys of objects that are gone, one by one."""
         for key in self._under_way.finish(self._versions):
             del self._versions[key]
             yield key
 
 
 def as_number(resource_version: str) -> int:
-    """A resource version as a number, 0 where it is none and so says nothing about order."""
+    """A resource version as a number, 0 where it is not one and so gives no order."""
     return int(resource_version) if resource_version.isdecimal() and len(resource_version) < 20 else 0

@@ -1,4 +1,4 @@
-"""The mirror's books of workloads: the annotations by which each says how its pods belong together."""
+"""The annotations of workloads that concern the implicit PodGroups of their pods."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ _NONE: Mapping[str, str] = {}
 
 
 class WorkloadStore:
-    """What workloads say, by the key of the job that their pods stand for; those that say nothing take no room."""
+    """Annotations by the key of the implicit PodGroup; workloads without any take no room."""
 
     def __init__(self, changed: Callable[[str], None]) -> None:
         self._changed = changed
         self._said: dict[str, Mapping[str, str]] = {}
         self._keys: dict[tuple[str, str], str] = {}
-        """The job of each workload that says something, by kind and identity."""
+        """The job of each workload with annotations, by kind and identity."""
 
     def __len__(self) -> int:
         return len(self._said)
 
     def of(self, job: str) -> Mapping[str, str]:
-        """The annotations of the workload whose pods stand for a job."""
+        """The annotations of the workload that owns the pods of a job."""
         return self._said.get(job, _NONE)
 
     def put(self, kind: str, key: str, found: wire.Workload) -> bool:
-        """A workload as its object says it; True where it says something else than before."""
+        """Take in a workload; True where its annotations have changed."""
         metadata = found.metadata
         said = dict(scheduling_annotations(metadata))
         job = f"{metadata.namespace or 'default'}/{IMPLIED}{metadata.uid}"
@@ -43,7 +43,7 @@ class WorkloadStore:
         return True
 
     def drop(self, kind: str, key: str) -> bool:
-        """A workload is gone, or says nothing; True where it did."""
+        """Forget a workload; True where it had annotations."""
         job = self._keys.pop((kind, key), None)
         if job is None:
             return False

@@ -1,6 +1,6 @@
-"""The metrics a daemon counts as things happen; Volcano's names where the meaning is the same.
+"""Counters and histograms of a daemon, under Volcano's names where the meaning is the same.
 
-Gauges of queues and jobs are not here: ``gauges`` works them out when they are asked for.
+``gauges`` computes the gauges of queues and jobs at each scrape.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000,
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 KEPT = ("exception", "no-progress", "useless-eviction")
-"""Why cycles are kept."""
+"""Reasons for which cycles are recorded."""
 EVICTING = ("preempt", "reclaim", "arbitrate")
-"""Who evicts for the sake of somebody."""
+"""Actions whose evictions have a beneficiary."""
 
 
 class Metrics:

@@ -1,6 +1,6 @@
-"""Gauges worked out when they are asked for: of queues, jobs, namespaces, the mirror and the lines of waiting work.
+"""Gauges that are computed at each scrape: of queues, jobs, namespaces, the mirror and the workqueues.
 
-Because each scrape starts from nothing, a queue, a job or a namespace that is gone has no series left behind.
+So a queue, job or namespace that is gone leaves no series behind.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _inqueue(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
 
 
 def _capacity(snapshot: Snapshot, outcome: QueueOutcome) -> Amounts:
-    """What the queue's own spec limits it to; what that comes to in the cluster is its real capacity."""
+    """The limit in the queue's spec; ``real_capacity`` is what that is in the cluster."""
     queue = snapshot.queues.get(outcome.name)
     return {} if queue is None else _named(snapshot.axis, dict(queue.capability))
 

@@ -1,4 +1,4 @@
-"""What the numbers mean that a daemon has read off its parts at every scrape, in a sentence each."""
+"""Help texts of the metrics that are read from the parts of a daemon at each scrape."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ MEANINGS: dict[str, str] = {
 
 
 def meaning_of(name: str) -> str:
-    """The sentence about a number; one that has none is told by its name."""
+    """The help text of a metric; its name in words where it has none."""
     return MEANINGS.get(name) or name.replace("_", " ")

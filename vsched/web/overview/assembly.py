@@ -1,4 +1,4 @@
-"""The whole picture of a session. Pure, for any thread; its tables of rows are made in the modules beside this one."""
+"""Makes the overview of a session from the tables of the modules beside this one. Pure, for any thread."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from vsched.web.snapshots import FrozenSnapshot
 MOST_RESOURCES = 8
 ALWAYS = (CPU, MEMORY)
 CLEARLY = 0.1
-"""A resource takes the place of another among those shown once so much more of it is held: columns keep their place."""
+"""A resource replaces another among those shown only if so much more of it is allocated, so that columns stay."""
 
 
 class Around(NamedTuple):
-    """What a picture shows besides the session it is made of."""
+    """What an overview shows besides its session."""
 
     at: float
     """Seconds since the epoch."""
@@ -37,25 +37,25 @@ class Around(NamedTuple):
     bound: int = 0
     evicted: int = 0
     foreign: int = 0
-    """Pods of ours that another scheduler has bound."""
+    """Number of our pods that another scheduler has bound."""
     outcomes: Mapping[str, JobOutcome] = {}
-    """The last one of each job; those of the session itself go before."""
+    """The last outcome of each job; those of the session itself take precedence."""
     positions: Mapping[str, int] = {}
-    """In the order of its queue, of each job that waits."""
+    """The position of each waiting job in its queue."""
     awards: Mapping[str, Award] = {}
-    """By namespace, where the cluster is divided among them."""
+    """By namespace, with arbitration."""
     weights: Mapping[str, int] = {}
-    """Of namespaces, as the cluster is divided among them; those that queues know where it is not."""
+    """Weights of namespaces in the division; empty without arbitration."""
 
     def besides_sessions(self) -> Around:
-        """What does not change from session to session where nothing happens."""
+        """The part that stays the same over idle sessions."""
         return self._replace(at=0.0, sessions=(), outcomes={})
 
 
 def picture(
     frozen: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
 ) -> Overview:
-    """The cluster as a session left it; ``before`` is the last picture, whose columns keep their places if they can."""
+    """The overview after a session; ``before`` is the last one, whose columns keep their places if possible."""
     snapshot = frozen.snapshot
     held = held_after(snapshot, frozen.report.binds)
     columns = shown_columns(snapshot, held, before)
@@ -77,7 +77,7 @@ def picture(
 
 
 def nothing_changed(before: FrozenSnapshot, after: FrozenSnapshot) -> bool:
-    """Whether a picture of the later session would show what that of the earlier one does; costs far less than one."""
+    """Whether the overviews of both sessions would be the same. It costs far less than making one."""
     was, found = before.snapshot, after.snapshot
     return (
         was.nodes.statics is found.nodes.statics
@@ -96,12 +96,12 @@ def nothing_changed(before: FrozenSnapshot, after: FrozenSnapshot) -> bool:
 
 
 def _equal(was: Mapping[str, JobOutcome], found: Mapping[str, JobOutcome]) -> bool:
-    """As ``==`` has it, but one at a time: other threads are to have their turn."""
+    """The same as ``==``, but in Python, so that other threads can run in between."""
     return len(was) == len(found) and all(was.get(key) == outcome for key, outcome in found.items())
 
 
 def bare_picture(around: Around) -> Overview:
-    """Of a daemon that decides nothing, so that there is no session to show."""
+    """The overview of a daemon without sessions."""
     counts = _counts(around, 0, 0, Jobs())
     return Overview(
         0, around.at, build().version, around.role, (), {}, {}, {}, {}, around.sessions, around.policy, counts
@@ -109,7 +109,7 @@ def bare_picture(around: Around) -> Overview:
 
 
 def following(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
-    """The picture with its number, and how it differs from the one before; that one where nothing does."""
+    """The overview with its number, and its delta; ``before`` itself where nothing differs."""
     if before is None:
         return replace(found, number=1), None
     found = replace(found, number=before.number + 1)
@@ -135,7 +135,7 @@ def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]
 
 
 def shown_columns(snapshot: Snapshot, held: Held, before: Overview | None) -> tuple[int, ...]:
-    """Columns of the resources that are shown: cpu, memory, then those of which most is held, pods at the end."""
+    """Columns of the resources that are shown: cpu, memory, then the scarcest others, pods at the end."""
     names, total = snapshot.axis.names, snapshot.total
     known = [found.name for found in before.resources] if before is not None else []
     others = [
@@ -151,7 +151,7 @@ def shown_columns(snapshot: Snapshot, held: Held, before: Overview | None) -> tu
 
 
 def _settled(columns: Sequence[int], snapshot: Snapshot, held: Held, known: Sequence[str]) -> list[int]:
-    """The same in the order of the picture before, unless another one has clearly become the scarcest."""
+    """The columns in the order of the overview before, unless another resource has clearly become the scarcest."""
     names, total = snapshot.axis.names, snapshot.total
     if {names[column] for column in columns} != set(known[len(ALWAYS) : -1]):
         return sorted(columns, key=lambda column: (-_part(held.total[column], total[column]), names[column]))

@@ -1,18 +1,18 @@
-"""What changed between two pictures, and how to make the later one of the earlier one.
+"""The difference between two overviews, and how to apply it to the earlier one.
 
-``GET /events`` sends server-sent events. ``event: overview`` carries an ``Overview`` as JSON and replaces whatever was
-known; ``event: delta`` carries a ``Delta``, to be applied to the picture whose number is ``since``, in this order:
+``GET /events`` sends server-sent events. ``event: overview`` carries a whole ``Overview`` as JSON; ``event: delta``
+carries a ``Delta`` to be applied to the overview whose number is ``since``, in this order:
 
 1. ``moves``: of each queue named, ``[[first, last, by], …]``: jobs listed in it whose position was from ``first`` to
    ``last`` before this delta are now ``by`` places further behind (ahead where negative). Runs do not overlap.
-2. ``messages``: ``[[message, [key, …]], …]``: what is now said of these jobs, of which nothing else changed.
+2. ``messages``: ``[[message, [key, …]], …]``: the new messages of jobs of which nothing else changed.
 3. ``put`` and ``gone`` of ``queues``, ``namespaces``, ``nodes`` and ``jobs``: rows that are new or differ, by key, and
    the keys of those that are no longer there.
 4. ``sessions`` come at the end of the list, ``sessions_gone`` (their numbers) leave it.
 5. ``at``; and ``role``, ``resources``, ``policy`` and each of ``counts``, where they are there at all.
 
-What is empty is left out. Comments (lines that begin with a colon) only say that the connection lives. The ``id`` of
-an event is opaque: who comes back with it in ``Last-Event-ID`` is told what changed since, where that is still known.
+Empty fields are left out. Comments (lines that begin with a colon) keep the connection alive. The ``id`` of an event is
+opaque: a client that reconnects with it in ``Last-Event-ID`` gets what changed since, if that is still known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from vsched.web.overview.history import idle
 
 Row = TypeVar("Row")
 Runs = tuple[tuple[int, int, int], ...]
-"""First position, last position, and by how much those between have moved."""
+"""First position, last position, and how far the jobs between have moved."""
 Step = tuple[str, int]
 """A queue and a position in it."""
 
@@ -52,16 +52,16 @@ class Rows(msgspec.Struct, Generic[Row], frozen=True, omit_defaults=True):
 
 
 class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What changed from one picture to a later one."""
+    """What changed from one overview to a later one."""
 
     number: int
-    """Of the later one."""
+    """The number of the later one."""
     since: int
     """The number of the earlier one."""
     at: float
     role: str | None = None
     resources: tuple[Resource, ...] | None = None
-    """Other amounts of the same resources."""
+    """New amounts of the same resources."""
     queues: Rows[QueueRow] | None = None
     namespaces: Rows[NamespaceRow] | None = None
     nodes: Rows[NodeRow] | None = None
@@ -75,7 +75,7 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing that is shown has changed, but for the time and sessions that did nothing."""
+        """Whether only the time and idle sessions have changed."""
         return all(idle(row) for row in self.sessions) and not (
             self.role
             or self.resources
@@ -91,7 +91,7 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def delta(before: Overview, after: Overview) -> Delta | None:
-    """What changed; None where the whole is to be sent: rows do not read alike, or sessions came between others."""
+    """What changed. None where the whole overview must be sent: resources differ, or sessions came out of order."""
     known = {session.number: session for session in before.sessions}
     shown = {session.number for session in after.sessions}
     sessions = tuple(row for row in after.sessions if known.get(row.number) != row)
@@ -118,7 +118,7 @@ def delta(before: Overview, after: Overview) -> Delta | None:
 
 
 def apply(change: Delta, before: Overview) -> Overview:
-    """The picture that ``change`` leads to from ``before``; ``before`` stays as it is."""
+    """The overview that results from ``before``, which stays as it is."""
     return replace(
         before,
         number=change.number,
@@ -136,7 +136,7 @@ def apply(change: Delta, before: Overview) -> Overview:
 
 
 def _alike(before: Overview, after: Overview) -> bool:
-    """Whether amounts stand at the same positions, and nothing that a delta cannot take away is gone."""
+    """Whether a delta can express the change: same resources, version and counts, and no policy removed."""
     return (
         [(found.name, found.unit) for found in before.resources]
         == [(found.name, found.unit) for found in after.resources]
@@ -169,13 +169,13 @@ def _kept_sessions(before: tuple[SessionRow, ...], change: Delta) -> tuple[Sessi
     return (*(row for row in before if row.number not in replaced), *change.sessions)
 
 
-# -- jobs: when one starts, all behind it move up, and what is said of thousands changes by a number
+# -- jobs: when one starts, all behind it move up, and messages of thousands change by a number
 
 
 def _jobs(
     before: Mapping[str, JobRow], after: Mapping[str, JobRow]
 ) -> tuple[Rows[JobRow] | None, dict[str, Runs], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Rows, moves and messages; a row is sent only for what the other two cannot say."""
+    """Rows, moves and messages; a row is sent only for what moves and messages cannot express."""
     put: dict[str, JobRow] = {}
     shifts: defaultdict[Step, set[int]] = defaultdict(set)
     moved: dict[str, tuple[Step, JobRow]] = {}
@@ -192,7 +192,7 @@ def _jobs(
             shifts[step].add(row.position - known.position)
             moved[key] = step, row
     for key, (step, row) in moved.items():
-        # Two at one place that went different ways: neither can be told by the place.
+        # Two jobs at one position moved differently, so a move cannot express it.
         if len(shifts[step]) > 1:
             put[key] = row
     messages = tuple(
@@ -203,14 +203,14 @@ def _jobs(
 
 
 def _same(known: JobRow, row: JobRow) -> bool:
-    """Whether nothing but position and message changed, and it has a position still, or had none."""
+    """Whether only position and message changed, and the job had a position before and after, or neither."""
     return (known.position is None) is (row.position is None) and (
         known == row or known == replace(row, position=known.position, message=known.message)
     )
 
 
 def _moves(shifts: Mapping[Step, set[int]]) -> dict[str, Runs]:
-    """Places that moved alike as one run, as long as nothing between them stayed or moved otherwise."""
+    """Runs of neighbouring positions that moved by the same distance."""
     runs: dict[str, list[tuple[int, int, int]]] = {}
     open_run: tuple[str, int] | None = None
     for (queue, position), found in sorted(shifts.items()):

@@ -1,8 +1,8 @@
-"""The whole picture in one document: what the page shows, and ``vsched top``. Records only; ``pictures`` makes them.
+"""The records of an overview, which the page and ``vsched top`` show. ``assembly`` makes them.
 
 ``GET /overview`` answers an ``Overview`` as JSON. Rows are arrays on the wire, in the order of the fields here; amounts
-are base units as whole numbers, by position in ``resources``. None stands for what nobody knows, or for no limit. The
-order within the maps says nothing. ``deltas`` has what follows a picture on ``GET /events``.
+are base units as whole numbers, by position in ``resources``. None means unknown, or no limit. The order within the
+maps has no meaning. ``deltas`` describes what follows an overview on ``GET /events``.
 """
 
 from __future__ import annotations
@@ -11,60 +11,57 @@ import msgspec
 
 from vsched.model.status import Phase
 
-# Thousands of rows come and go with each picture. None can be part of a ring, so no collector need look (gc=False).
+# Each overview has thousands of rows. None can be part of a reference cycle, so the collector skips them (gc=False).
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """One resource that is shown: cpu, memory, then those of which most is held, pods last; eight at most.
-
-    So the third is the scarcest of the others.
-    """
+    """One resource that is shown, eight at most: cpu, memory, then the scarcest others in order, pods last."""
 
     name: str
     unit: str
-    """``milli`` (thousandths), ``bytes`` or ``one``: how a whole number reads."""
+    """The unit of its amounts: ``milli`` (thousandths), ``bytes`` or ``one``."""
     total: int
     """Of all nodes together."""
     held: int
 
 
 class QueueRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One queue; amounts with all that the queues below it hold."""
+    """One queue; amounts include those of its children."""
 
     name: str
     parent: str
-    """Another of ``queues``, never one below it; empty for one that is above all others."""
+    """Another of ``queues``; empty for one without a parent."""
     state: str
     weight: int
     priority: int
     share: float
-    """Of what it deserves; 1.0 is all of it."""
+    """The part of what it deserves that it uses; 1.0 is all of it."""
     overused: bool
     allocated: tuple[int, ...]
     deserved: tuple[int | None, ...]
     guarantee: tuple[int | None, ...]
     capability: tuple[int | None, ...]
     jobs: int
-    """That wait or run, with those of the queues below it."""
+    """Jobs that wait or run, with those of its children."""
     waiting: int
-    """Jobs that wait for their minimum, with those of the queues below it."""
+    """Jobs that wait for their minimum, with those of its children."""
     problem: str
-    """What is wrong with it, in a sentence; empty while nothing is."""
+    """What is wrong with it, as a sentence; empty if nothing is."""
 
 
 class NamespaceRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one namespace holds in one queue."""
+    """What one namespace uses in one queue."""
 
     queue: str
     namespace: str
     weight: int
     share: float
-    """Dominant share of the cluster, not yet divided by the weight."""
+    """Dominant share of the cluster, not divided by the weight."""
     allocated: tuple[int, ...]
     waiting: int
     """Jobs that wait for their minimum."""
     deserved: tuple[int | None, ...]
-    """Of the whole namespace, where the cluster is divided among namespaces; else all None."""
+    """What the whole namespace deserves by arbitration; all None without arbitration."""
 
 
 class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -72,13 +69,13 @@ class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     name: str
     allocated: tuple[int | None, ...]
-    """Per cent of what it has, whole numbers, 100 for nothing less than all; None where it has none of a resource."""
+    """Per cent of allocatable, rounded down (100 means all); None where it has none of a resource."""
     cpu_usage: int | None
     """Measured, per cent."""
     memory_usage: int | None
     pods: int
     state: str
-    """Empty, or ``cordoned``, ``notready``, ``tainted`` where not everything new may go there."""
+    """``cordoned``, ``notready``, ``tainted``, or empty if every new pod may go there."""
     group: str
     """Its pool: the nodegroup label, the instance type or the accelerator; may be empty."""
 
@@ -98,24 +95,24 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     created: float
     """Seconds since the epoch."""
     position: int | None
-    """In the order of its queue, from 1 on; None where it does not wait."""
+    """In the order of its queue, from 1 on; None if it does not wait."""
     reason: str
-    """One short word for why it waits (see ``vsched.framework.codes``); empty where it does not."""
+    """The code of why it waits (see ``vsched.framework.codes``); empty if it does not."""
     message: str
-    """The same in a sentence; empty where it does not wait."""
+    """The same as a sentence."""
     request: tuple[int, ...]
-    """Of its waiting pods together, by position in ``resources``."""
+    """The requests of its waiting pods together, by position in ``resources``."""
     user: str = ""
-    """Whose it is, where somebody says so (annotation or label ``vsched.io/user``)."""
+    """Its user, by the annotation or label ``vsched.io/user``; may be empty."""
 
     @property
     def waits(self) -> bool:
-        """Whether it has not its minimum."""
+        """Whether it waits for its minimum."""
         return self.ready < self.min_member and self.phase != Phase.COMPLETED
 
 
 class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One session that bound or evicted, or the last of a row that did nothing."""
+    """One session that bound or evicted, or the last of several that did nothing."""
 
     number: int
     at: float
@@ -133,7 +130,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PolicyRow(msgspec.Struct, frozen=True):
-    """The policy in force and what became of the last edit."""
+    """The policy in force and the result of its last reading."""
 
     generation: int
     hash: str
@@ -143,7 +140,7 @@ class PolicyRow(msgspec.Struct, frozen=True):
     reloaded_at: float
     ok: bool
     text: str
-    """What the last reload said: its changes, or why it was refused."""
+    """The changes of the last reading."""
     problems: tuple[str, ...]
 
 
@@ -151,20 +148,20 @@ class Overview(msgspec.Struct, frozen=True):
     """Everything at one moment."""
 
     number: int
-    """Grows with every picture that differs from the one before; begins anew with the daemon."""
+    """Grows with every overview that differs from the one before; restarts with the daemon."""
     at: float
     """Seconds since the epoch."""
     version: str
     role: str
-    """``leader``, or what it is instead: ``starting`` (the mirror is not complete), ``standby`` and ``stopping`` decide
-    nothing, so there is nothing but this."""
+    """``leader``, ``starting`` (the mirror is not complete), ``standby`` or ``stopping``. Only a leader has sessions;
+    the overview of any other role is empty but for this."""
     resources: tuple[Resource, ...]
     queues: dict[str, QueueRow]
     namespaces: dict[str, NamespaceRow]
     """By ``queue/namespace``."""
     nodes: dict[str, NodeRow]
     jobs: dict[str, JobRow]
-    """Those that wait or run; ten thousand at most, those that wait before those that run."""
+    """Jobs that wait or run, ten thousand at most; waiting ones come first."""
     sessions: tuple[SessionRow, ...]
     """The oldest first; 240 at most."""
     policy: PolicyRow | None

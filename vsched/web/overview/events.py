@@ -1,7 +1,7 @@
-"""Server-sent events as bytes, ready for any number of readers: made once, deflated once.
+"""Server-sent events as bytes: encoded once and compressed once for any number of clients.
 
-Each text is deflated on its own and ends on a byte with nothing left open, so that whatever follows whatever makes one
-gzip stream: readers that came at different times share what is sent to them, and each is sent it at once.
+Each event is deflated on its own and flushed to a byte boundary, so that any sequence of events is a valid gzip
+stream. Clients that connected at different times share the bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 LEVEL = 6
-"""Of compression: beyond it time grows and bytes hardly shrink."""
+"""Compression level: higher levels take more time and save little."""
 GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 """Deflate, no name, no time, unknown system (RFC 1952)."""
 LAST_BLOCK = b"\x03\x00"
@@ -20,14 +20,14 @@ LAST_BLOCK = b"\x03\x00"
 
 
 class Piece(NamedTuple):
-    """Bytes as they are, and as a part of a gzip stream."""
+    """Bytes, plain and as a part of a gzip stream."""
 
     plain: bytes
     deflated: bytes
 
 
 def piece(plain: bytes, level: int = LEVEL) -> Piece:
-    """Bytes ready to be sent either way."""
+    """A piece from plain bytes."""
     compressor = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     return Piece(plain, compressor.compress(plain) + compressor.flush(zlib.Z_SYNC_FLUSH))
 
@@ -39,22 +39,22 @@ def event(name: str, identity: str, data: object) -> Piece:
 
 
 HEARTBEAT = piece(b":\n\n")
-"""A comment: the connection lives, and those in between are not to give it up."""
+"""A comment that keeps the connection alive through proxies."""
 FIRST_WORDS = piece(b"retry: 1000\n\n")
-"""Whoever loses the connection may come back after a second."""
+"""Clients reconnect after a second."""
 OTHER_WORDS = piece(b"retry: 1000\nid:\n\n")
-"""The same to those whose picture cannot be gone on with: they have none any more until the whole of one comes."""
+"""The same for clients whose last event is no longer known; it resets their ``Last-Event-ID``."""
 
 
 class GzipStream:
-    """The frame around pieces, for one reader."""
+    """A gzip stream of pieces, for one client."""
 
     def __init__(self) -> None:
         self._sum = 0
         self._length = 0
 
     def begin(self) -> bytes:
-        """Goes before everything."""
+        """The header."""
         return GZIP_HEAD
 
     def add(self, found: Piece) -> bytes:
@@ -64,12 +64,12 @@ class GzipStream:
         return found.deflated
 
     def end(self) -> bytes:
-        """Goes after everything."""
+        """The trailer."""
         return LAST_BLOCK + self._sum.to_bytes(4, "little") + (self._length & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 class PlainStream:
-    """The same for readers that take no gzip."""
+    """The same for clients without gzip."""
 
     def begin(self) -> bytes:
         """Nothing."""

@@ -1,7 +1,7 @@
-"""Pictures on their way from the one who makes them to those who watch: the latest, and what changed lately.
+"""The feed of overviews from their publisher to watchers: the latest overview and the last deltas.
 
-Belongs to the event loop. Nothing queues up for anybody: readers ask for what is new since the picture they have, and
-whoever was away for longer than is remembered gets the whole of it.
+It belongs to the event loop. Nothing queues up for a watcher: each asks for the deltas since its own overview, and
+gets the whole overview where these are no longer known.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from vsched.web.overview.events import Piece, event, piece
 
 MOST_WATCHERS = 16
 MOST_DELTAS = 16
-"""That are remembered, for readers that are late or come back."""
+"""How many deltas are remembered for watchers that are late or reconnect."""
 FRESH_SECONDS = 1.0
-"""So old a picture may be for those who ask for one."""
+"""The greatest age of an overview for a single request."""
 PATIENCE_SECONDS = 12.0
-"""How long is waited for a picture: it takes a session, and one may be under way."""
+"""How long to wait for an overview: it needs a session, and one may be under way."""
 PLACES_SECONDS = 2.0
-"""The same for positions alone, which those who ask can do without."""
+"""The same for positions alone, which are optional."""
 
 
 class Step(NamedTuple):
-    """What leads from one picture to the next."""
+    """The delta from one overview to the next."""
 
     since: int
     number: int
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Making:
-    """What is made of a whole picture: once for all who ask, in whichever threads they do."""
+    """An encoding of the whole overview, made once for all threads that ask."""
 
     def __init__(self, make: Callable[[Overview], Piece]) -> None:
         self._make = make
@@ -50,7 +50,7 @@ class Making:
         self._last: tuple[tuple[int, float], Piece] | None = None
 
     def of(self, found: Overview) -> Piece:
-        """Takes a few milliseconds for the first who asks, and nothing for the others."""
+        """The encoding; it takes a few milliseconds for the first caller."""
         with self._lock:
             moment = found.number, found.at
             if self._last is None or self._last[0] != moment:
@@ -59,39 +59,39 @@ class Making:
 
 
 class Feed:
-    """What is shown now, to whom, and whether anybody wants to see it."""
+    """The latest overview, its watchers, and whether anybody wants one."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._boot = f"{int(clock.now() * 1000):x}"
-        """Numbers begin anew with each daemon, and those who come back may have been with another."""
+        """Part of event ids: numbers restart with each daemon."""
         self.latest: Overview | None = None
         self._confirmed = 0.0
-        """When the latest was made, or found to be so still, on the steady clock."""
+        """Monotonic time when the latest overview was made or found to be still valid."""
         self._steps: deque[Step] = deque(maxlen=MOST_DELTAS)
         self.whole = Making(lambda found: event("overview", self.identity(found.number), found))
-        """A picture as an event."""
+        """The overview as an event."""
         self.document = Making(lambda found: piece(msgspec.json.encode(found)))
-        """A picture as JSON."""
+        """The overview as JSON."""
         self._turn: asyncio.Future[None] | None = None
         self._wanted = asyncio.Event()
         self._asking = 0
         self.watchers = 0
         self.closed = False
 
-    # -- for the one who makes pictures
+    # -- for the publisher
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody wants to see a picture."""
+        """Whether anybody wants an overview."""
         return self._wanted.is_set()
 
     async def wanted(self) -> None:
-        """Return once anybody wants to see a picture."""
+        """Wait until somebody wants an overview."""
         await self._wanted.wait()
 
     def publish(self, found: Overview, change: Delta | None, event_bytes: Piece | None) -> None:
-        """A later picture, and how it differs from the latest one as a record and as an event; None: wholly."""
+        """Set the latest overview; ``change`` is its delta as a record and as an event, None where there is none."""
         if change is None or event_bytes is None:
             self._steps.clear()
         else:
@@ -100,7 +100,7 @@ class Feed:
         self.confirm()
 
     def confirm(self, at: float | None = None) -> None:
-        """The latest picture still shows how things are, and did so at this moment: ages are reckoned from it."""
+        """The latest overview is still valid, as of ``at``."""
         if at is not None and self.latest is not None:
             self.latest = replace(self.latest, at=at)
         self._confirmed = self._clock.monotonic()
@@ -109,22 +109,22 @@ class Feed:
             turn.set_result(None)
 
     def close(self) -> None:
-        """There will be no more pictures: everybody is to go."""
+        """There are no more overviews: end all streams."""
         self.closed = True
         if self._turn is not None and not self._turn.done():
             self._turn.set_result(None)
 
-    # -- for those who look
+    # -- for watchers
 
     @property
     def turn(self) -> asyncio.Future[None]:
-        """Done at the next picture, changed or not, and once there are to be no more; then there is another one."""
+        """Done at the next overview, changed or not, and at the close; then a new future takes its place."""
         if self._turn is None:
             self._turn = asyncio.get_running_loop().create_future()
         return self._turn
 
     async def fresh(self, patience_seconds: float = PATIENCE_SECONDS) -> Overview:
-        """A picture of how things are now, give or take a second; raises Unavailable where there is none in time."""
+        """An overview that is at most a second old; raises Unavailable where there is none in time."""
         with self._want():
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience_seconds):
@@ -136,11 +136,11 @@ class Feed:
 
     @property
     def full(self) -> bool:
-        """Whether as many watch as may."""
+        """Whether there are as many watchers as allowed."""
         return self.watchers >= MOST_WATCHERS
 
     async def positions(self) -> dict[str, int]:
-        """The place of each waiting job in the order of its queue; empty where that cannot be said soon."""
+        """The position of each waiting job in its queue; empty where it is not known soon."""
         with suppress(Unavailable):
             rows = (await self.fresh(PLACES_SECONDS)).jobs.values()
             return {row.key: row.position for row in rows if row.position is not None}
@@ -148,7 +148,7 @@ class Feed:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Pictures are made while anybody is in here."""
+        """Count a watcher while the block runs; overviews are made meanwhile."""
         self.watchers += 1
         try:
             with self._want():
@@ -157,7 +157,7 @@ class Feed:
             self.watchers -= 1
 
     def since(self, known: int | None) -> list[Piece] | None:
-        """What leads from a picture to the latest: nothing where that is it, None where the whole is to be told."""
+        """The events from a known overview to the latest; empty if it is the latest, None if the whole is needed."""
         if self.latest is None or known == self.latest.number:
             return []
         path: list[Piece] = []
@@ -167,17 +167,17 @@ class Feed:
         return path or None
 
     def identity(self, number: int) -> str:
-        """The ``id`` of a picture among those of all daemons."""
+        """The event id of an overview, unique among all daemons."""
         return f"{self._boot}-{number}"
 
     def number_of(self, identity: str) -> int | None:
-        """The number of a picture that this daemon showed; None for any other word."""
+        """The number in an event id of this daemon; None for any other text."""
         boot, _, number = identity.partition("-")
         return int(number) if boot == self._boot and number.isdecimal() and len(number) < 16 else None
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the latest picture shows how things are now, give or take a second."""
+        """Whether the latest overview is at most a second old."""
         return self.latest is not None and self._clock.monotonic() - self._confirmed <= FRESH_SECONDS
 
     @contextmanager

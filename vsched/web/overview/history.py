@@ -1,4 +1,4 @@
-"""The last sessions, and what all of them came to: for the time line of the page. Written by the event loop alone."""
+"""The last sessions, and totals over all, for the time line of the page. Only the event loop writes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vsched.web.evictions import Evictions
 from vsched.web.overview.document import SessionRow
 
 MOST_SESSIONS = 240
-"""That are remembered: of those that do nothing, a row counts as one."""
+"""How many rows are remembered; consecutive idle sessions share a row."""
 
 
 class History:
@@ -20,17 +20,17 @@ class History:
     def __init__(self) -> None:
         self._rows: deque[SessionRow] = deque(maxlen=MOST_SESSIONS)
         self.evictions = Evictions()
-        """The last of them, each with whom it was for."""
+        """The latest evictions."""
         self.bound = 0
-        """Pods whose binding the API server took."""
+        """Number of accepted bindings."""
         self.evicted = 0
-        """Pods that it agreed to evict."""
+        """Number of accepted evictions."""
         self.foreign = 0
-        """Pods of ours that somebody else has bound."""
+        """Number of our pods that another scheduler has bound."""
 
     def add(self, row: SessionRow) -> None:
         """Remember a session."""
-        # The first stays: how often sessions begin is reckoned from one to another, with many or few between.
+        # The first of several idle rows stays: the page shows how often sessions start.
         if len(self._rows) > 1 and idle(row) and idle(self._rows[-1]):
             self._rows.pop()
         self._rows.append(row)
@@ -45,19 +45,19 @@ class History:
                 return
 
     def rows(self) -> tuple[SessionRow, ...]:
-        """What is remembered, the oldest first."""
+        """All rows, the oldest first."""
         return tuple(self._rows)
 
 
 def idle(row: SessionRow) -> bool:
-    """Whether a session left everything as it was."""
+    """Whether a session neither bound nor evicted."""
     return not row.binds and not row.evictions
 
 
 def session_row(
     number: int, at: float, reason: str, seconds: tuple[float, float, float], report: CycleReport
 ) -> SessionRow:
-    """A session as it is shown; ``seconds`` went into the snapshot, the decision and handing it over."""
+    """The row of a session; ``seconds`` are those of the snapshot, the decision and the hand-over."""
     actions: dict[str, float] = {}
     for kind, name, spent in report.spans:
         if kind == "action":

@@ -1,4 +1,4 @@
-"""Jobs in a picture, and what they add up to for queues and namespaces."""
+"""Jobs in an overview, and their sums for queues and namespaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vsched.web.overview.document import JobRow
 
 MOST_JOBS = 10_000
 MOST_CHARACTERS = 64
-"""Of a user's name: annotations may be as long as objects."""
+"""The longest user name that is shown."""
 
 Pair = tuple[str, str]
 """Queue and namespace."""
@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 
 @dataclass(slots=True)
 class Jobs:
-    """Rows, and counts of all jobs whether they have a row or not."""
+    """Rows, and counts over all jobs, with a row or without."""
 
     rows: dict[str, JobRow] = field(default_factory=dict)
     waiting: Counter[Pair] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ def job_rows(
     columns: Sequence[int],
     most: int = MOST_JOBS,
 ) -> Jobs:
-    """Every job that waits or runs; one whose pods are all bound and about to start is among the latter."""
+    """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
     found = Jobs()
     rows = []
     for key, job in snapshot.jobs.items():
@@ -64,7 +64,7 @@ def job_rows(
 
 
 def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns: Sequence[int]) -> JobRow:
-    """One job, as its outcome has it where there is one."""
+    """The row of a job, by its outcome if there is one."""
     spec, request = job.spec, job.pending_request
     asked = tuple([request.get(column, 0) for column in columns])
     if outcome is None:
@@ -90,7 +90,7 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
 
 
 def user_of(job: Job) -> str:
-    """Whose job it is: what its PodGroup says, else its first pod; empty where nobody says so."""
+    """The user of a job, by its PodGroup, else by its first pod; empty if neither names one."""
     for key, value in job.spec.annotations:
         if key == USER:
             return value[:MOST_CHARACTERS]
@@ -100,7 +100,7 @@ def user_of(job: Job) -> str:
 
 
 def _first(rows: Iterable[JobRow], most: int) -> list[JobRow]:
-    """As many as are listed: those that wait in the order of their queues, then those that run by name."""
+    """The rows that are listed: waiting jobs in the order of their queues, then running ones by name."""
 
     def rank(row: JobRow) -> tuple[bool, float, str]:
         return not row.pending, float("inf") if row.position is None else row.position, row.key

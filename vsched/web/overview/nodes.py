@@ -1,4 +1,4 @@
-"""Nodes in a picture: how full they are, what they really use, and whether anything new may go there."""
+"""Nodes in an overview: their allocation, measured usage, and whether new pods may go there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 
 class Held(NamedTuple):
-    """What is held once the bindings of a session are carried out."""
+    """What is allocated once the bindings of a session are carried out."""
 
     by_node: Ints
     """int64[resource, node]."""
@@ -30,7 +30,7 @@ class Held(NamedTuple):
 
 
 def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> Held:
-    """What nodes hold, with those that the session has just placed there."""
+    """The allocation of nodes, with the pods that the session has just placed."""
     table = snapshot.nodes
     held: Ints = table.allocatable - table.idle
     for bind in binds:
@@ -60,14 +60,14 @@ def node_rows(snapshot: Snapshot, held: Held, columns: Sequence[int]) -> dict[st
 
 
 def per_cent(held: Ints, total: Ints) -> list[int | None]:
-    """Whole per cents that tell something from nothing and nearly all from all; None where there is nothing to hold."""
+    """Whole per cents, at least 1 for anything above zero, and 100 only for all; None where the total is zero."""
     parts = held * 100 // np.maximum(total, 1)
     parts = np.where((parts == 0) & (held > 0), 1, parts)
     return [part if has else None for part, has in zip(parts.tolist(), (total > 0).tolist(), strict=True)]
 
 
 def used(table: NodeTable, now: float) -> tuple[list[int | None], list[int | None]]:
-    """Measured cpu and memory in per cent; None where nothing is known, or only what is long past."""
+    """Measured cpu and memory in per cent; None where unknown or too old."""
     unknown: list[int | None] = [None] * len(table)
     if table.usage is None:
         return unknown, unknown
@@ -77,7 +77,7 @@ def used(table: NodeTable, now: float) -> tuple[list[int | None], list[int | Non
 
 
 def _averages(by_period: dict[str, Column], fresh: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int | None]:
-    """Of the usual period, or of the first there is; empty where there is none."""
+    """Averages over the default period, else over the first one; empty without any."""
     if not by_period:
         return []
     column = by_period.get(DEFAULT_PERIOD) or by_period[min(by_period)]
@@ -86,7 +86,7 @@ def _averages(by_period: dict[str, Column], fresh: np.ndarray[tuple[int, ...], n
 
 
 def standing(node: NodeAttributes) -> tuple[str, str]:
-    """State and group of a node, in the words of a picture."""
+    """State and group of a node, as overviews show them."""
     group = group_of(node.labels)
     if any(taint.key in UNFIT for taint in node.taints):
         return "notready", group

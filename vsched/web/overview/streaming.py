@@ -56,10 +56,9 @@ def picture_routes(
 
 
 class EventStream(Lasting):
-    """Pictures for one reader, until they go or have to.
+    """The stream of events for one client, until it disconnects or must.
 
-    A reader that is slow holds up nobody, and nothing piles up for it: once it has taken what it was sent, it is told
-    how things are by then.
+    A slow client delays nobody, and nothing piles up for it: once it has read what was sent, it gets the latest state.
     """
 
     def __init__(self, feed: Feed, request: web.Request, heartbeat_seconds: float) -> None:
@@ -71,7 +70,7 @@ class EventStream(Lasting):
         named = request.headers.get("Last-Event-ID", "")
         self._known = feed.number_of(named)
         self._astray = bool(named) and (self._known is None or feed.since(self._known) is None)
-        """Whether they have a picture that cannot be gone on with."""
+        """Whether the client has an overview from which there are no deltas."""
         self._heartbeat_seconds = heartbeat_seconds
 
     async def last(self, stay: Stay) -> None:
@@ -80,10 +79,10 @@ class EventStream(Lasting):
             await stay.send(frame.begin() + frame.add(OTHER_WORDS if self._astray else FIRST_WORDS))
             said = time.monotonic()
             turn = feed.turn
-            # What is shown is not told as news to somebody new if nobody has looked for a while.
+            # A new client gets no old overview, if there were no watchers for a while.
             news = await self._news() if feed.is_fresh else []
             while await stay.allowed():
-                # Pictures that are found to hold still say nothing, however many there are.
+                # Overviews without a change send nothing.
                 silence_seconds = time.monotonic() - said
                 if not news and silence_seconds >= self._heartbeat_seconds:
                     news = [HEARTBEAT]
@@ -98,7 +97,7 @@ class EventStream(Lasting):
         await stay.send(frame.end())
 
     async def _news(self) -> list[Piece]:
-        """What this reader does not know yet, and from now on does."""
+        """The events that this client has not got yet."""
         latest = self._feed.latest
         if latest is None:
             return []
