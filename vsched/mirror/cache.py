@@ -150,7 +150,7 @@ class Cache(WatchHandler):
             self._groups.list_begins()
 
     def include(self, kind: str, found: wire.Object) -> None:
-        """Take in an object of the list under way. A pod in it without a node was not bound, whatever the answer was."""
+        """An object of the list under way. A pod in it without a node was not bound, whatever the answer was."""
         super().include(kind, found)
         if (
             isinstance(found, wire.Pod)
