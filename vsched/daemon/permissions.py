@@ -131,14 +131,13 @@ REQUESTS: tuple[Request, ...] = (
 
 _LEASE = tuple(f"kube.lease.Elector.{method}" for method in ("_look", "_create", "_replace"))
 _USAGE = (
-    "collectors.metrics_server.MetricsServer.read",
-    "collectors.custom_metrics.CustomMetrics._ask",
+    "collectors.cluster_api.ClusterApi._get",
     "collectors.secrets.Keeper._from_cluster",
 )
 _MIRROR = ("kube.listing.Lister._page", "kube.listing.Lister.version", "kube.reflector.Reflector._watch")
 _ANYBODY = (
     "daemon.system.first_contact.reach",
-    "writes.served.Served._ask",
+    "writes.served_resources.ServedResources._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )
 """What every account may ask: the version, and what is served."""

@@ -70,7 +70,7 @@ class Findings:
         """Number of pods that arbitration evicted, by existing namespace."""
 
     def take(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
-        """Keep the results of a cycle on this snapshot; returns the keys of jobs that are running for the first time."""
+        """Keep the results of a cycle on this snapshot; returns the keys of jobs that run for the first time."""
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
