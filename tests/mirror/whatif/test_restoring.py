@@ -92,6 +92,20 @@ def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int,
     assert decided(again, policy) == decided(snapshot, policy)
 
 
+@settings(max_examples=12)
+@given(clusters.contended(), st.integers(0, 3))
+def test_what_namespaces_hold_follows_what_comes_true(text: str, seed: int) -> None:
+    cache = cache_of(text, seed, arbitrating=True)
+    cache.set_ceilings({"x": Ceiling({})}, {})
+    snapshot, policy = freeze(cache.snapshot(NOW)), DEFAULT_POLICY.with_plugin(ALLOCATION)
+    again, report = ClusterEditor(snapshot, OUR_NAMES), decided(snapshot, policy)
+    for each in (cache, again):
+        each.settle(report)
+    there, after = cache.snapshot(NOW + 1), again.snapshot(NOW + 1)
+    assert after.held == there.held
+    assert after.held_limits == there.held_limits
+
+
 @settings(max_examples=20)
 @given(st.one_of(clusters.clusters(), clusters.contended()), st.integers(0, 3))
 def test_every_sum_is_the_same(text: str, seed: int) -> None:

@@ -125,6 +125,12 @@ def test_nodes_that_are_as_they_were_are_known_as_before() -> None:
     assert cluster.edited(()).nodes.statics is snapshot.nodes.statics
 
 
+def test_a_class_that_was_there_before_stays() -> None:
+    cluster = ClusterEditor(origin())
+    assert cluster.edited([CreatePriorityClass("high", 3)]).priority_classes["high"].value == 9
+    assert cluster.edited(()).priority_classes["high"].value == 9
+
+
 def test_an_edit_that_cannot_be_made_changes_nothing() -> None:
     cluster = ClusterEditor(origin())
     before = view(cluster.edited([SetMinMember("x/new", 1)]))

@@ -1,6 +1,6 @@
-"""The mirror of a cluster on paper: told of changes as records, as objects, or of what becomes of a node's pods.
+"""The editor of a cluster: a mirror made from a snapshot that takes changes as records and as objects.
 
-For what-if questions about a running cluster: nothing but the snapshot is needed, and nothing else is asked.
+What-if questions about a running cluster need nothing but a snapshot of it, and nothing is written anywhere.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from vsched.model.task import Task
 
 
 class ClusterEditor(EditableMirror):
-    """A mirror made from a snapshot, and the changes that were made since."""
+    """A mirror made from a snapshot, and the changes made since. Edits can be taken back, all other changes stay."""
 
     _edits: tuple[tuple[ClusterEdit, int], ...] = ()
     """The edits that are made, each with the mark before it."""
     _edited: Snapshot | None = None
-    """The cluster with these edits, once it was asked for."""
+    """The cluster with these edits; None until somebody asks for it."""
     _named: dict[str, dict[str, bool]] | None = None
     """Names of the pods there are by namespace, and whether controllers own them, once anybody has asked."""
 

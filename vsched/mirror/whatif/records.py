@@ -1,4 +1,4 @@
-"""Records of a mirror on paper that can be changed, and be as they were again."""
+"""The records of a restored mirror that an edit can change, each with what makes it as it was again."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class EditableMirror(RestoredMirror):
         self.arbitrated: Arbitration | None = snapshot.arbitration
         """What is divided among namespaces."""
         self._undo: list[Callable[[], object]] = []
-        """What makes everything as it was, the last one first."""
+        """What takes each change back, in the order in which they were made."""
 
     def mark(self) -> int:
         """A point to go back to."""
         return len(self._undo)
 
     def take_back(self, mark: int) -> None:
-        """Everything is again as it was at this mark."""
+        """Every record is again as it was at this mark."""
         while len(self._undo) > mark:
             self._undo.pop()()
 
@@ -98,9 +98,10 @@ class EditableMirror(RestoredMirror):
         self._groups.enter(key, phase)
 
     def put_class(self, found: PriorityClass) -> None:
-        """A priority class that was not there."""
-        self._defaults.put_class(found)
-        self._undo.append(partial(self._defaults.drop, "PriorityClass", found.name))
+        """A priority class is there; one of this name that was there before stays as it is."""
+        if found.name not in self._defaults.classes():
+            self._defaults.put_class(found)
+            self._undo.append(partial(self._defaults.drop, "PriorityClass", found.name))
 
     def put_node(self, facts: NodeFacts) -> None:
         """A node is now this; one that is not there yet comes, empty."""

@@ -16,7 +16,7 @@ import msgspec
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.problems import Problem
-from vsched.mirror.whatif.sums import KeptSums
+from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.shape import PodLabels, Shape
@@ -52,7 +52,7 @@ class RestoredMirror(Cache):
         self._defaults.take_priorities_changed()
         self._defaults.take_default_queues_changed()
         if self.arbitrating:
-            self._accounts = self._pods.accounts = KeptSums(self.axis, snapshot.held, snapshot.held_limits)
+            self._accounts = self._pods.accounts = RestoredAccounts(self.axis, snapshot.held, snapshot.held_limits)
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
         self._previous = snapshot.previous

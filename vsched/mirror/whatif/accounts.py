@@ -1,4 +1,4 @@
-"""What pods of each namespace keep of nodes, once a snapshot is all that is known of most of them."""
+"""What pods of each namespace hold in a restored mirror, which knows pods of other schedulers by sums alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from vsched.model.resources import ResourceAxis, Vector, add, subtract
 from vsched.model.task import Task
 
 
-class KeptSums(NamespaceAccounts):
-    """The sums of a snapshot, and what came and went since. What is divided among namespaces stays as it was."""
+class RestoredAccounts(NamespaceAccounts):
+    """The sums of a snapshot, plus what pods took since, less what they gave back.
+
+    What is divided among namespaces stays as it was, so nothing else about pods is counted.
+    """
 
     def __init__(self, axis: ResourceAxis, held: Mapping[str, Vector], limits: Mapping[str, Counted]) -> None:
         super().__init__(axis, lambda namespace: 1)
@@ -22,19 +25,19 @@ class KeptSums(NamespaceAccounts):
         self._limits: dict[str, Counted] = {name: dict(amounts) for name, amounts in limits.items()}
 
     def move(self, old: Task | None, new: Task | None) -> None:
-        """Replace what a pod kept by what it keeps now."""
+        """Replace what a pod held by what it holds now."""
         for task, sign in ((old, -1), (new, 1)):
             if task is not None and part_of(task) is Part.HELD:
                 self._shift(task, sign)
 
     def see_job(self, key: str, job: Job | None) -> None:
-        """Who waits is not counted."""
+        """Nothing changes: pods that wait are not counted."""
 
     def see_nodes(self, version: int, allocatable: Ints) -> None:
-        """Nor is what no node could hold."""
+        """Nothing changes: what nodes have to give only matters to pods that wait."""
 
     def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
-        """What pods of each namespace keep, of nodes by column, of limits by name."""
+        """What pods of each namespace hold, of nodes by column, of limits by name."""
         return self._held, self._limits
 
     def _shift(self, task: Task, sign: int) -> None:
