@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.plans import NOW, manifests, mirror, policy_from
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy, ReadsUsage
 from vsched.mirror.cache import Cache
 from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage, Reading
 from vsched.plugins.rescheduling import ReschedulingArgs
-from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
 LOW, TARGET = {"cpu": 30, "memory": 30}, {"cpu": 60, "memory": 60}
@@ -37,7 +36,7 @@ def policy(
     told = {"strategies": [{"name": "lowNodeUtilization", "params": params}], "interval": "0s", **arguments}
     plugins = [{"name": "rescheduling", "arguments": told}, *({"name": name} for name in further.split())]
     tiers = [{"plugins": plugins}, {"plugins": [{"name": "predicates"}]}]
-    return load_text(yaml.safe_dump({"actions": actions, "tiers": tiers}), "policy", REGISTRY).policy
+    return policy_from(json.dumps({"actions": actions, "tiers": tiers}))
 
 
 def reading(period: str = "5m", measured: float = NOW, **nodes: tuple[float, float] | None) -> Reading:

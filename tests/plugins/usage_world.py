@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-import yaml
-
+from tests.support.plans import policy_from
 from tests.support.worlds import World
 from vsched.framework.policy import Policy
 from vsched.model.task import Task
 from vsched.plugins.usage import Usage, UsageArgs
-from vsched.settings import load_text
-from vsched.settings.built_in import REGISTRY
 
 ONE_NODE = "node n1 cpu=10 memory=100Gi\n"
 TWO_NODES = "node n1 cpu=10 memory=100Gi\nnode n2 cpu=10 memory=100Gi\n"
@@ -31,7 +29,7 @@ def usage_policy(
         {"plugins": [*({"name": name} for name in others), usage]},
         {"plugins": [{"name": "gang", "enablePreemptable": False}, {"name": "predicates"}]},
     ]
-    return load_text(yaml.safe_dump({"actions": actions, "tiers": tiers}, sort_keys=False), "policy", REGISTRY).policy
+    return policy_from(json.dumps({"actions": actions, "tiers": tiers}))
 
 
 def usage_args(arguments: dict[str, Any] | None = None) -> UsageArgs:

@@ -9,6 +9,7 @@ import fnmatch
 import re
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -57,7 +58,9 @@ class Elastic:
             asked = orjson.loads(body)
         except orjson.JSONDecodeError:
             return 400, self._error("parse_exception", "request body is not JSON", 400)
-        documents = [one for name in matching for one in self.indices[name] if _wanted(one, asked["query"])]
+        clauses = [_clause(clause) for clause in asked["query"]["bool"]["must"]]
+        everything = (one for name in matching for one in self.indices[name])
+        documents = [one for one in everything if all(holds(one) for holds in clauses)]
         total: Any = len(documents) if self.version < 7 else {"value": len(documents), "relation": "eq"}
         answer: Json = {
             "took": 1,
@@ -75,18 +78,16 @@ class Elastic:
         return {"error": {"root_cause": [], "type": kind, "reason": reason}, "status": code}
 
 
-def _wanted(document: Json, query: Json) -> bool:
-    return all(_clause(document, clause) for clause in query["bool"]["must"])
-
-
-def _clause(document: Json, clause: Json) -> bool:
+def _clause(clause: Json) -> Callable[[Json], bool]:
+    """Whether a document is one that a part of the query asks for."""
     [(kind, asked)] = clause.items()
     [(field, value)] = asked.items()
     if kind == "terms":
-        return document.get(field) in value
+        names = set(value)
+        return lambda document: document.get(field) in names
     assert kind == "range"
     bounds = {name: _moment(text) for name, text in value.items()}
-    return bool(bounds["gte"] <= document[field] < bounds["lt"])
+    return lambda document: bool(bounds["gte"] <= document[field] < bounds["lt"])
 
 
 def _moment(text: str) -> float:
@@ -124,5 +125,5 @@ def _metric(documents: list[Json], asked: Json) -> Json:
         "max": max(values),
         "avg": statistics.fmean(values),
         "sum": sum(values),
-        "std_deviation": statistics.pstdev(values),
+        "std_deviation": statistics.pstdev(values) if len(values) > 1 else 0.0,
     }

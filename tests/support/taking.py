@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import orjson
-import yaml
 
-from tests.support.plans import NOW, Manifest, manifests, mirror
+from tests.support.plans import NOW, Manifest, manifests, mirror, policy_from
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
-from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
 SWITCHES = {
@@ -41,7 +40,7 @@ def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None, 
     wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both))
     told = [{"name": name, "arguments": found} for name, found in wanted if found]
     policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
-    return load_text(yaml.safe_dump(policy), "policy", REGISTRY).policy
+    return policy_from(json.dumps(policy))
 
 
 def _plugin(name: str, letters: str) -> dict[str, object]:
