@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.support.waiting import until
-from vsched.cli.ask.daemon import DaemonTarget
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.plan.live import fetched
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon

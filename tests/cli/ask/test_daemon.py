@@ -14,23 +14,9 @@ from click.testing import CliRunner
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
-from vsched.cli.ask.daemon import (
-    DEFAULT_DAEMON,
-    LETTING_IN,
-    PERMITTING,
-    REACHING,
-    TRUSTING,
-    DaemonTarget,
-    Idle,
-    Unknown,
-    address_of,
-    asked,
-    asking,
-    asking_if_named,
-    connection_to,
-    daemon_client,
-    explained_error,
-)
+from vsched.cli.ask.daemon import asked, asking, asking_if_named, daemon_client
+from vsched.cli.ask.errors import LETTING_IN, PERMITTING, REACHING, TRUSTING, Idle, Unknown, explained_error
+from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
 from vsched.cli.dump.command import recordings_of
 from vsched.cli.job.source import jobs_of_daemon
 from vsched.cli.queue.source import division_of as queues_told

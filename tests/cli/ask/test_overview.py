@@ -18,8 +18,8 @@ from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
 from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
-from vsched.cli.ask.daemon import DaemonTarget
 from vsched.cli.ask.overview import Events, Pace, View, views
+from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 from vsched.web.overview.deltas import delta

@@ -15,17 +15,9 @@ from vsched.cli import cli
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.bench.arbitrate import (
-    AT_ONCE,
-    STEPS,
-    BenchArbitrator,
-    answers,
-    asked_about,
-    claim,
-    first,
-    settle,
-    steady,
-)
+from vsched.lab.bench.arbitrate import AT_ONCE, claim, first, settle, steady
+from vsched.lab.bench.arbitrator import STEPS, BenchArbitrator
+from vsched.lab.bench.extender import answers, asked_about
 from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
 from vsched.model.arbitration import SYSTEM_NAMESPACE
 from vsched.web.findings import Findings

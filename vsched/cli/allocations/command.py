@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
-from vsched.cli.ask.daemon import DaemonTarget, asking_if_named
+from vsched.cli.ask.daemon import asking_if_named
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, showing
 
 EPILOG = """\b

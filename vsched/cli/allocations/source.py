@@ -12,7 +12,8 @@ from msgspec.structs import asdict, replace
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import DaemonTarget, asked, page_of
+from vsched.cli.ask.daemon import asked, page_of
+from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from vsched.cli.ask.daemon import DEFAULT_DAEMON, DaemonTarget, daemon_client
+from vsched.cli.ask.daemon import daemon_client
+from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget
 from vsched.errors import VschedError
 
 QUEUE = "queue/"

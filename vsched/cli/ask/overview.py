@@ -10,7 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.cli.ask.daemon import DaemonTarget, address_of, ask_daemon, daemon_client, expect_role, explained_error
+from vsched.cli.ask.daemon import ask_daemon, daemon_client, expect_role
+from vsched.cli.ask.errors import explained_error
+from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.daemon import DaemonTarget, address_of, ask_daemon, asking, expect_leader
+from vsched.cli.ask.daemon import ask_daemon, asking, expect_leader
+from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.cli.show.output import Output, say, showing_as
 from vsched.errors import BadInput
 

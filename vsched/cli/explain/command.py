@@ -11,7 +11,8 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
-from vsched.cli.ask.daemon import DaemonTarget, asked, asking, understood
+from vsched.cli.ask.daemon import asked, asking, understood
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, say, showing
 from vsched.errors import BadInput, Unavailable
 

@@ -6,7 +6,8 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
-from vsched.cli.ask.daemon import DaemonTarget, asking
+from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, say, showing
 from vsched.model.status import Phase
 

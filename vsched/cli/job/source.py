@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj, objects_of, on_client
-from vsched.cli.ask.daemon import DaemonTarget, Unknown, ask_daemon, page_of, understood
+from vsched.cli.ask.daemon import ask_daemon, page_of, understood
+from vsched.cli.ask.errors import Unknown
+from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient

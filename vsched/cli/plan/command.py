@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.cli.ask.daemon import DaemonTarget, asking
+from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.ignoring import ignoring
 from vsched.cli.flags.periods import Period
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted

@@ -22,7 +22,7 @@ from vsched.settings import load_text
 from vsched.settings.installed import registry
 
 if TYPE_CHECKING:
-    from vsched.cli.ask.daemon import DaemonTarget
+    from vsched.cli.ask.target import DaemonTarget
     from vsched.kube.client import ApiClient
 
 DUMP_PATH = "/dump"
@@ -50,7 +50,8 @@ def fetch(target: DaemonTarget) -> Recording:
 
 async def fetched(target: DaemonTarget) -> Recording:
     """The same for those who have an event loop."""
-    from vsched.cli.ask.daemon import address_of, asked
+    from vsched.cli.ask.daemon import asked
+    from vsched.cli.ask.target import address_of
 
     async def dump(client: ApiClient) -> bytes:
         return (await client.request("GET", DUMP_PATH)).body

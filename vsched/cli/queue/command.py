@@ -8,7 +8,8 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
 from vsched.cli.ask.completing import queue_names
-from vsched.cli.ask.daemon import DaemonTarget, asking_if_named
+from vsched.cli.ask.daemon import asking_if_named
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, say, showing
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import DaemonTarget, asked, page_of
+from vsched.cli.ask.daemon import asked, page_of
+from vsched.cli.ask.target import DaemonTarget
 from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.daemon import DaemonTarget, asking
+from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, print_document, showing_as
 
 EPILOG = """\b

@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsched.cli.ask.daemon import DaemonTarget, address_of
 from vsched.cli.ask.overview import View, views
+from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.escaping import Escaped
 from vsched.cli.show.output import console_for, say

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, reaching
-from vsched.cli.ask.daemon import DaemonTarget, asking
+from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, print_document, say, showing_as
 from vsched.errors import BadInput
 

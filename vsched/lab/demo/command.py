@@ -1,19 +1,11 @@
-"""``vsched demo``: an embedded cluster in a child process, the daemon in this process, and many users.
-
-Everything goes over HTTP, as with any cluster. Latency counts from just before a pod's POST until a watch of this
-process shows its ``spec.nodeName``; it includes the time for which the pod waits for room.
-"""
+"""``vsched demo``: the command; ``vsched.lab.demo.run`` does the work."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -22,24 +14,15 @@ import orjson
 from rich.console import Console
 from rich.live import Live
 
-from vsched.daemon.app import Daemon
-from vsched.daemon.options import Options
-from vsched.daemon.system.tuning import listed, tuned
+from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput, Unavailable
-from vsched.kube.client import ApiClient
-from vsched.lab.children import ClusterChild, scratch, stage
-from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
-from vsched.lab.demo.users import Users
-from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live, as_summary
-from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
-from vsched.lab.ready import until_ready
-from vsched.lab.sender import Sender
+from vsched.lab.demo.run import ANYWHERE, DemoSettings, Show, play
+from vsched.lab.demo.view import DemoState, as_document, as_line, as_live, as_summary
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.installed import registry
-from vsched.together import first_error, run_fast
+from vsched.together import run_fast
 from vsched.web.serve.server import parse_address
-from vsched.writes.bindings import BindOutcome
 
 EPILOG = """\b
 Examples:
@@ -49,197 +32,9 @@ Examples:
   vsched demo --seconds 600 --listen-address 127.0.0.1:8080    # and look at http://127.0.0.1:8080/ meanwhile
 """
 
-ANYWHERE = "127.0.0.1:0"
-NEARBY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
-"""Addresses by which this machine reaches servers that listen on all of its addresses."""
 
-POLL_SECONDS = 0.02
 FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
 """Between two screens on a terminal, and between two lines elsewhere."""
-READY_SECONDS = 20.0
-SETTLE_SECONDS = 3.0
-"""How long the watch may take to show the last bindings."""
-DECISIONS = 6
-
-Show = Callable[[DemoState], None]
-Announce = Callable[[str], None]
-"""Prints the address of the web page."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoSettings:
-    """The arguments of the command."""
-
-    seconds: float
-    nodes: int
-    seed: int
-    policy_file: Path | None
-    listen_address: str = ANYWHERE
-    """Of the web page; port 0 for any free one."""
-
-
-class Demo:
-    """One demo from its first pod to its last."""
-
-    def __init__(self, settings: DemoSettings, client: ApiClient, sender: Sender) -> None:
-        self._settings = settings
-        self._mix = Mix(settings.nodes, settings.seconds, settings.seed)
-        self._decisions: deque[str] = deque(maxlen=DECISIONS)
-        self._outcomes = PodOutcomes(self._gang_bound)
-        self._watch = pod_watch(client, self._outcomes)
-        self._users = Users(sender, self._outcomes, self._mix)
-        options = Options(
-            policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
-        )
-        self._daemon = Daemon(options, client, registry(), on_listed=listed)
-        self._began = self._ended = 0.0
-
-    async def run(
-        self, cluster: ClusterChild, stop: asyncio.Event, show: Show, frame_seconds: float, announce: Announce
-    ) -> DemoState:
-        """Run until the time is up or ``stop`` is set; returns the last state."""
-        async with asyncio.TaskGroup() as group:
-            others = [group.create_task(cluster.child.ended()), group.create_task(self._watch.run())]
-            daemon = group.create_task(self._daemon.run())
-            await self._users.settle_in()
-            await self._watch.synced.wait()
-            await until_ready(self._daemon, READY_SECONDS)
-            announce(self.page)
-            self._began = asyncio.get_running_loop().time()
-            over = asyncio.Event()
-            users = group.create_task(self._users.run(over))
-            picture = group.create_task(self._keep_showing(show, frame_seconds))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._settings.seconds):
-                    await stop.wait()
-            over.set()
-            await users
-            self._ended = asyncio.get_running_loop().time()
-            self._daemon.stop()
-            await daemon
-            await self._settle()
-            for task in (*others, picture):
-                task.cancel()
-        return self.state()
-
-    async def _settle(self) -> None:
-        """Wait until the watch shows the last bindings."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SETTLE_SECONDS):
-                while self._outcomes.partial():  # noqa: ASYNC110  # the record has no event to wait for
-                    await asyncio.sleep(POLL_SECONDS)
-
-    async def _keep_showing(self, show: Show, seconds: float) -> None:
-        while True:
-            show(self.state())
-            await asyncio.sleep(seconds)
-
-    def _gang_bound(self, gang: Gang) -> None:
-        took_ms = (gang.bound_at - gang.began) * 1000
-        pods, nodes = len(gang.pods), len(gang.nodes)
-        self._decisions.appendleft(
-            f"{gang.key:<18} {gang.queue:<12} {pods:>2} pod{'s' if pods > 1 else ' '} of {gang.cpus} cpu"
-            f" on {nodes} node{'s' if nodes > 1 else ''} after {took_ms:,.0f} ms"
-        )
-
-    # -- what it looks like
-
-    def state(self) -> DemoState:
-        """Everything that is known now."""
-        outcomes, findings = self._outcomes, self._daemon.telemetry.findings
-        errors, problem = self._problems()
-        now = self._ended or asyncio.get_running_loop().time()
-        return DemoState(
-            elapsed_seconds=now - self._began,
-            seconds=self._settings.seconds,
-            nodes=self._settings.nodes,
-            nodes_used=len(outcomes.on_nodes),
-            cpus=self._mix.cpus,
-            created=outcomes.created,
-            bound=outcomes.bound,
-            finished=outcomes.finished,
-            per_second=outcomes.per_second(),
-            peak_per_second=outcomes.peak_per_second,
-            gangs_bound=outcomes.gangs_bound,
-            partial_gangs=len(outcomes.partial()),
-            latency_ms=spread_ms(outcomes.latencies),
-            queues=self._queues(),
-            namespaces=self._namespaces(),
-            decisions=tuple(self._decisions),
-            errors=errors,
-            last_error=problem,
-            sessions=findings.cycles,
-            page=self.page,
-        )
-
-    @property
-    def page(self) -> str:
-        """The address of the web page; empty until the daemon listens."""
-        port = self._daemon.ports.get("--listen-address", 0)
-        host = self._settings.listen_address.rpartition(":")[0]
-        return f"http://{NEARBY.get(host, host)}:{port}/" if port else ""
-
-    def _queues(self) -> tuple[QueueLine, ...]:
-        queues, waiting = self._daemon.telemetry.findings.queues, self._outcomes.waiting()
-        lines = []
-        for crowd in CROWDS:
-            found = queues.get(crowd.queue)
-            line = QueueLine(
-                name=crowd.queue,
-                weight=crowd.weight,
-                share=found.share if found else 0.0,
-                allocated=found.allocated.get("cpu", 0) / 1000 if found else 0.0,
-                deserved=found.deserved.get("cpu", 0) / 1000 if found else 0.0,
-                running=self._outcomes.running[crowd.queue],
-                pending=sum(waiting[crowd.queue, namespace] for namespace in crowd.namespaces),
-                latency_ms=spread_ms(self._outcomes.by_queue.get(crowd.queue, ())),
-            )
-            lines.append(line)
-        return tuple(lines)
-
-    def _namespaces(self) -> tuple[NamespaceLine, ...]:
-        shares, waiting = self._daemon.telemetry.findings.namespaces.values(), self._outcomes.waiting()
-        return tuple(
-            NamespaceLine(
-                name,
-                weight,
-                sum(found.allocated.get("cpu", 0) for found in shares if found.namespace == name) / 1000,
-                sum(count for (_, namespace), count in waiting.items() if namespace == name),
-            )
-            for name, weight in NAMESPACES.items()
-        )
-
-    def _problems(self) -> tuple[int, str]:
-        """The number of errors, and the last one; errors of the daemon are counted here and described in its log."""
-        registry = self._daemon.telemetry.registry
-        sessions = int(registry.get_sample_value("vsched_cycle_exceptions_total") or 0)
-        bindings = sum(
-            int(registry.get_sample_value("vsched_bindings_total", {"verdict": verdict}) or 0)
-            for verdict in BindOutcome
-            if verdict is not BindOutcome.BOUND
-        )
-        problem = self._users.last_problem
-        if bindings:
-            problem = f"{bindings} bindings failed; see --log-file"
-        if sessions:
-            problem = f"{sessions} sessions failed; see --log-file"
-        return self._users.problems + sessions + bindings, problem
-
-
-async def play(settings: DemoSettings, show: Show, frame_seconds: float, announce: Announce) -> DemoState | None:
-    """Start everything, run the demo and clean up; None where it was interrupted before anything was bound."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        async with scratch() as directory, stage(settings.nodes, directory, events=True) as (cluster, client, sender):
-            if stop.is_set():
-                return None
-            state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, announce)
-            return state if state.bound or not stop.is_set() else None
-    except BaseExceptionGroup as group:
-        raise first_error(group) from group
 
 
 @click.command("demo", epilog=EPILOG, context_settings={"show_default": True})
