@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,8 @@ from tests.support.running import scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
+PATIENCE_SECONDS = 120.0
+
 
 class Guided(NamedTuple):
     """Where the commands of the guide are run."""
@@ -27,26 +29,36 @@ class Guided(NamedTuple):
     """The address of the daemon."""
 
 
-@pytest.fixture(scope="session")
+class Serving(NamedTuple):
+    """A cluster and a daemon at work, and how they are ended."""
+
+    guided: Guided
+    end: Callable[[], object]
+
+
+@pytest.fixture(scope="module")
 def guided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guided]:
     """The cluster and the daemon, in a thread of their own while commands run in the test's."""
     folder = tmp_path_factory.mktemp("guide")
     write_files(folder)
-    started: Future[Guided] = Future()
+    started: Future[Serving] = Future()
     before = structlog.get_config()
     # What the daemon logs must not get into what commands print.
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
     thread = threading.Thread(target=lambda: asyncio.run(_serve(folder, started)), daemon=True)
     thread.start()
     try:
-        yield started.result(timeout=60)
+        serving = started.result(timeout=PATIENCE_SECONDS)
+        yield serving.guided
+        serving.end()
+        thread.join(timeout=PATIENCE_SECONDS)
+        assert not thread.is_alive()
     finally:
-        (folder / "stop").touch()
-        thread.join(timeout=60)
         structlog.configure(**before)
 
 
-async def _serve(folder: Path, started: Future[Guided]) -> None:
+async def _serve(folder: Path, started: Future[Serving]) -> None:
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
     try:
         async with (
             Cluster(8, manifests=world()) as cluster,
@@ -55,8 +67,9 @@ async def _serve(folder: Path, started: Future[Guided]) -> None:
             kubeconfig = folder / "kubeconfig"
             cluster.write_kubeconfig(kubeconfig)
             await until(lambda: sum("nodeName" in pod["spec"] for pod in cluster.client.list("pods", "team-a")) == 2)
-            started.set_result(Guided(folder, kubeconfig, f"127.0.0.1:{daemon.ports['--listen-address']}"))
-            await until((folder / "stop").exists, seconds=600)
+            guided = Guided(folder, kubeconfig, f"127.0.0.1:{daemon.ports['--listen-address']}")
+            started.set_result(Serving(guided, lambda: loop.call_soon_threadsafe(ended.set)))
+            await ended.wait()
     except BaseException as error:
         if not started.done():
             started.set_exception(error)

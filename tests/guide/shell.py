@@ -97,7 +97,7 @@ def run(command: Command, given: bytes, where: Guided) -> tuple[int, bytes, str]
         if command.program == "vsched":
             return _run_here([word if word != ":8080" else where.daemon for word in words[1:]], given, surroundings)
         done = subprocess.run(
-            words, input=given, capture_output=True, env={**os.environ, **surroundings}, timeout=60, check=False
+            words, input=given, capture_output=True, env={**os.environ, **surroundings}, timeout=120, check=False
         )
     return done.returncode, done.stdout, done.stderr.decode()
 
