@@ -27,7 +27,7 @@ from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
 from vsched.daemon.parts.watches import Watches
-from vsched.daemon.parts.write_path import make_write_path
+from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.policy.reload import PolicyInForce, Reading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
@@ -62,7 +62,7 @@ class Daemon:
         check(options)
         self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
         self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
-        self._writes = writes = make_write_path(base, writeback, confirmations)
+        self._writes = writes = WritePath(base, writeback, confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
         self.housekeeping = Housekeeping(base, writes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vsched.daemon.lead.leader_address import leader_signs
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
 from vsched.daemon.parts.base import Base
@@ -13,7 +11,7 @@ from vsched.daemon.tasks import LongLived
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
-from vsched.writes.events import EventRecorder, EventSettings
+from vsched.writes.events import EventSettings
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
 from vsched.writes.evictions import EvictionSettings, Evictor
 from vsched.writes.limits import TokenBucket
@@ -21,25 +19,38 @@ from vsched.writes.writeback import Writeback, WritebackSettings
 from vsched.writes.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
 class WritePath:
     """The parts that write, from the rate limit to the confirmation."""
 
-    writer: Writer
-    dispatcher: Dispatcher
-    evictor: Evictor
-    writeback: Writeback
-    bind_backoff: BindBackoff
-    eviction_backoff: EvictionBackoff
-    confirmations: Confirmations
-    rivals: RivalSchedulers
-    policy_status: PolicyStatus | None
-    """None where the policy is not that of a ConfigMap."""
-    signs: tuple[LongLived, ...]
-
-    @property
-    def events(self) -> EventRecorder:
-        return self.writeback.events
+    def __init__(
+        self, base: Base, writeback: WritebackSettings | None = None, confirmations: ConfirmationSettings | None = None
+    ) -> None:
+        options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
+        bucket = TokenBucket(options.api_qps, options.api_burst)
+        self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds)
+        events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
+        settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
+        self.writeback = Writeback(client, writer, settings, clock, statuses.status, cache, statuses.nomination)
+        self.events = self.writeback.events
+        self.bind_backoff = BindBackoff(cache.forget)
+        self.eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
+        self.confirmations = Confirmations(
+            client, cache, clock, telemetry.binding_lost, confirmations or ConfirmationSettings()
+        )
+        outcomes = Outcomes(
+            cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
+        )
+        self.dispatcher = Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight))
+        evictions = EvictionSettings(delete=options.eviction_mode == "delete")
+        self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
+        elected, leads = options.leader_elect, base.election.holds
+        self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
+        cache.on_foreign.add(self.rivals.bound)
+        self.policy_status: PolicyStatus | None = None
+        """None where the policy is not that of a ConfigMap."""
+        if isinstance(base.policy, PolicyMap):
+            self.policy_status = PolicyStatus(base.policy, writer, self.events)
+        self._signs = leader_signs(options, client, writer, telemetry.worry)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
@@ -55,46 +66,4 @@ class WritePath:
         if self.policy_status is not None:
             says = "says on the ConfigMap what became of the policy in it"
             tasks.append(LongLived("policy status", self.policy_status.run, says, acts=True))
-        return (*tasks, *self.signs)
-
-
-def make_write_path(
-    base: Base, writeback_settings: WritebackSettings | None, confirmation_settings: ConfirmationSettings | None
-) -> WritePath:
-    """The parts for these options."""
-    options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
-    bucket = TokenBucket(options.api_qps, options.api_burst)
-    writer = Writer(client, bucket, telemetry.request, base.election.holds)
-    events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
-    settings = writeback_settings or WritebackSettings(events=events)
-    statuses = StatusOutcomes(cache)
-    writeback = Writeback(client, writer, settings, clock, statuses.status, cache, statuses.nomination)
-    bind_backoff = BindBackoff(cache.forget)
-    eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
-    confirmations = Confirmations(
-        client, cache, clock, telemetry.binding_lost, confirmation_settings or ConfirmationSettings()
-    )
-    outcomes = Outcomes(cache, telemetry, bind_backoff, eviction_backoff, confirmations, writeback)
-    rivals = RivalSchedulers(
-        options.scheduler_names,
-        clock,
-        base.election.holds,
-        writeback.events,
-        telemetry,
-        elected=options.leader_elect,
-    )
-    cache.on_foreign.add(rivals.bound)
-    return WritePath(
-        writer=writer,
-        dispatcher=Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight)),
-        evictor=Evictor(writer, outcomes.eviction, EvictionSettings(options.eviction_mode == "delete"), clock),
-        writeback=writeback,
-        bind_backoff=bind_backoff,
-        eviction_backoff=eviction_backoff,
-        confirmations=confirmations,
-        rivals=rivals,
-        policy_status=(
-            PolicyStatus(base.policy, writer, writeback.events) if isinstance(base.policy, PolicyMap) else None
-        ),
-        signs=leader_signs(options, client, writer, telemetry.worry),
-    )
+        return (*tasks, *self._signs)
