@@ -78,11 +78,10 @@ class Daemon:
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         self.inspection = Inspection(base, self._standing)
         self.caller = Caller()
+        decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
         parts = SessionParts(
             mirror=self.cache,
-            decide=deciding(registry, self.caller, self.inspection.snapshots.hear)
-            if options.schedule
-            else decide_nothing,
+            decide=decide,
             policy=base.policy_of_sessions,
             evictor=self.evictor,
             dispatcher=self.dispatcher,
@@ -140,15 +139,8 @@ class Daemon:
 
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
         options, arbitration = self._base.options, self.arbitration
-        telemetry, inspection = self.telemetry, self.inspection
-        sources = Sources(
-            telemetry.findings,
-            telemetry.registry,
-            self.policy.to_dict,
-            self.health,
-            inspection.front,
-            inspection.positions,
-        )
+        inspection, findings, metrics = self.inspection, self.telemetry.findings, self.telemetry.registry
+        sources = Sources(findings, metrics, self.policy.to_dict, self.health, inspection.front, inspection.positions)
         more = (*inspection.routes, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
