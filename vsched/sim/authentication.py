@@ -1,7 +1,7 @@
-"""Who asks: bearer tokens to users, and the tokens of service accounts, given out and checked.
+"""Authentication: bearer tokens and their users, and the tokens of service accounts.
 
-A token of a service account is a signed JWT with the claims of a real one. Nothing is remembered of it: it is good
-until its time is up or what it belongs to is gone.
+A token of a service account is a signed JWT with the claims of a real one. The server does not store it: it is valid
+until it expires, or until the account or the object that it is bound to is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time, utc_now
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
-"""Whom tokens are for that name nobody: the API server. It issues them, too."""
+"""The default audience of tokens: the API server. It is their issuer, too."""
 MASTERS, AUTHENTICATED, UNAUTHENTICATED = "system:masters", "system:authenticated", "system:unauthenticated"
 ACCOUNT = "system:serviceaccount:"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
@@ -33,12 +33,12 @@ DEFAULT_SECONDS, SHORTEST_SECONDS, LONGEST_SECONDS = 3600, 600, 1 << 32
 _HEADER = {"alg": "HS256", "kid": "vsched-cluster", "typ": "JWT"}
 _CLAIM = "kubernetes.io"
 _BOUND = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
-"""What the life of a token may hang on, and its resource."""
+"""The kinds of objects that a token can be bound to, and their resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
-    """Somebody who asks."""
+    """The user of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class UserInfo:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def to_dict(self) -> Obj:
-        """As reviews show it."""
+        """In the form of reviews."""
         shown: Obj = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
         shown["extra"] = {key: list(values) for key, values in self.extra}
         return {key: value for key, value in shown.items() if value}
@@ -59,13 +59,13 @@ ANONYMOUS = UserInfo("system:anonymous", (UNAUTHENTICATED,))
 def account_user(
     namespace: str, name: str, uid: str = "", more: Sequence[tuple[str, tuple[str, ...]]] = ()
 ) -> UserInfo:
-    """The user that a service account is."""
+    """The user of a service account."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
     return UserInfo(f"{ACCOUNT}{namespace}:{name}", groups, uid, tuple(more))
 
 
 def account_of(username: str) -> tuple[str, str] | None:
-    """The namespace and name of the service account a user name stands for."""
+    """The namespace and name of a service account, from its user name."""
     namespace, _, name = username.removeprefix(ACCOUNT).partition(":")
     return (namespace, name) if username.startswith(ACCOUNT) and namespace and name and ":" not in name else None
 
@@ -75,12 +75,12 @@ def unauthorized() -> Failure:
 
 
 class BadToken(Exception):
-    """A token that stands for nobody."""
+    """The token is not valid."""
 
 
 @dataclass(slots=True)
 class TokenAuthenticator:
-    """Every token that is good: those of ``static``, which may be changed at any time, and of service accounts."""
+    """Checks tokens: the static ones, which may be changed at any time, and those of service accounts."""
 
     store: Store
     now: Clock = utc_now
@@ -88,7 +88,7 @@ class TokenAuthenticator:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def user_of(self, authorization: str) -> UserInfo:
-        """Who an Authorization header stands for; nobody in particular where it has no token."""
+        """The user of an Authorization header; the anonymous user if it has no token."""
         scheme, _, token = authorization.strip().partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return ANONYMOUS
@@ -98,7 +98,7 @@ class TokenAuthenticator:
             raise unauthorized() from None
 
     def check(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]]:
-        """Whom a token stands for, and for which of these audiences; raises BadToken."""
+        """The user of a token, and those of the audiences that it is for; raises BadToken."""
         user = self.static.get(token)
         if user is not None:
             return user, [audience for audience in audiences if audience == AUDIENCE] or [AUDIENCE]
@@ -112,7 +112,7 @@ class TokenAuthenticator:
         signed, _, signature = token.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(signed)):
             raise BadToken("invalid bearer token")
-        # What carries our signature is what we wrote.
+        # The signature says that this server wrote it.
         claims: dict[str, Any] = orjson.loads(_unpacked(signed.partition(".")[2]))
         if self.now().timestamp() >= claims["exp"]:
             raise BadToken("token has expired")
@@ -139,10 +139,10 @@ class TokenAuthenticator:
     def _signature(self, signed: str) -> bytes:
         return _packed(hmac.new(self._key, signed.encode(), sha256).digest())
 
-    # -- giving out
+    # -- TokenRequests
 
     def request(self, namespace: str, name: str, body: Obj, *, dry_run: bool = False) -> Obj:
-        """The answer to a TokenRequest: the same with a token in its status."""
+        """The answer to a TokenRequest, with a token in its status."""
         kind = self.store.registry.resource("serviceaccounts")
         record = self.store.get(kind, namespace, name)
         if record is None:
@@ -182,7 +182,7 @@ class TokenAuthenticator:
         return f"{signed}.{self._signature(signed).decode()}"
 
     def _bound(self, namespace: str, reference: Obj) -> Obj:
-        """The claim about what the life of the token hangs on."""
+        """The claim about the object that the token is bound to."""
         if not reference:
             return {}
         kind, name = reference["kind"], reference.get("name", "")

@@ -1,4 +1,4 @@
-"""What a cluster has before anybody uses it: definitions, namespaces, priority classes."""
+"""The objects that every cluster starts with: definitions, namespaces, priority classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRIORITY_CLASSES = (
 
 
 def seed(writer: ObjectWriter) -> None:
-    """Creates what is missing of it; safe to repeat."""
+    """Creates those that are missing; safe to repeat."""
     for name in NAMESPACES:
         _ensure(writer, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}})
     for name, value, description in _PRIORITY_CLASSES:
@@ -40,7 +40,7 @@ def _ensure(writer: ObjectWriter, obj: Obj) -> None:
 
 
 def _ensure_class(writer: ObjectWriter, name: str, value: int, description: str) -> None:
-    """Straight into the store: nobody else may create classes of these values."""
+    """Creates a class without checks, because users may not create classes with these values."""
     kind = writer.store.registry.resource("scheduling.k8s.io/priorityclasses")
     if writer.store.get(kind, "", name) is None:
         writer.create_unchecked(

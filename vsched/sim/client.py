@@ -1,6 +1,6 @@
-"""The door for controllers in this process: the API server's semantics without the socket.
+"""The client for controllers in this process: the semantics of the API server without HTTP.
 
-Everything is done at once and synchronously except ``watch``. Refusals are the same ``Failure`` an HTTP client gets.
+Everything but ``watch`` is synchronous. Errors are the same ``Failure`` that becomes the answer to an HTTP client.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vsched.sim.store.store import Behind, StoredObject, key_of
 from vsched.sim.writer import ObjectWriter, WriteOptions
 
 Change = tuple[str, Obj, Obj | None]
-"""ADDED, MODIFIED or DELETED, the object, and the object before that."""
+"""ADDED, MODIFIED or DELETED, the object, and the object before the change."""
 
 
 class LocalClient:
@@ -24,14 +24,14 @@ class LocalClient:
         self._writer = writer
         self._store = writer.store
         self.manager = manager
-        """Who owns the fields that are written here."""
+        """The field manager of its writes."""
 
     def named(self, manager: str) -> LocalClient:
-        """The same door for somebody else."""
+        """A client with another field manager."""
         return LocalClient(self._writer, manager)
 
     def author(self, subresource: str = "") -> Author:
-        """Whom a write of now is put down to."""
+        """The author of a write that is done now."""
         return Author(self.manager, subresource, self._writer.now())
 
     def kind(self, resource: str) -> Kind:
@@ -53,7 +53,7 @@ class LocalClient:
         return self._writer.update(kind, namespace, name, obj, options, subresource).obj
 
     def patch(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
-        """Stores what ``change`` makes of the current object; it must not change it in place."""
+        """Stores what ``change`` returns for the current object, which it must not change in place."""
         return self._writer.change(self.kind(resource), namespace, name, change, self._options())
 
     def patch_status(self, resource: str, namespace: str, name: str, change: Callable[[Obj], Obj]) -> Obj:
@@ -77,7 +77,7 @@ class LocalClient:
         return WriteOptions(field_manager=self.manager)
 
     async def watch(self, resource: str) -> AsyncIterator[Change]:
-        """ADDED for everything there is, then every change; a reader that was too slow is told the difference."""
+        """ADDED for every object, then all changes; a reader that was too slow gets the difference."""
         kind = self.kind(resource)
         known: dict[str, Obj] = {}
         while True:
@@ -101,7 +101,7 @@ class LocalClient:
 
 
 def _difference(known: dict[str, Obj], records: list[StoredObject]) -> list[Change]:
-    """The changes that lead from what a reader knows to what is there; brings what it knows up to date."""
+    """The changes from the objects a reader knows to the present ones; brings ``known`` up to date."""
     current = {key_of(record.obj): record.obj for record in records}
     changes: list[Change] = [("DELETED", known[key], known[key]) for key in known.keys() - current.keys()]
     for key, obj in current.items():

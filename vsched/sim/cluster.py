@@ -1,7 +1,4 @@
-"""The embedded cluster put together: store, API server on a loopback port, nodes, controllers.
-
-The composition and nothing else: what the server answers and what the controllers do is decided in their own files.
-"""
+"""The embedded cluster: composes the store, the API server on a loopback port, nodes and controllers."""
 
 from __future__ import annotations
 
@@ -46,14 +43,14 @@ _GANGS_A_TURN = 20
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What can be set about an embedded cluster."""
+    """The settings of an embedded cluster."""
 
     controllers: ControllerSettings | None = field(default_factory=ControllerSettings)
-    """How its machines behave; None for an API server alone, where nothing happens by itself."""
+    """How its machines behave; None for an API server without controllers."""
     authorization: Authorization = "none"
-    """Everybody may do everything, or only what roles and their bindings say."""
+    """Whether everybody may do everything, or only what roles allow."""
     tls: bool = False
-    """Serve over TLS: kubectl and whoever else uses client-go send no token without it."""
+    """Serve over TLS. Without it kubectl and other users of client-go send no tokens."""
 
 
 class Cluster:
@@ -73,7 +70,7 @@ class Cluster:
         now: Clock = utc_now,
         seed: int | None = None,
     ) -> None:
-        """``now`` is the time in what is written; with a ``seed`` equal requests give equal names and uids."""
+        """``now`` gives the time stamps of objects; with a ``seed`` equal requests give equal names and uids."""
         _check_loopback(host)
         self._settings = settings or ClusterSettings()
         self._host, self._port = host, port
@@ -87,7 +84,7 @@ class Cluster:
         self._meter = self._new_meter()
         metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
         self.tokens = TokenAuthenticator(self.store)
-        """Who is who, where anybody has to say so; its static ones may be changed at any time."""
+        """The tokens of users, for ``authorization``; the static ones may be changed at any time."""
         self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
         self._authority = _make_authority() if self._settings.tls else None
         access = None
@@ -99,7 +96,7 @@ class Cluster:
         )
 
     def _new_meter(self) -> UsageMeter | None:
-        """What measures usage, with its APIs in discovery; None where nobody does."""
+        """The usage meter, with its APIs in discovery; None if the settings have no usage."""
         controllers = self._settings.controllers
         if controllers is None or controllers.usage is None:
             return None
@@ -136,7 +133,7 @@ class Cluster:
         return context
 
     async def _settle_residents(self) -> None:
-        """Before the controllers start: they would only fall behind."""
+        """Before the controllers start, which could not keep up."""
         settlement = ResidentLoader(self.store, self._writer, self._nodes, self._writer.now())
         for residents in self._residents:
             for number, _ in enumerate(settlement.settle(residents)):
@@ -144,7 +141,7 @@ class Cluster:
                     await asyncio.sleep(0)
 
     def expire_watches(self, resource: str) -> None:
-        """Cuts every watch off, and forgets the history of one resource: its watches have to list again."""
+        """Ends every watch, and drops the history of one resource, so that its clients have to list again."""
         self.store.shelf(self.client.kind(resource)).history.forget(self.store.revision)
         self._server.drop_watches()
 
@@ -160,11 +157,11 @@ class Cluster:
         return self._server.url
 
     def apply(self, manifests: Sequence[Obj | Path]) -> None:
-        """Creates these objects or brings them up to date."""
+        """Creates or updates these objects."""
         apply_all(self.client, self.store.registry, _read_all(manifests))
 
     async def settle(self, timeout_seconds: float = 10.0) -> bool:
-        """Waits until the controllers have nothing left to look at now; False when the time is up first."""
+        """Waits until the controllers have nothing to reconcile now; False if the time is up first."""
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout_seconds
         quiet = 0
@@ -177,7 +174,7 @@ class Cluster:
         return True
 
     def kubeconfig(self) -> Obj:
-        """A kubeconfig for this cluster, with the token of an administrator where one is needed."""
+        """A kubeconfig for this cluster, with the token of an administrator if one is needed."""
         cluster, user = {"server": self.url}, {}
         if self._authority is not None:
             cluster["certificate-authority-data"] = b64encode(self._authority.cert_pem.bytes()).decode()
@@ -196,7 +193,7 @@ class Cluster:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if self.admin_token:
-                # Nobody else is to read the token, not even for the moment before it is written.
+                # Created with these rights before the token is written, so that nobody else can read it.
                 path.touch(mode=0o600)
                 path.chmod(0o600)
             path.write_text(yaml.safe_dump(self.kubeconfig(), sort_keys=False), encoding="utf-8")
@@ -213,7 +210,7 @@ def _make_authority() -> trustme.CA:
 
 
 def _check_loopback(host: str) -> None:
-    """There is no authentication, so nobody else on the network may reach the server."""
+    """The server must not be reachable from the network, because it may have no authentication."""
     try:
         loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

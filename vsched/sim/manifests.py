@@ -1,7 +1,4 @@
-"""Manifest files: read from YAML or JSON with their places, and applied to an embedded cluster.
-
-Knows nothing of single kinds beyond the order in which they must come.
-"""
+"""Manifest files: reads YAML or JSON with places for messages, and applies the objects to an embedded cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ FIRST_KINDS = (
     "PersistentVolumeClaim",
     "PodGroup",
 )
-"""Applied before all others, in this order, so that the files may have any order."""
+"""Applied before all others, in this order, so that files can have any order."""
 
 _SERVER_OWNED = (
     "uid",
@@ -50,7 +47,7 @@ _SERVER_OWNED = (
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An object, and where it was written."""
+    """An object, and its place in a file."""
 
     obj: Any
     where: str
@@ -91,7 +88,7 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
 
 
 def read_manifests(path: Path) -> list[Manifest]:
-    """The objects of a file, Lists taken apart; raises BadInput that names file and document."""
+    """The objects of a file and of Lists in it; raises BadInput that names file and document."""
     return [each for document in read_documents(path) for each in _objects(document)]
 
 
@@ -120,7 +117,7 @@ def _checked(manifest: Manifest) -> Manifest:
 
 
 def apply_all(client: LocalClient, registry: KindRegistry, manifests: Iterable[Manifest]) -> None:
-    """Creates the objects or brings them up to date; raises BadObject with the place of the one refused."""
+    """Creates or updates the objects; raises BadObject with the place of an object that is rejected."""
     ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
     ordered = sorted(manifests, key=lambda each: ranks.get(each.obj["kind"], len(ranks)))
     uids: dict[str, str] = {}
@@ -165,7 +162,7 @@ def _apply(client: LocalClient, kind: Kind, obj: Obj) -> Obj:
 
 
 def _relink(client: LocalClient, resource: str, obj: Obj, references: Sequence[Obj], uids: dict[str, str]) -> None:
-    """Owner references follow their owners to the new uids; those to objects that were not applied are left out."""
+    """Sets owner references with the new uids of their owners, without references to objects that were not applied."""
     kept = [{**each, "uid": uids[each["uid"]]} for each in references if each.get("uid") in uids]
     current = client.get(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
     if kept and current is not None:

@@ -12,7 +12,7 @@ EVERY = "@every "
 
 
 def problem_of(schedule: str) -> str:
-    """What is wrong with a schedule; empty where nothing is."""
+    """What is wrong with a schedule; empty if nothing is."""
     if schedule.startswith(EVERY):
         return "" if _seconds(schedule) > 0 else f"failed to parse duration {schedule}"
     fields = schedule.split()

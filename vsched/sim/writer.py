@@ -1,7 +1,7 @@
-"""Creating, updating, patching and deleting objects: one door for HTTP requests and for controllers in this process.
+"""Creates, updates, patches and deletes objects, for HTTP requests and for controllers in this process.
 
-Synchronous: a write is decided and stored without letting anybody else in between. The rules of each kind (defaults,
-validation, admission, patch arithmetic) are asked for, not written here.
+Synchronous: nothing else runs between the checks of a write and its storing. Defaults, validation, admission and
+patches have their own modules.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ class EventLimit(NamedTuple):
 
 @dataclass(slots=True)
 class WriteOptions:
-    """How a client wants its write done; what it shall be warned of collects in ``warnings``."""
+    """The options of a write; ``warnings`` collects what the client is warned of."""
 
     dry_run: bool = False
     field_validation: str = "Warn"
     field_manager: str = ""
     written_by: str = ""
-    """The subresource through which the object itself is written: the books name it."""
+    """The subresource that managedFields name, where the object itself is written."""
     force: bool = False
     patch: object = None
-    """The patch as refusals repeat it, where they do not repeat what came of it."""
+    """The patch, for errors that repeat it instead of the patched object."""
     has_managed_fields: bool = False
-    """The caller has written managedFields itself, as server-side apply does."""
+    """The caller sets managedFields itself, as server-side apply does."""
     reviews: Reviews | None = None
-    """What webhooks have said so far; None for a write that is not shown to any."""
+    """The reviews of webhooks so far; None for a write without webhooks."""
     warnings: list[str] = field(default_factory=list)
 
     def as_object(self, operation: str) -> Obj:
-        """CreateOptions or UpdateOptions, as a webhook is shown them."""
+        """CreateOptions or UpdateOptions, for webhooks."""
         given: Obj = {"fieldManager": self.field_manager, "fieldValidation": self.field_validation}
         given |= {"dryRun": ["All"]} if self.dry_run else {}
         return {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **given}
@@ -77,14 +77,14 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """An object as a write left it."""
+    """An object after a write."""
 
     obj: Obj
     created: bool = False
 
 
 class ObjectWriter:
-    """Writes objects of any kind to the store, the way the API server would."""
+    """Writes objects of any kind to the store, as the API server does."""
 
     def __init__(
         self, store: Store, *, now: Clock = utc_now, seed: int | None = None, events: EventLimit | None = None
@@ -119,7 +119,7 @@ class ObjectWriter:
             if self.store.get(stored, obj["metadata"].get("namespace", ""), name) is not None:
                 raise already_exists(kind, name)
             return obj
-        # Charged before the object is stored: a name that turns out to be taken leaves the quota charged.
+        # Charged before the object is stored: if its name is taken, the quota stays charged, as in the real server.
         for quota in charged:
             self._store_quota(quota)
         version = given.get("resourceVersion") or ""
@@ -132,7 +132,7 @@ class ObjectWriter:
         return conversion.to_served(kind, made)
 
     def create_unchecked(self, kind: Kind, obj: Obj) -> Obj:
-        """Stores an object of the server's own making, past validation and admission."""
+        """Stores an object of the server itself, without validation and admission."""
         return self.store.create(kind, self._named(kind, obj["metadata"].get("namespace", ""), obj))
 
     def update(
@@ -153,7 +153,7 @@ class ObjectWriter:
             check_uid(kind, namespace, name, obj, "")
             if not kind.create_on_update or subresource:
                 raise not_found(kind, name)
-            # The resourceVersion such a body may carry means nothing.
+            # The resourceVersion of such a body has no meaning.
             metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
             return WriteOutcome(self.create(kind, namespace, {**obj, "metadata": metadata}, options), created=True)
         check_uid(kind, namespace, name, obj, record.obj["metadata"]["uid"])
@@ -169,7 +169,7 @@ class ObjectWriter:
         options: WriteOptions | None = None,
         subresource: str = "",
     ) -> Obj:
-        """Patches an object: ``change`` maps the current one to the wanted one."""
+        """Patches an object: ``change`` gives the wanted object for the current one."""
         options = options or WriteOptions()
         record = self.record(kind, namespace, name)
         assert record is not None
@@ -206,7 +206,7 @@ class ObjectWriter:
         return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
 
     def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
-        """Raises ReviewWanted where webhooks want to see changes that they have not seen."""
+        """Raises ReviewWanted if webhooks have to review one of the changes first."""
         if reviews is None:
             return
         unseen = [change for change in changes if change.key not in reviews.passed]
@@ -217,18 +217,18 @@ class ObjectWriter:
     def review_deletions(
         self, kind: Kind, records: Sequence[StoredObject], options: DeleteOptions, reviews: Reviews
     ) -> None:
-        """As review, of a deletion of all these objects: all are seen before the first one goes."""
+        """As review, for the deletion of all these objects, before the first one is deleted."""
         self.review([_deletion(kind, record, options) for record in records], reviews)
 
     def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> StoredObject | None:
-        """The stored object; a missing one is refused with 404 unless it need not be there."""
+        """The stored object; raises a 404 Failure for a missing one if it is ``required``."""
         record = self.store.get(kind, namespace, name)
         if record is None and required:
             raise not_found(kind, name)
         return record
 
     def _trim(self, kind: Kind) -> None:
-        """Lets the oldest events go when there are too many; a real server lets them go after an hour."""
+        """Deletes the oldest events if there are too many; a real server deletes them after an hour."""
         if self.store.count(kind) <= self._events.most:
             return
         for record in self.store.eldest(kind, self._events.trimmed):
@@ -245,7 +245,7 @@ class ObjectWriter:
         return kind if kind.stored else self.store.registry.stored(kind)
 
     def _replace(self, kind: Kind, record: StoredObject, body: Obj, options: WriteOptions, subresource: str) -> Obj:
-        """The second half of PUT and PATCH: merges what may change into the stored object and stores that."""
+        """The second half of PUT and PATCH: merges what may change into the stored object, and stores it."""
         stored = self._stored_kind(kind)
         old = conversion.to_served(kind, record.obj)
         obj = merge_update(kind, body, old, subresource)
@@ -275,7 +275,7 @@ class ObjectWriter:
         return conversion.to_served(kind, written)
 
     def _author(self, options: WriteOptions, subresource: str = "") -> Author | None:
-        """Whom the write is put down to; nobody where the caller does that itself or is not named."""
+        """The author of the write; None if the caller sets managedFields itself or has no field manager."""
         if options.has_managed_fields or not options.field_manager:
             return None
         return Author(options.field_manager, subresource or options.written_by, self.now())
@@ -292,7 +292,7 @@ class ObjectWriter:
         self.review([change], options.reviews)
 
     def _named(self, kind: Kind, namespace: str, obj: Obj, reviews: Reviews | None = None) -> Obj:
-        """The object with what every new object gets: name, namespace, uid, creation time, generation."""
+        """A new object with its name, namespace, uid, creation time and generation."""
         given = obj.get("metadata") or {}
         metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
         if kind.namespaced:
@@ -341,7 +341,7 @@ class ObjectWriter:
 
 
 def _deletion(kind: Kind, record: StoredObject, options: DeleteOptions) -> AdmissionRequest:
-    """A deletion as webhooks are shown it."""
+    """A deletion, for webhooks."""
     old = conversion.to_served(kind, record.obj)
     metadata = old["metadata"]
     given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}

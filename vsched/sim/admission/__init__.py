@@ -1,1 +1,1 @@
-"""What is decided about an object beyond its own fields: quotas, priorities, budgets, webhooks."""
+"""Admission: what depends on other objects, such as quotas, priorities and disruption budgets."""

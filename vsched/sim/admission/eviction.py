@@ -1,6 +1,6 @@
-"""Evicting a pod as far as its disruption budget allows: the eviction subresource.
+"""The eviction of a pod, if its disruption budget allows it.
 
-The budget's own controller counts pods; here its count is only read and spent.
+The disruption controller counts the pods of a budget; an eviction takes one off disruptionsAllowed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _MOST_DISRUPTED = 2000
 
 
 def evict(store: Store, kind: Kind, namespace: str, name: str, options: DeleteOptions, now: datetime) -> Obj:
-    """Evicts a pod; a budget that is spent refuses with 429."""
+    """Evicts a pod; raises a 429 Failure if its budget allows no disruption."""
     record = store.get(kind, namespace, name)
     if record is None:
         raise not_found(kind, name)
-    # The budget comes first: an eviction that its preconditions refuse has spent it all the same.
+    # The budget comes first, as in the real server: it is spent even if the preconditions fail.
     if _is_guarded(record.obj):
         _spend(store, record.obj, options.dry_run, now)
     check_preconditions(kind, record.obj, options)
     if not options.dry_run:
         record = _announced(store, kind, record, now)
-        # The version that was asked for has been there; the announcement was the next one.
+        # The precondition was checked; the condition has made a new version.
         options = replace(options, resource_version="")
     delete(store, kind, record, options, now)
     return success(201)
@@ -71,7 +71,7 @@ def _lets_unready_go(budget: Obj) -> bool:
 
 
 def _spent(budget: Obj, pod: Obj, now: datetime) -> Obj:
-    """The budget with one disruption less, and the pod that took it."""
+    """The budget with one disruption less, and with the pod in disruptedPods."""
     name = budget["metadata"]["name"]
     status = budget.get("status", {})
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
@@ -95,7 +95,7 @@ def _spent(budget: Obj, pod: Obj, now: datetime) -> Obj:
 
 
 def _forbidden(name: str, why: str) -> Failure:
-    """Here the server names the resource in the singular."""
+    """The server has the singular of the resource here."""
     details = {"name": name, "group": "policy", "kind": "poddisruptionbudget"}
     return Failure(403, "Forbidden", f'poddisruptionbudget.policy "{name}" is forbidden: {why}', details=details)
 
@@ -111,7 +111,7 @@ def _is_ready(pod: Obj) -> bool:
 
 
 def _announced(store: Store, kind: Kind, record: StoredObject, now: datetime) -> StoredObject:
-    """The pod with the condition that says why it goes."""
+    """The pod with the condition DisruptionTarget."""
     obj = record.obj
     condition = {
         "type": "DisruptionTarget",

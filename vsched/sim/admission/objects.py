@@ -1,7 +1,6 @@
-"""What admission adds to a new object or refuses it for, beyond what its own fields say.
+"""Admission of new objects: namespaces, the taint of new nodes, default storage classes, limit ranges and quotas.
 
-Namespaces that are missing or going, priority classes, tolerations, the taint of new nodes, limits and quotas.
-Writes nothing: the quotas that a creation is charged to are handed back.
+Writes nothing: the caller stores the charged quotas.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ _DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 def admit_create(kind: Kind, obj: Obj, store: Store, *, name: str = "") -> Obj:
-    """The new object with what admission adds; raises Failure where it is refused.
+    """The new object with what admission adds; raises Failure.
 
-    Refusals call the object by ``name`` where that is not its own: the server generates names only afterwards.
+    Errors have ``name`` instead of the object's own name, because the server generates names only afterwards.
     """
     name = name or obj["metadata"].get("name", "")
     if kind.namespaced:
@@ -40,10 +39,7 @@ def admit_create(kind: Kind, obj: Obj, store: Store, *, name: str = "") -> Obj:
 
 
 def charge_quotas(kind: Kind, obj: Obj, store: Store) -> list[Obj]:
-    """The quotas of the namespace with this object charged to them, to be stored; raises Failure if one is exceeded.
-
-    Comes after validation and before the object is stored, which is why a name that turns out taken stays charged.
-    """
+    """The quotas of the namespace that count this object, charged with it; raises Failure if one is exceeded."""
     if not kind.namespaced or kind.storage in _FREE:
         return []
     quotas = store.objects("resourcequotas", obj["metadata"]["namespace"])
@@ -51,11 +47,11 @@ def charge_quotas(kind: Kind, obj: Obj, store: Store) -> list[Obj]:
 
 
 _FREE = frozenset({"/events", "/bindings", "authorization.k8s.io/localsubjectaccessreviews"})
-"""What no quota counts."""
+"""Resources that no quota counts."""
 
 
 def check_open(kind: Kind, namespace: str, metadata: Obj, store: Store, *, name: str) -> None:
-    """Refuses what is created at an object that is there, such as a binding, in another or a closing namespace."""
+    """Checks the namespace of a subresource such as a binding; raises Failure if it is another or terminating one."""
     if metadata.get("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     _check_namespace(kind, namespace, name, store)
@@ -72,7 +68,7 @@ def _check_namespace(kind: Kind, namespace: str, name: str, store: Store) -> Non
 
 
 def _tainted(obj: Obj) -> Obj:
-    """A new node takes no pods until somebody vouches for it."""
+    """A new node has the not-ready taint until the node controller removes it."""
     spec = obj.get("spec", {})
     taints = spec.get("taints") or []
     if any(taint.get("key") == NOT_READY["key"] and taint.get("effect") == NOT_READY["effect"] for taint in taints):
@@ -81,7 +77,7 @@ def _tainted(obj: Obj) -> Obj:
 
 
 def _with_storage_class(obj: Obj, store: Store) -> Obj:
-    """A claim that names no class gets the default one, if there is one."""
+    """A claim without a class gets the default one, if there is one."""
     spec = obj.get("spec", {})
     if "storageClassName" in spec:
         return obj

@@ -1,4 +1,4 @@
-"""What admission decides about a new pod: its priority, its tolerations, its limits, its topology labels."""
+"""Admission of new pods: priority, default tolerations, overhead, limit ranges, topology labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admit_pod(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
 
 
 def topology_labels(store: Store, node_name: str) -> dict[str, str]:
-    """Zone and region of a node, which its pods take over when they are bound."""
+    """The zone and region labels of a node, which its pods get when they are bound."""
     node = store.find("nodes", "", node_name)
     labels = (node or {}).get("metadata", {}).get("labels") or {}
     return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
@@ -75,13 +75,13 @@ def _computed(kind: str, field: str, given: object, computed: object) -> str:
 
 
 def _default_class(store: Store) -> Obj | None:
-    """The global default; of several, which nobody prevents, the lowest."""
+    """The global default class; the lowest if there are several."""
     defaults = [one for one in store.objects("scheduling.k8s.io/priorityclasses") if one.get("globalDefault")]
     return min(defaults, key=lambda one: int(one.get("value", 0))) if defaults else None
 
 
 def with_default_tolerations(tolerations: list[Obj] | None) -> list[Obj] | None:
-    """Tolerations that let the pod stay on an ailing node for a while; the same list if it has its own."""
+    """The tolerations with those for not-ready and unreachable nodes; the same list if it covers them."""
     given = tolerations or ()
     missing = [key for key in _NODE_TROUBLES if not any(_covers(one, key) for one in given)]
     return [*given, *(_DEFAULT_TOLERATIONS[key] for key in missing)] if missing else tolerations
@@ -102,7 +102,7 @@ def _set_overhead(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
 
 
 def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj], name: str) -> Obj:
-    """The pod with the default requests and limits of its namespace; raises Failure where it breaks a range."""
+    """The pod with the default requests and limits of its namespace; raises Failure if it violates a range."""
     items = [item for one in ranges for item in one.get("spec", {}).get("limits") or ()]
     items = [item for item in items if item.get("type") == "Container"]
     if not items:

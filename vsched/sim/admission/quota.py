@@ -1,7 +1,6 @@
-"""What an object costs of a ResourceQuota, and whether there is that much left.
+"""The usage of ResourceQuotas by objects, and whether a new object exceeds them.
 
-Pure: the caller stores the quotas that come back. Usage is what the quota's own status says; a quota whose status
-nobody filled restricts nothing.
+Pure: the caller stores the charged quotas. A quota without a status does not restrict anything.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "l
 
 
 def charge(kind: Kind, obj: Obj, quotas: Iterable[Obj]) -> list[Obj]:
-    """The quotas that a new object is charged to, with their usage risen; raises Failure where one is exceeded."""
+    """The quotas that count a new object, charged with it; raises Failure if one is exceeded."""
     charged = []
     cost: dict[str, str] | None = None
     for quota in quotas:
@@ -60,7 +59,7 @@ def _listed(names: list[str], amounts: Obj) -> str:
 
 
 def _check_specified(kind: Kind, obj: Obj, quota: Obj, hard: Obj) -> None:
-    """A pod under a compute quota has to say what each container takes."""
+    """The containers of a pod under a compute quota must have requests and limits for it."""
     missing = []
     for name in sorted(set(_COMPUTE) & hard.keys()):
         part, _, resource = name.rpartition(".")
@@ -78,7 +77,7 @@ def _check_specified(kind: Kind, obj: Obj, quota: Obj, hard: Obj) -> None:
 
 
 def usage(kind: Kind, obj: Obj) -> dict[str, str]:
-    """What one object costs, by the names quotas use."""
+    """The usage of one object, by the names of quotas."""
     cost = {f"count/{kind.resource}": "1"}
     if not kind.group and kind.plural in COUNTED_OBJECTS:
         cost[kind.plural] = "1"
@@ -102,7 +101,7 @@ def _pod_cost(obj: Obj, cost: dict[str, str]) -> None:
 
 
 def _pod_amounts(spec: Obj, part: str) -> dict[str, str]:
-    """The requests or limits of a whole pod: the running containers together, or the largest step before them."""
+    """The requests or limits of a pod: the sum of its containers, or the largest init container if that is more."""
     summed: dict[str, list[str]] = {}
     for container in spec.get("containers") or ():
         for name, value in ((container.get("resources") or {}).get(part) or {}).items():

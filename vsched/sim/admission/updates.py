@@ -1,7 +1,7 @@
-"""What an update may change: the new object as the server stores it, from what was sent and what is there.
+"""Updates: the object to store, from the object that was sent and the stored one. Pure.
 
-Pure. A PUT of the object leaves its status alone, a PUT of a subresource everything but that; identity, creation and
-deletion marks are never the client's to write, and the generation counts changes of what is wanted.
+An update of the object does not change its status, and one of a subresource changes nothing else. Clients cannot change
+the identity, the creation time and the deletion marks.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from vsched.sim.admission.pod import with_default_tolerations
 from vsched.sim.store.kinds import Kind, Obj
 
 _KEPT = ("name", "namespace", "creationTimestamp", "generation", "selfLink")
-"""What stays as it is whatever a client sends."""
+"""Fields that clients cannot change."""
 _FIXED = ("uid", "deletionGracePeriodSeconds")
-"""What a client may leave out but not change: a difference is left in for validation to refuse."""
+"""Fields that clients may leave out; validation rejects other values."""
 _ADMITTED = ("priority", "preemptionPolicy")
 _NOT_WANTED = frozenset({"metadata", "status", "kind", "apiVersion"})
 
@@ -33,7 +33,7 @@ def merge_update(kind: Kind, new: Obj, old: Obj, subresource: str) -> Obj:
 
 
 def count_generation(kind: Kind, obj: Obj, old: Obj) -> Obj:
-    """The object, complete with its defaults, one generation on if what it wants has changed."""
+    """The object with the next generation if anything but metadata and status changed."""
     if not kind.counts_generation or _wants(kind, obj) == _wants(kind, old):
         return obj
     generation = old["metadata"].get("generation", 0) + 1
@@ -41,7 +41,7 @@ def count_generation(kind: Kind, obj: Obj, old: Obj) -> Obj:
 
 
 def _status(kind: Kind, new: Obj, old: Obj) -> Obj:
-    """Built-in kinds take labels, annotations and finalizers along; custom kinds take the status alone."""
+    """The status of built-in kinds is written with labels, annotations and finalizers; that of custom kinds alone."""
     obj = dict(old)
     _take(obj, "status", new)
     if not kind.custom:
@@ -51,7 +51,7 @@ def _status(kind: Kind, new: Obj, old: Obj) -> Obj:
 
 
 def _part(new: Obj, old: Obj, subresource: str) -> Obj:
-    """finalize, ephemeralcontainers and resize change one corner of the spec."""
+    """finalize, ephemeralcontainers and resize change one part of the spec."""
     spec = dict(old.get("spec", {}))
     wanted = new.get("spec") or {}
     if subresource == "finalize":
@@ -67,7 +67,7 @@ def _part(new: Obj, old: Obj, subresource: str) -> Obj:
 
 
 def _admitted(spec: Obj, old: Obj) -> Obj:
-    """A pod's spec that leaves out what admission gave it has it still."""
+    """The spec of a pod with what admission has set."""
     kept = {field: old[field] for field in _ADMITTED if field in old and spec.get(field) is None}
     tolerations = with_default_tolerations(spec.get("tolerations"))
     if tolerations is not spec.get("tolerations"):
@@ -98,7 +98,7 @@ def _metadata(new: Obj, old: Obj) -> Obj:
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):
         if field in metadata and not metadata[field]:
             del metadata[field]
-    # An empty list is what clients send that know nothing of the field: only a list with one empty entry resets it.
+    # Clients that do not know the field send an empty list; only a list with one empty entry resets it.
     if not metadata.get("managedFields"):
         _take(metadata, "managedFields", was)
     elif is_reset(new):
@@ -107,7 +107,7 @@ def _metadata(new: Obj, old: Obj) -> Obj:
 
 
 def is_reset(body: Obj) -> bool:
-    """Whether the books on who owns the object are to be thrown away."""
+    """Whether the body asks to forget who owns the fields."""
     return bool(body["metadata"].get("managedFields") == [{}])
 
 
@@ -119,6 +119,6 @@ def _take(target: Obj, field: str, source: Obj) -> None:
 
 
 def _wants(kind: Kind, obj: Obj) -> Obj:
-    """What the generation counts: for a custom kind without a status subresource, its status, too."""
+    """The fields whose changes count as a generation; with the status for custom kinds without the subresource."""
     skipped = _NOT_WANTED - {"status"} if kind.custom and not kind.has_status else _NOT_WANTED
     return {field: value for field, value in obj.items() if field not in skipped}

@@ -1,1 +1,1 @@
-"""CEL, and the validation rules written in it."""
+"""CEL, and the validation rules that custom resource definitions write in it."""

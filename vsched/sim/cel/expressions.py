@@ -1,7 +1,7 @@
-"""CEL, the language of validation rules and match conditions: expressions compiled once and evaluated within bounds.
+"""CEL, the language of validation rules and match conditions: compiles expressions and evaluates them within limits.
 
-The language itself is a library's; what Kubernetes adds to it is in ``cel_functions``. Optional fields (``self.?x``),
-macros of two variables and formatting are not known: an expression that uses them is refused when it is compiled.
+A library has the language itself; what Kubernetes adds is in ``functions``. Optional fields (``self.?x``), macros of
+two variables and formatting are not supported: an expression that uses them does not compile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import cel
 
 from vsched.sim.cel.functions import FUNCTIONS, NO_OVERLOAD
 
-# What goes wrong in an expression is told to whoever wrote it, not to the log.
+# Errors in expressions go to their authors, not to the log.
 logging.getLogger("cel").setLevel(logging.CRITICAL)
 
 MOST_CHARS = 20_000
@@ -42,33 +42,33 @@ _SPLITTING = frozenset({"split", "findAll"})
 
 
 class NotCompiled(ValueError):
-    """The expression is none; the message is for whoever wrote it."""
+    """The text is no CEL expression; the message says why."""
 
 
 class NotEvaluated(Exception):
-    """The expression has no value for what it was asked about; the message says why."""
+    """The expression has no value for these variables; the message says why."""
 
 
 class TooExpensive(NotEvaluated):
-    """The expression might take longer than anybody should wait."""
+    """The expression might take too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class CelExpression:
-    """An expression that can be evaluated."""
+    """A compiled expression."""
 
     text: str
     bare: str
-    """The text with its literals and comments blanked out."""
+    """The text with blanks in place of literals and comments."""
     names: frozenset[str]
     """The variables it mentions."""
     program: cel.Program
     functions: Mapping[str, Any]
     depth: int
-    """How many loops are inside one another."""
+    """How deeply its loops are nested."""
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        """The value as Python has it; variables that are not mentioned cost nothing."""
+        """The value in Python's types; raises NotEvaluated."""
         given = {name: value for name, value in variables.items() if name in self.names}
         if self.steps(given) > MOST_STEPS:
             raise TooExpensive("operation cancelled: actual cost limit exceeded")
@@ -78,19 +78,19 @@ class CelExpression:
             raise NotEvaluated(_why(error)) from None
 
     def steps(self, variables: Mapping[str, Any]) -> int:
-        """How many turns its loops can take at most."""
+        """An upper bound for the turns of its loops."""
         if not self.depth:
             return 1
         with_texts = not _SPLITTING.isdisjoint(self.functions)
         longest = max((_longest(value, with_texts) for value in variables.values()), default=0)
-        # Lists may be written out in the expression, and added to each other.
+        # Lists may also be literals of the expression, and sums of lists.
         turns = (longest + self.bare.count(",") + 1) * (self.bare.count("+") + 1)
         return int(turns**self.depth)
 
 
 @lru_cache(maxsize=1024)
 def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
-    """The expression, in which these variables may be mentioned; raises NotCompiled."""
+    """The compiled expression, which may mention these variables; raises NotCompiled."""
     if len(text) > MOST_CHARS:
         raise NotCompiled(
             f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
@@ -119,14 +119,14 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
 
 
 def paths_of(expression: CelExpression, variable: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The chains of fields that are plainly read of a variable, each with where it starts; calls are left out."""
+    """The chains of fields that an expression reads of a variable, with their positions; method names are left out."""
     for match in re.finditer(rf"(?<![\w.]){variable}((?:\s*\.\s*[A-Za-z_]\w*)+)\s*(\(?)", expression.bare):
         fields = tuple(part.strip() for part in match[1].split(".")[1:])
         yield match.start(1), fields[:-1] if match[2] else fields
 
 
 def located(text: str, position: int, why: str) -> str:
-    """A complaint about a place in an expression, as the real server writes it."""
+    """An error at a position of an expression, in the form of the real server."""
     before = text[:position]
     line = before.count("\n")
     column = position - (before.rfind("\n") + 1)
@@ -141,7 +141,7 @@ def _undeclared(bare: str, name: str) -> str:
 
 
 def _depth(bare: str) -> int:
-    """The loops that are inside one another, where most are."""
+    """How deeply loops are nested."""
     open_loops: list[bool] = []
     deepest = 0
     for position, char in enumerate(bare):
@@ -154,7 +154,7 @@ def _depth(bare: str) -> int:
 
 
 def _longest(value: Any, with_texts: bool) -> int:
-    """The length of the longest list or map anywhere in a value, and of the longest text where that counts."""
+    """The length of the longest list or map in a value; of texts as well if ``with_texts``."""
     longest = 0
     waiting = [value]
     while waiting:
@@ -171,7 +171,7 @@ def _longest(value: Any, with_texts: bool) -> int:
 
 
 def _why(error: Exception) -> str:
-    """What went wrong, in the words of the real server where it has its own."""
+    """The message for an error of the library, in the words of the real server where they are known."""
     message = str(error)
     if isinstance(error, KeyError):
         return f"no such key: {error.args[0]}"

@@ -1,7 +1,7 @@
 """What Kubernetes adds to CEL: quantities, lists, strings and regular expressions, as plain functions.
 
-A target is the first argument. What cannot be done is a ValueError whose text people are shown. A quantity is a map
-with one key that no JSON object of an API has, so that equal amounts are equal however they were written.
+The target of a call is the first argument. A call that is not possible raises ValueError; users see its message. A
+quantity is a map with one key that no object of an API has, so that equal amounts are equal in any notation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_OVERLOAD = "no such overload"
 _AMOUNT = "\0amount"
 _INT64 = 1 << 63
 _MOST_CHARS = 1 << 20
-"""Of what ``replace`` and ``join`` may build."""
+"""The longest text that ``replace`` and ``join`` may build."""
 
 Quantity = Mapping[str, str]
 
@@ -43,7 +43,7 @@ def _of(amount: Decimal) -> Quantity:
 
 
 def _amount(value: Any) -> Decimal:
-    """The amount of a quantity, or of the integer that may stand for one in a sum."""
+    """The amount of a quantity or of an integer, which sums take as well."""
     if isinstance(value, Mapping) and _AMOUNT in value:
         return Decimal(value[_AMOUNT])
     if isinstance(value, int) and not isinstance(value, bool):
@@ -52,7 +52,7 @@ def _amount(value: Any) -> Decimal:
 
 
 def _only(value: Any) -> Decimal:
-    """The amount of a quantity and of nothing else."""
+    """The amount of a quantity; no integers."""
     if not isinstance(value, Mapping):
         raise ValueError(NO_OVERLOAD)
     return _amount(value)
@@ -213,7 +213,7 @@ def _bool(value: Any) -> bool:
 
 
 def _string(value: Any) -> str:
-    """What the language itself turns into no text: only truth values are left."""
+    """``string`` of a bool, which the library does not have."""
     if not isinstance(value, bool):
         raise ValueError(NO_OVERLOAD)
     return "true" if value else "false"
@@ -250,4 +250,4 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "bool": _bool,
     "string": _string,
 }
-"""By name. The functions of the language itself go before, where both know a name."""
+"""By name. The library's own functions are tried first."""

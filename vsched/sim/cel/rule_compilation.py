@@ -1,4 +1,4 @@
-"""Whether the validation rules that a definition brings can be asked at all: they compile and read what there is."""
+"""Checks the validation rules of a definition: they must compile, and read fields that the schema has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rule_causes(spec: Obj) -> list[StatusCause]:
     """What is wrong with the rules of a definition, in all its versions."""
     schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in spec.get("versions") or ()]
     if schemas and isinstance(schemas[0], dict) and all(each == schemas[0] for each in schemas):
-        # Versions that have the same schema are complained about once, as the real server does.
+        # As in the real server, versions with the same schema have their errors once.
         return list(_below(schemas[0], "spec.validation.openAPIV3Schema", "", root=True))
     return [
         cause
@@ -31,7 +31,7 @@ def rule_causes(spec: Obj) -> list[StatusCause]:
 
 
 def _below(schema: Obj, path: str, fixed: str, *, root: bool) -> Iterator[StatusCause]:
-    """Complaints about a schema and what is in it; ``fixed`` is the list above whose items cannot be told apart."""
+    """Errors in a schema and below it; ``fixed`` is the path of a list above whose items have no keys."""
     rules, properties = schema.get(RULES) or [], schema.get("properties") or {}
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
         yield invalid_value(f"{path}.{RULES}", rules, "must be a list of rules, whose fields are strings")
@@ -100,7 +100,7 @@ def _of_words(rule: Obj, path: str) -> Iterator[StatusCause]:
 
 
 def _check_fields(schema: Obj, expression: cel.CelExpression, *, root: bool) -> None:
-    """Raises NotCompiled where an expression plainly reads a field that the schema does not have."""
+    """Raises NotCompiled if an expression reads a field that the schema does not have."""
     for variable in VARIABLES:
         for position, fields in cel.paths_of(expression, variable):
             wrong = _unknown_field(schema, fields, root=root)
@@ -109,7 +109,7 @@ def _check_fields(schema: Obj, expression: cel.CelExpression, *, root: bool) -> 
 
 
 def _unknown_field(schema: Any, fields: tuple[str, ...], *, root: bool) -> str:
-    """The first field that is not there; where the type of what is read is open, anything may be."""
+    """The first field that the schema does not have; empty if it has all, or if it does not say the type."""
     for name in fields:
         if not isinstance(schema, dict) or schema.get("type") != "object":
             return ""
@@ -124,7 +124,7 @@ def _unknown_field(schema: Any, fields: tuple[str, ...], *, root: bool) -> str:
 
 
 def _leads_somewhere(schema: Any, path: str) -> bool:
-    """Whether a simple path, fields with dots before them, ends at a field of the schema."""
+    """Whether a path such as ``.spec.name`` leads to a field of the schema."""
     if not path.startswith("."):
         return False
     for name in path[1:].split("."):

@@ -1,8 +1,7 @@
-"""The validation rules in the schema of a custom kind: compiled once, asked of every object that is written.
+"""The validation rules in the schema of a custom kind: compiled once, evaluated for every object that is written.
 
-A rule sees the value it stands at as ``self`` and what was there before as ``oldSelf``: a rule that mentions the latter
-is asked only where there is something to compare. What did not change is not held against a write, whatever a rule
-says of it.
+A rule has the value at its place as ``self`` and the old value as ``oldSelf``. A rule with ``oldSelf`` is evaluated
+only if there is an old value. A value that did not change may break rules (ratcheting).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from vsched.sim.store.kinds import Obj
 RULES = "x-kubernetes-validations"
 VARIABLES = ("self", "oldSelf")
 MOST_STEPS = 10_000_000
-"""For all the rules of one object together."""
+"""The limit for all rules of one object together."""
 _MESSAGE_BYTES = 5 * 1024
 _LIST_TYPE, _LIST_KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 _BLOCKING = frozenset({"FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"})
@@ -37,13 +36,13 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One rule, ready to be asked."""
+    """One compiled rule."""
 
     given: Obj
     expression: CelExpression
     message: CelExpression | None
     path: str
-    """What of the value is to blame, as it follows the path of the value."""
+    """The path below the value that errors name."""
 
     @property
     def looks_back(self) -> bool:
@@ -52,7 +51,7 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class RuleTree:
-    """The rules of a schema and of what is below it; only branches that have any."""
+    """The rules of a schema and of the schemas below it, without branches that have none."""
 
     schema: Obj
     root: bool
@@ -63,7 +62,7 @@ class RuleTree:
 
 
 def rule_tree(schema: Obj, *, root: bool = False) -> RuleTree | None:
-    """The rules of a schema that has been checked; None where it has none."""
+    """The rules of a schema that has been checked; None if it has none."""
     rules = tuple(_rule(each) for each in schema.get(RULES) or ())
     below = {name: _branch(each) for name, each in (schema.get("properties") or {}).items()}
     properties = {name: tree for name, tree in below.items() if tree is not None}
@@ -92,7 +91,7 @@ def is_embedded(schema: Obj) -> bool:
 
 
 def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[StatusCause]) -> list[StatusCause]:
-    """What the rules have against an object, after what its schema has ``found``."""
+    """The errors of an object by the rules; ``found`` are those by its schema."""
     if any(cause.reason in _BLOCKING for cause in found):
         why = "some validation rules were not checked because the object was invalid; correct the existing errors"
         return [StatusCause("FieldValueInvalid", f"Invalid value: null: {why} to complete validation", "<nil>")]
@@ -100,13 +99,13 @@ def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[StatusCause]) -
 
 
 class _Asking:
-    """The rules of one object being asked, with what that may cost altogether."""
+    """Evaluates the rules for one object, within a limit for their total cost."""
 
     def __init__(self) -> None:
         self._left = MOST_STEPS
 
     def ask(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool = False) -> Iterator[StatusCause]:
-        """Complaints about a value and what is in it; ``old`` is _MISSING where there is nothing to compare with."""
+        """The errors of a value and of the values in it; ``old`` is _MISSING if there is no old value."""
         if value is None or self._left <= 0:
             return
         unchanged = value == old if old is not _MISSING else unchanged
@@ -139,7 +138,7 @@ class _Asking:
             if rule.looks_back and "oldSelf" not in variables:
                 continue
             steps = rule.expression.steps(variables)
-            # A rule that is too much by itself is not evaluated, so it costs nothing.
+            # A rule that is too expensive is not evaluated, so it costs nothing.
             self._left -= steps if steps <= cel.MOST_STEPS else 0
             if self._left <= 0:
                 why = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -155,7 +154,7 @@ class _Asking:
 
 
 def visible(schema: Obj, value: Any, *, root: bool = False) -> Any:
-    """A value as rules see it: the fields its schema knows, by names that can be written, in the schema's types."""
+    """A value as rules see it: only the fields of its schema, by their escaped names, in the types of the schema."""
     if value is None or schema.get("x-kubernetes-int-or-string"):
         return value
     if isinstance(value, dict):
@@ -181,13 +180,13 @@ def _visible_object(schema: Obj, value: Obj, *, root: bool) -> Obj:
 
 
 def fields_of(schema: Obj, *, root: bool) -> Obj:
-    """The schemas of the fields that rules may read, by their own names."""
+    """The schemas of the fields that rules can read, by name."""
     properties = schema.get("properties") or {}
     return {**properties, **_ROOT_FIELDS} if root else properties
 
 
 def escaped(name: str) -> str:
-    """What a field is called in an expression."""
+    """The name of a field in expressions."""
     if name in _RESERVED:
         return f"__{name}__"
     for part, written in _ESCAPES:
@@ -206,7 +205,7 @@ def _visible_text(form: str, value: str) -> Any:
 
 
 def _converted(function: str, text: str) -> Any:
-    """The text as a moment or a length of time; itself where it is none, for a rule to stumble over."""
+    """The text as a timestamp or duration; the text itself if it is none."""
     try:
         return cel.compiled(f"{function}(self)", ("self",)).evaluate({"self": text})
     except NotEvaluated:
@@ -214,7 +213,7 @@ def _converted(function: str, text: str) -> Any:
 
 
 def correlates(schema: Obj) -> bool:
-    """Whether the items of a list can be told apart from one version of an object to the next."""
+    """Whether the items of a list have keys, so that an item can be compared with its old version."""
     return schema.get(_LIST_TYPE) == "map"
 
 
@@ -245,7 +244,7 @@ def _not_evaluated(rule: ValidationRule, error: NotEvaluated) -> str:
 
 
 def _broken(rule: ValidationRule, variables: Mapping[str, Any], path: str, shown: str) -> StatusCause:
-    """The complaint of a rule that does not hold."""
+    """The error for a rule that does not hold."""
     detail = _message(rule, variables)
     where = f"{path}{rule.path}".lstrip(".") or "<nil>"
     match rule.given.get("reason"):
@@ -259,7 +258,7 @@ def _broken(rule: ValidationRule, variables: Mapping[str, Any], path: str, shown
 
 
 def _message(rule: ValidationRule, variables: Mapping[str, Any]) -> str:
-    """What the rule's own expression says, else its message; one that says nothing sensible is passed over."""
+    """The text of messageExpression if it is a single line, else the message of the rule."""
     if rule.message is not None:
         try:
             said = rule.message.evaluate(variables)

@@ -1,6 +1,6 @@
 """The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets, quotas.
 
-The table of contents; ``every_controller`` lists them.
+``every_controller`` lists them.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """How the pretended machines behave; seconds throughout."""
+    """How the simulated machines behave; all times in seconds."""
 
     pods: PodTimes = field(default_factory=PodTimes)
     jobs: JobTimes = field(default_factory=JobTimes)
     lease: float = 300.0
-    """How often a node renews its lease: rarely, so that thousands of nodes cost next to nothing."""
+    """How often a node renews its lease: rarely, so that thousands of nodes are cheap."""
     orphan_quarantine: float = 5.0
     """How long pods outlive their node."""
     kubelet_version: str = "v1.36.2"
     usage: UsageSettings | None = None
-    """What pods use of their nodes; None where nobody measures it."""
+    """What pods use of their nodes; None to measure nothing."""
     events: bool = False
-    """Tell what they do in Events, as real ones do: several for each pod, so a measurement goes without."""
+    """Write Events, as real controllers do. There are several for each pod, so benches turn them off."""
 
 
 def every_controller(
@@ -70,7 +70,7 @@ def every_controller(
     settings: ControllerSettings,
     catch_up: Callable[[], None],
 ) -> list[Controller]:
-    """All controllers, in the order in which they take their turns."""
+    """All controllers, in the order in which they run."""
     kubelet = client.named("kubelet")
     node_ip = Addresses(172, 16, 16)
     return [
@@ -95,7 +95,7 @@ def every_controller(
 def start_engine(
     store: Store, client: LocalClient, settings: ControllerSettings, meter: UsageMeter | None = None
 ) -> Engine:
-    """Starts all controllers, with the meter where there is one; the caller closes the engine."""
+    """Starts all controllers, and the meter if there is one; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index
     engine = Engine(store, pod_index, EventRecorder(client) if settings.events else None)
     if meter is not None:

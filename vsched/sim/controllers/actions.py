@@ -1,7 +1,6 @@
-"""What a controller may want done, as values: reconcile functions return them, ``perform`` carries them out.
+"""The actions of controllers, as values: reconcile functions return them, ``perform`` carries them out.
 
-Nothing here decides. Actions are safe to repeat: deleting what is gone and a status that is already so
-are no errors.
+Actions are safe to repeat: it is no error to delete an object that is gone, or to set a status that is already set.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The object as it shall be from now on, status left out of it."""
+    """The wanted state of an object; its status is not written."""
 
     resource: str
     obj: Obj
@@ -34,7 +33,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class SetStatus:
-    """The whole status of an object; written only where it differs."""
+    """The whole status of an object; written only if it differs."""
 
     resource: str
     namespace: str
@@ -44,7 +43,7 @@ class SetStatus:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """A deletion, with the uid of the object that is meant."""
+    """A deletion of the object with this uid."""
 
     resource: str
     namespace: str
@@ -56,7 +55,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Nothing to do now; look again in so many seconds."""
+    """Reconcile again in so many seconds."""
 
     seconds: float
 
@@ -67,20 +66,20 @@ _GONE, _CONFLICT = 404, 409
 
 
 def delete(resource: str, obj: Obj, *, grace_seconds: int | None = None, propagation: str = "Background") -> Delete:
-    """The deletion of this object, and of no later one of its name."""
+    """The deletion of this object, but of no later one with its name."""
     meta = obj["metadata"]
     return Delete(resource, meta.get("namespace", ""), meta["name"], meta["uid"], grace_seconds, propagation)
 
 
 def set_status(resource: str, obj: Obj, status: Obj) -> list[Action]:
-    """The write of an object's status; nothing where it says so already."""
+    """The write of an object's status; nothing if it is the same already."""
     meta = obj["metadata"]
     same = status == (obj.get("status") or {})
     return [] if same else [SetStatus(resource, meta.get("namespace", ""), meta["name"], status)]
 
 
 def perform(store: Store, client: LocalClient, action: Create | Update | SetStatus | Delete) -> Obj | None:
-    """Carries out one action; the created object is returned, an object that is gone is no error."""
+    """Carries out one action and returns a created object; an object that is gone is no error."""
     if isinstance(action, Create):
         return client.create(action.resource, action.obj)
     try:
@@ -121,8 +120,8 @@ def _set_status(store: Store, client: LocalClient, action: SetStatus) -> None:
             action.resource, action.namespace, action.name, lambda obj: {**obj, "status": action.status}
         )
         return
-    # Controllers write well-formed statuses of built-in kinds, so the checks of a request would only cost time:
-    # this is the busiest write of all, one for each pod that starts.
+    # Without the checks of a request, because controllers write valid statuses of built-in kinds, and this is the
+    # most frequent write: one for each pod that starts.
     record = store.get(kind, action.namespace, action.name)
     if record is not None:
         author = client.author("status")

@@ -1,6 +1,6 @@
-"""What a controller is: it knows which keys a change concerns, and what to do for a key.
+"""The base of controllers: a controller knows which keys a change affects, and what to do for a key.
 
-Runs nothing itself; the engine does that.
+The engine runs them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 EVERYTHING = "*"
-"""A controller that watches this is told of every kind, those of custom resources included."""
+"""A controller that watches this gets the changes of every kind, custom resources as well."""
 
 
 class Controller(ABC):
-    """Keeps one kind of object as it should be."""
+    """Reconciles the objects of one kind."""
 
     name: ClassVar[str]
     primary: ClassVar[str]
-    """The resource its keys name."""
+    """The resource that its keys name."""
     watches: ClassVar[tuple[str, ...]]
-    """The resources whose changes concern it."""
+    """The resources whose changes it gets."""
     component: ClassVar[str] = ""
-    """Who it is in the Events that it tells; empty for one that tells none."""
+    """The component of its Events; empty if it writes none."""
     settle_seconds: ClassVar[float] = 0.0
-    """How long changes are collected before it looks: for controllers whose look is a long one."""
+    """How long changes are collected before it reconciles, for controllers that take long."""
 
     def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
         self.client = client
@@ -42,27 +42,27 @@ class Controller(ABC):
 
     @abstractmethod
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
-        """The keys to look at after a change."""
+        """The keys to reconcile after a change."""
 
     @abstractmethod
     def reconcile(self, key: str) -> Sequence[Action]:
         """What to do for the object of this key, which may be gone."""
 
     def keys(self) -> Iterable[str]:
-        """Everything there is to look at."""
+        """The keys of all objects that it reconciles."""
         try:
             return [key_of(obj) for obj in self.client.list(self.primary)]
         except KeyError:
             return []
 
     def resync(self) -> None:
-        """Looks at everything again."""
+        """Reconciles everything again."""
         self.queue.overflowed = False
         for key in self.keys():
             self.queue.add(key)
 
     def find(self, key: str) -> Obj | None:
-        """The object of a key; None if it is gone, be it together with its kind."""
+        """The object of a key; None if the object or its kind is gone."""
         try:
             return self.client.get(self.primary, *split_key(key))
         except KeyError:

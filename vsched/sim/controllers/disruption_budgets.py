@@ -1,7 +1,4 @@
-"""PodDisruptionBudgets, decided: how many pods are healthy, how many must be, and how many may be disturbed.
-
-Pure: the budget, its pods and the sizes of their owners go in, the status comes out.
-"""
+"""The status of a PodDisruptionBudget: how many pods are healthy, must be healthy, and may be disrupted. Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +19,10 @@ from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.kinds import Obj
 
 DISRUPTED_SECONDS = 120.0
-"""An eviction that was granted but led to no deletion is forgotten after this long."""
+"""How long a granted eviction counts while its pod is not deleted."""
 
 Scale = Callable[[Obj], int | None]
-"""The wanted replicas of the owner an owner reference names; None for an owner that has none."""
+"""The wanted replicas of the owner that a reference names; None if it has none."""
 
 
 def reconcile(budget: Obj, pods: Sequence[Obj], scale: Scale, now: datetime) -> list[Action]:
@@ -66,7 +63,7 @@ def _condition(budget: Obj, allowed: int) -> Obj:
 
 
 def _still_disrupted(recorded: Obj, pods: Sequence[Obj], now: datetime) -> tuple[Obj, float]:
-    """Evictions granted whose pods are not yet seen terminating, and when the first of them is forgotten."""
+    """Granted evictions of pods that are not terminating yet, and the seconds until the first of them expires."""
     waiting = {pod["metadata"]["name"] for pod in pods if not is_deleting(pod)}
     ages = {name: seconds_since(moment, now) for name, moment in recorded.items() if name in waiting}
     kept = {name: recorded[name] for name, age in ages.items() if age < DISRUPTED_SECONDS}
@@ -74,7 +71,7 @@ def _still_disrupted(recorded: Obj, pods: Sequence[Obj], now: datetime) -> tuple
 
 
 def _wanted(spec: Obj, pods: Sequence[Obj], scale: Scale) -> tuple[int, int]:
-    """Expected and desired healthy pods; percentages and maxUnavailable are of the owners' sizes."""
+    """Expected and desired healthy pods; percentages and maxUnavailable refer to the sizes of the owners."""
     if spec.get("maxUnavailable") is not None:
         expected = _expected(pods, scale)
         unavailable = whole_or_percent(spec["maxUnavailable"], expected, round_up=True)
@@ -106,7 +103,7 @@ def _expected(pods: Sequence[Obj], scale: Scale) -> int:
 
 
 def _failed(budget: Obj, message: str, now: datetime) -> list[Action]:
-    """Nothing may be disturbed while the numbers cannot be told."""
+    """The status of a budget whose numbers cannot be worked out: no disruptions are allowed."""
     meta, old = budget["metadata"], budget.get("status") or {}
     failed = {**_condition(budget, 0), "reason": "SyncFailed", "message": message}
     zero = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}

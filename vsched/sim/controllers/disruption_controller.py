@@ -1,6 +1,6 @@
-"""The disruption controller: keeps the status of PodDisruptionBudgets in step with their pods.
+"""The disruption controller: keeps the status of PodDisruptionBudgets up to date.
 
-What the status says is decided in ``budgets``.
+``disruption_budgets`` decides what the status is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SCALED = {
     "StatefulSet": "apps/statefulsets",
     "ReplicationController": "replicationcontrollers",
 }
-"""The owners whose size is known."""
+"""The kinds of owners that have replicas."""
 
 
 class DisruptionBudgets(Controller):
-    """One look a budget for any number of changes to its pods."""
+    """Reconciles a budget once for any number of changes to its pods."""
 
     name: ClassVar[str] = "disruption budgets"
     primary: ClassVar[str] = "policy/poddisruptionbudgets"
@@ -54,7 +54,7 @@ class DisruptionBudgets(Controller):
         return disruption_budgets.reconcile(budget, pods, self._scale, utc_now())
 
     def _scale(self, reference: Obj) -> int | None:
-        """The wanted replicas of an owner; a ReplicaSet speaks for the Deployment above it."""
+        """The wanted replicas of an owner."""
         resource = SCALED.get(reference["kind"])
         if resource is None:
             return None
@@ -67,7 +67,7 @@ def _selected(budget: Obj, pod: Obj) -> bool:
 
 
 def _looks_the_same(pod: Obj, old: Obj) -> bool:
-    """Nothing changed that a budget counts."""
+    """Whether nothing changed that a budget counts."""
     seen = [
         (is_ready(each), is_finished(each), is_deleting(each), each["metadata"].get("labels")) for each in (pod, old)
     ]

@@ -1,6 +1,6 @@
-"""What drives the controllers: one feed a resource for all of them, one queue and one worker for each.
+"""Runs the controllers: one feed for each resource, and one queue and one worker for each controller.
 
-Decides nothing. Controllers are level-triggered, so after any failure everything is simply looked at again.
+Controllers are level-triggered, so after any failure everything is reconciled again.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from vsched.sim.store.store import Behind, Event, Store, Subscription
 log = logging.getLogger(__name__)
 
 UNWATCHED = frozenset({"events"})
-"""Left out by the controllers that follow everything: plenty of them, and nobody owns them."""
+"""Not for controllers that watch everything: there are many of them, and they have no owners."""
 
 TURN_SECONDS = 0.004
-"""How long one controller works before the rest of the process has its turn."""
+"""How long one controller works before it yields to the rest of the process."""
 BATCH = 256
 RETRY_SECONDS, RETRY_LIMIT_SECONDS = 0.05, 30.0
 RESTART_SECONDS, RESTART_LIMIT_SECONDS = 0.1, 10.0
 
 
 class Engine:
-    """Owns the controllers' tasks from start to close."""
+    """Has the tasks of the controllers, from ``start`` to ``close``."""
 
     def __init__(self, store: Store, pod_index: PodIndex, recorder: EventRecorder | None = None) -> None:
         self._store = store
@@ -48,13 +48,13 @@ class Engine:
         self._served = -1
 
     def add(self, controller: Controller) -> None:
-        """One more controller; before the start."""
+        """Adds a controller, before ``start``."""
         self._controllers.append(controller)
         for resource in controller.watches:
             self._sinks[resource].append(controller)
 
     def start(self) -> None:
-        """Looks at everything once, then follows changes."""
+        """Reconciles everything once, then follows changes."""
         self._follow_all()
         for controller in self._controllers:
             self._own(controller.name, partial(self._work, controller))
@@ -68,18 +68,18 @@ class Engine:
             controller.queue.close()
 
     def catch_up(self) -> None:
-        """Takes in everything that has happened so far, without waiting for the feeds' own turns."""
+        """Passes on all events so far, without waiting for the tasks of the feeds."""
         for resource, subscription in list(self._feeds.items()):
             while events := subscription.take():
                 self._tell(resource, events)
 
     def busy(self) -> bool:
-        """Whether there are keys to look at now; what waits for its time does not count."""
+        """Whether there are keys to reconcile now; delayed keys do not count."""
         self.catch_up()
         return any(len(controller.queue) for controller in self._controllers)
 
     def _follow_all(self) -> None:
-        """Watches what the controllers name and, for those that want everything, each kind that is served."""
+        """Follows the resources that controllers watch; every kind that is served if one of them watches everything."""
         registry = self._store.registry
         self._served = registry.changes
         wanted = {"pods", *self._sinks} - {EVERYTHING}
@@ -106,7 +106,7 @@ class Engine:
         task.add_done_callback(self._tasks.discard)
 
     async def _supervise(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Starts a loop again when it fails, ever more slowly, and has everything looked at after that."""
+        """Restarts a loop that fails, with growing pauses, and reconciles everything after that."""
         pause = RESTART_SECONDS
         while True:
             began = monotonic()
@@ -138,7 +138,7 @@ class Engine:
             self._tell(resource, events)
             await asyncio.sleep(0)
         del self._feeds[resource]
-        # The kind may have come back in the meantime, as another one of the same name.
+        # Meanwhile the kind may have been defined again.
         self._follow_all()
 
     def _tell(self, resource: str, events: Sequence[Event]) -> None:
@@ -169,7 +169,7 @@ class Engine:
             await asyncio.sleep(0)
 
     def _attempt(self, controller: Controller, key: str) -> None:
-        """One look at one object; what fails is tried again, ever more slowly."""
+        """Reconciles one key; a failure is tried again, with growing pauses."""
         try:
             for action in controller.reconcile(key):
                 if isinstance(action, After):
@@ -190,7 +190,7 @@ class Engine:
             controller.retries.pop(key, None)
 
     def _perform(self, controller: Controller, action: Write) -> Obj | None:
-        """Carries an action out, and says so where Events are told."""
+        """Carries out an action, and records its Events."""
         recorder = self._recorder if controller.component else None
         if recorder is None:
             return perform(self._store, controller.client, action)

@@ -1,7 +1,4 @@
-"""What controllers and kubelets say about what they have done: Events as values, read off their actions.
-
-Pure. An action, the object as it was before, and what came of it go in; what is to be told of which object comes out.
-"""
+"""The Events for the actions of controllers and kubelets, as values. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +20,12 @@ _COMPONENTS = {
 KUBELET = "kubelet"
 Write = Create | Update | SetStatus | Delete
 _COUNTED = ("ReplicaSet", "DaemonSet", "Job")
-"""Owners that speak of their pods in the same words."""
+"""Owners whose Events about pods have the same words."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventMessage:
-    """An Event to be: about whom, what, and who says it."""
+    """An Event to write: its object, reason, message and source."""
 
     about: Obj
     """An ObjectReference."""
@@ -40,7 +37,7 @@ class EventMessage:
 
 
 def of_success(component: str, action: Write, before: Obj | None, made: Obj | None) -> list[EventMessage]:
-    """What the component says once the action is done; ``made`` is the object that a creation led to."""
+    """The Events of an action that succeeded; ``made`` is the object that it created."""
     if isinstance(action, Create):
         return list(_created(component, action.resource, made or action.obj))
     if before is None:
@@ -53,7 +50,7 @@ def of_success(component: str, action: Write, before: Obj | None, made: Obj | No
 
 
 def of_failure(component: str, action: Write, before: Obj | None, why: str) -> list[EventMessage]:
-    """What the component says of an object that it could not make or delete."""
+    """The Events of a creation or deletion that failed."""
     obj = action.obj if isinstance(action, Create) else before
     owner = _owner(component, obj) if obj is not None else None
     if owner is None or obj is None or not isinstance(action, Create | Delete):
@@ -84,7 +81,7 @@ def _created(component: str, resource: str, obj: Obj) -> Iterator[EventMessage]:
 
 
 def _killed(pod: Obj) -> Iterator[EventMessage]:
-    """A kubelet lets a pod go when its containers are at their end."""
+    """For a pod that a kubelet stops."""
     if not is_finished(pod) and (pod.get("status") or {}).get("containerStatuses"):
         for each in pod["spec"].get("containers") or ():
             yield _by_kubelet(pod, each["name"], "Killing", f"Stopping container {each['name']}")
@@ -119,7 +116,7 @@ def _changed(component: str, action: SetStatus, before: Obj) -> Iterator[EventMe
 
 
 def _ran(status: Obj, before: Obj) -> Iterator[EventMessage]:
-    """Containers that have come up, for the first time or once more."""
+    """For containers that started or restarted."""
     was = {each["name"]: each for each in _containers(before.get("status") or {})}
     images = {each["name"]: each.get("image", "") for each in _specs(before)}
     for each in _containers(status):
@@ -154,7 +151,7 @@ def _of_job(status: Obj, before: Obj) -> Iterator[EventMessage]:
 
 
 def _of_cron_job(status: Obj, before: Obj) -> Iterator[EventMessage]:
-    """Jobs that are no longer active."""
+    """For Jobs that are no longer active."""
     left = {each["name"] for each in status.get("active") or ()}
     for each in (before.get("status") or {}).get("active") or ():
         if each["name"] not in left:
@@ -184,7 +181,7 @@ def reference(obj: Obj, api_version: str, kind: str) -> Obj:
 
 
 def _owner(component: str, obj: Obj) -> Obj | None:
-    """An ObjectReference to the workload whose object this is, if the component looks after that."""
+    """An ObjectReference to the controller of the object, if the component is responsible for that kind."""
     owner = controller_of(obj)
     if owner is None or _COMPONENTS.get(owner["kind"]) != component:
         return None

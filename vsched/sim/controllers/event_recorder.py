@@ -1,8 +1,7 @@
-"""Writes what controllers and kubelets say as Events: what happens again is counted, and much of a kind is combined.
+"""Writes the Events of controllers and kubelets; repeated ones are counted, and many similar ones are combined.
 
-Does as client-go's recorder does: the same message about the same object is one Event that happened so many times;
-from the eleventh message of one kind on, they are one Event, too. Bounded: what was said longest ago is forgotten, and
-then told anew. The store itself keeps no more Events than so many.
+Like client-go's recorder: the same message about the same object is one Event with a count, and from the eleventh
+message of one kind on they are combined into one Event. The recorder remembers a limited number of them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from vsched.sim.store.times import format_time, utc_now
 
 REMEMBERED = 4096
 MOST_ALIKE = 10
-"""Messages of one kind about one object that are told one by one."""
+"""Messages of one kind about one object that have Events of their own; further ones are combined."""
 ALIKE_SECONDS = 600.0
 COMBINED = "(combined from similar events): "
 
@@ -29,14 +28,14 @@ _GONE = 404
 
 
 class EventRecorder:
-    """Takes notices, and writes each at once."""
+    """Writes Events, each at once."""
 
     def __init__(self, client: LocalClient) -> None:
         self._client = client
         self._told: OrderedDict[tuple[_Group, str], tuple[str, str]] = OrderedDict()
-        """Namespace and name of the Event that says it."""
+        """Namespace and name of the Event for a message."""
         self._alike: OrderedDict[_Group, tuple[set[str], datetime]] = OrderedDict()
-        """The messages of a group since when."""
+        """The messages of a group, and since when they are counted."""
         self._numbers = count(1)
 
     def tell_all(self, notices: Iterable[EventMessage]) -> None:
@@ -44,7 +43,7 @@ class EventRecorder:
             self.tell(notice)
 
     def tell(self, notice: EventMessage) -> None:
-        """Events are news and no more: one that is refused, as in a namespace that goes away, is left untold."""
+        """Writes or counts an Event. One that the server rejects is dropped, for example in a terminating namespace."""
         now = utc_now()
         group = _group(notice)
         key, message = (group, notice.message), notice.message
@@ -77,7 +76,7 @@ class EventRecorder:
         return False
 
     def _counted(self, known: tuple[str, str], message: str, now: datetime) -> bool:
-        """Whether the Event is still there, and has been counted."""
+        """Counts the Event once more; False if it is gone."""
 
         def again(event: Obj) -> Obj:
             return {**event, "count": event.get("count", 1) + 1, "lastTimestamp": format_time(now), "message": message}

@@ -1,6 +1,6 @@
-"""Owner references: what nobody owns any more goes, background, foreground or orphaned as the deletion asked.
+"""The garbage collector: deletes objects whose owners are gone, in the background or foreground, or orphans them.
 
-The graph holds names and uids; what to do with an object is decided from the objects themselves, by ``decide``.
+The collector follows owner references; ``decide`` says what to do with an object.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ORPHAN = "orphan"
 
 
 class OwnerState(Enum):
-    """What became of the object an owner reference names."""
+    """The state of the object that an owner reference names."""
 
     SOLID = "there"
     WAITING = "deleted in the foreground, waits for its dependents"
@@ -46,7 +46,7 @@ def finalizers_of(obj: Obj) -> tuple[str, ...]:
 def decide(
     resource: str, obj: Obj, dependents: Sequence[Dependent], owners: Callable[[Obj], OwnerState], has_dependents: bool
 ) -> list[Action]:
-    """What to do with an object: on its way out it lets its dependents go, else it must still have an owner."""
+    """What to do with an object: handle its dependents while it is being deleted, or delete it if its owners are gone."""
     if is_deleting(obj) and ORPHAN in finalizers_of(obj):
         freed: list[Action] = [_without_owner(each, obj) for each in dependents]
         return [*freed, Update(resource, without_finalizer(obj, ORPHAN))]
@@ -120,7 +120,7 @@ class GarbageCollector(Controller):
         if obj is None:
             return ()
         if is_deleting(obj):
-            # The dependents must be known to the last one before the object may go.
+            # All dependents must be known before the object may go.
             self._catch_up()
         uid = obj["metadata"]["uid"]
         keys = list(self._dependents.get(uid, ()))
@@ -132,7 +132,7 @@ class GarbageCollector(Controller):
         return decide(resource, obj, dependents, lambda reference: self._owner(reference, namespace), bool(keys))
 
     def _note(self, key: str, owners: tuple[str, ...]) -> bool:
-        """Records who owns an object; says whether that is news."""
+        """Records the owners of an object; whether they changed."""
         before = self._owners.get(key, ())
         if before == owners:
             return False
@@ -151,7 +151,7 @@ class GarbageCollector(Controller):
         return True
 
     def _keys_of_owners(self, obj: Obj) -> list[str]:
-        """The owners that may have waited for this object to go or to be let go."""
+        """The owners that may wait for this object to be deleted or released."""
         meta = obj["metadata"]
         found: list[str] = []
         for reference in meta.get("ownerReferences") or ():

@@ -1,4 +1,4 @@
-"""Namespaces: a deleted one is emptied and then let go; a new one gets its default ServiceAccount."""
+"""The namespace controller: empties deleted namespaces, and gives new ones their default ServiceAccount."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.kinds import KindRegistry, Obj
 
 BURST = 200
-"""Objects deleted before others have their turn."""
+"""Objects deleted at a time."""
 
 
 def empty(namespace: Obj, contents: Iterable[tuple[str, Obj]]) -> list[Action]:
-    """Deletes what is in a namespace, a burst at a time; lets the namespace go once nothing is left."""
+    """Deletes the objects of a namespace, a burst at a time; removes its finalizer when it is empty."""
     burst = list(islice(contents, BURST))
     if not burst:
         spec = {**(namespace.get("spec") or {}), "finalizers": []}
@@ -28,7 +28,7 @@ def empty(namespace: Obj, contents: Iterable[tuple[str, Obj]]) -> list[Action]:
 
 
 class Namespaces(Controller):
-    """Follows every kind, for the deletions it waits for."""
+    """Watches every kind, because it waits for deletions."""
 
     name: ClassVar[str] = "namespaces"
     primary: ClassVar[str] = "namespaces"
@@ -65,7 +65,7 @@ class Namespaces(Controller):
         return ()
 
     def _contents(self, namespace: str) -> Iterator[tuple[str, Obj]]:
-        """What is not yet on its way out comes first, so that a burst always gets on."""
+        """Objects that are not being deleted come first, so that each burst makes progress."""
         seen: set[str] = set()
         leaving: list[tuple[str, Obj]] = []
         for kind in list(self._registry):

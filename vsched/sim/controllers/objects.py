@@ -1,7 +1,4 @@
-"""Reading Kubernetes objects: names, owners, pod readiness, conditions, times; small pure functions over plain dicts.
-
-Nothing here is changed in place: a stored object is shared by everyone who has read it.
-"""
+"""Small pure functions that read Kubernetes objects: owners, conditions, readiness, times. They change no object."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def controller_uid(obj: Obj) -> str:
 
 
 def reference_to(owner: Obj, api_version: str, kind: str) -> Obj:
-    """The owner reference a controller puts on what it makes."""
+    """The owner reference of objects that a controller makes."""
     meta = owner["metadata"]
     return {
         "apiVersion": api_version,
@@ -61,7 +58,7 @@ def is_finished(pod: Obj) -> bool:
 
 
 def is_active(pod: Obj) -> bool:
-    """Counts towards the replicas of its owner: neither finished nor on its way out."""
+    """Whether a pod counts as a replica of its owner: it is neither finished nor being deleted."""
     return not is_finished(pod) and not is_deleting(pod)
 
 
@@ -82,7 +79,7 @@ def is_ready(pod: Obj) -> bool:
 
 
 def is_available(pod: Obj, min_ready_seconds: float, now: datetime) -> bool:
-    """Ready, and has been for the time its owner asks."""
+    """Whether a pod has been ready for so long."""
     found = condition(pod, "Ready")
     if found is None or found.get("status") != "True":
         return False
@@ -91,7 +88,7 @@ def is_available(pod: Obj, min_ready_seconds: float, now: datetime) -> bool:
 
 
 def seconds_since(text: str | None, now: datetime) -> float:
-    """How long ago; 0 for a moment nobody wrote down."""
+    """How long ago a time is; 0 if it is not given."""
     return max(0.0, (now - parse_time(text)).total_seconds()) if text else 0.0
 
 
@@ -157,7 +154,7 @@ def without_finalizer(obj: Obj, finalizer: str) -> Obj:
 
 
 def by_age(objects: Iterable[Obj]) -> list[Obj]:
-    """Oldest first; the name decides between equals."""
+    """Oldest first, then by name."""
     return sorted(objects, key=lambda obj: (obj["metadata"].get("creationTimestamp", ""), obj["metadata"]["name"]))
 
 

@@ -1,7 +1,6 @@
-"""Which pods belong to whom: the keys of pods by controller, by node and by namespace.
+"""The keys of pods by controller and by node. The pods themselves are read from the store.
 
-Holds keys only; the pods themselves are read from the store, which is always up to date. A pod made by a controller is
-noted at once, so that no one makes it twice while its event is still on the way.
+A pod that a controller creates is noted at once, so that it is not created twice before its event arrives.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from vsched.sim.store.store import key_of
 
 
 class PodIndex:
-    """Kept current by the engine from the watch of pods."""
+    """The engine keeps it up to date."""
 
     def __init__(self, client: LocalClient) -> None:
         self._client = client
@@ -53,7 +52,7 @@ class PodIndex:
         return self._read(self._by_node.get(node, ()))
 
     def nodes(self) -> list[str]:
-        """The nodes that pods are bound to, whether they exist or not."""
+        """The names of nodes that pods are bound to; the nodes may not exist."""
         return list(self._by_node)
 
     def in_namespace(self, namespace: str) -> list[Obj]:

@@ -1,7 +1,4 @@
-"""The life of a pod on its node, decided: which stage it is in, and what its kubelet does next.
-
-Pure: times come in, actions go out. The loop that asks is ``kubelet``.
-"""
+"""The life of a pod on its node: its stage, and what its kubelet does next. Pure."""
 
 from __future__ import annotations
 
@@ -28,25 +25,25 @@ KILLED_EXIT_CODE = 137
 
 @dataclass(frozen=True, slots=True)
 class PodTimes:
-    """How long the stages of every pod take; seconds."""
+    """How long the stages of a pod take, in seconds."""
 
     start: float = 0.0
     run: float | None = None
-    """For pods that say nothing and are not restarted forever; None lets them run on."""
+    """For pods without a duration whose restart policy is not Always; None means until they are deleted."""
     termination: float = 1.0
-    """At most; a pod's own shorter grace period wins."""
+    """At most; a shorter grace period of the pod wins."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a pod's status tells of its node."""
+    """What a pod needs to know of its node."""
 
     ip: str
     ready: bool
 
 
 def stage_of(pod: Obj) -> tuple[str, int]:
-    """Where the pod stands, with its restart count, so that a restarted pod starts its time anew."""
+    """The stage of a pod, and its restart count: the time of a stage starts again with a restart."""
     status = pod.get("status", {})
     if pod["metadata"].get("deletionTimestamp"):
         return ENDING, 0
@@ -58,7 +55,7 @@ def stage_of(pod: Obj) -> tuple[str, int]:
 
 
 def stage_began(pod: Obj, stage: str) -> datetime | None:
-    """When the stage began as far as the object tells, with the whole seconds of its time stamps."""
+    """When the stage began, by the time stamps of the object, which have whole seconds."""
     if stage == ENDING:
         return None
     if stage == RUNNING:
@@ -70,7 +67,7 @@ def stage_began(pod: Obj, stage: str) -> datetime | None:
 
 
 def may_act(pod: Obj, times: PodTimes) -> bool:
-    """Whether a look at the pod can lead to anything: most pods that run just run on."""
+    """Whether the kubelet may have to do something for the pod; for most running pods it has not."""
     if pod["metadata"].get("deletionTimestamp"):
         return True
     phase = pod.get("status", {}).get("phase")
@@ -83,7 +80,7 @@ def may_act(pod: Obj, times: PodTimes) -> bool:
 def next_steps(
     pod: Obj, host: NodeFacts | None, elapsed: float, now: datetime, times: PodTimes, new_ip: Callable[[], str]
 ) -> list[Action]:
-    """What the kubelet does for a pod ``elapsed`` seconds into its stage; that of a node that is down does nothing."""
+    """What the kubelet does for a pod that is ``elapsed`` seconds in its stage; nothing if the node is down."""
     if host is None or not host.ready:
         return []
     stage, _ = stage_of(pod)
@@ -132,7 +129,7 @@ def _end(pod: Obj, elapsed: float, now: datetime, times: PodTimes) -> list[Actio
 
 
 def _script(pod: Obj, times: PodTimes) -> tuple[float | None, int]:
-    """How long the pod runs and how it ends; an annotation that cannot be read counts as not there."""
+    """How long the pod runs, and its exit code; invalid annotations are ignored."""
     annotations = pod["metadata"].get("annotations") or {}
     duration = times.run
     if DURATION in annotations:
@@ -147,7 +144,7 @@ def _is_exit_code(text: str) -> bool:
 
 
 def script_problem(pod: Obj) -> str:
-    """What is wrong with the annotations that script the pod, for its status message; empty if nothing."""
+    """What is wrong with the annotations for duration and exit code; empty if nothing is."""
     annotations = pod["metadata"].get("annotations") or {}
     try:
         duration_seconds(annotations.get(DURATION, "0s"))
@@ -222,7 +219,7 @@ def restarted_status(pod: Obj, exit_code: int, now: datetime) -> Obj:
 
 
 def _conditions(pod: Obj, moment: str) -> list[Obj]:
-    """Everything true: what a node adds to what the scheduler wrote, and the gates others would have opened."""
+    """The conditions of a running pod, all true, with those of readiness gates."""
     gates = tuple(gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ())
     types = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", *gates)
     old = {each["type"]: each for each in pod.get("status", {}).get("conditions") or ()}
@@ -249,7 +246,7 @@ def _container(pod: Obj, container: Obj, state: Obj, *, ready: bool, started: bo
 
 
 def _container_statuses(pod: Obj) -> list[Obj]:
-    """The containers the status knows, or fresh ones for a pod that never started."""
+    """The container statuses of the pod, or new ones for a pod that never started."""
     known: list[Any] | None = pod.get("status", {}).get("containerStatuses")
     if known:
         return known

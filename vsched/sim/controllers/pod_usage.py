@@ -1,4 +1,4 @@
-"""What pods use of their nodes, pretended: the load of a pod over time, and sums of loads over a window.
+"""The simulated usage of pods: the cpu and memory of a pod over time, and sums over a window.
 
 A pod uses what its annotations say, as a quantity or as a percentage of its request:
 
@@ -33,40 +33,40 @@ CPU_USAGE = "vsched.io/cpu-usage"
 MEMORY_USAGE = "vsched.io/memory-usage"
 SWING = "vsched.io/usage-swing"
 SAMPLES = 30
-"""How often a window is looked at; one of five minutes every ten seconds."""
+"""Samples of a window; for five minutes, one every ten seconds."""
 UNASKED = {"cpu": Decimal("0.1"), "memory": Decimal(200 << 20)}
-"""What containers count as asking for that ask for nothing, as with Kubernetes' scores."""
+"""The requests of containers that have none, as for Kubernetes' scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageSettings:
-    """How pods use what they asked for, and how that is measured."""
+    """How much of their requests pods use, and how it is measured."""
 
     low: float = 0.5
     high: float = 0.5
     """Pods without annotations use a share of their request between these two."""
     swing: float = 0.0
-    """How far cpu goes up and down, as a share of itself."""
+    """How much cpu usage goes up and down, as a share of itself."""
     cycle_seconds: float = 60.0
-    """How long one up and down takes."""
+    """The period of going up and down."""
     window_seconds: float = 300.0
-    """What the averages of the Custom Metrics API are over."""
+    """The window for the averages of the Custom Metrics API."""
     seed: int = 1
 
 
 class PodUsage(NamedTuple):
-    """What one pod uses: cores and bytes on average, and how its cpu moves about that."""
+    """The usage of one pod: average cores and bytes, and how cpu varies."""
 
     cpu: float
     memory: float
     swing: float = 0.0
     phase: float = 0.0
-    """Where in its up and down it begins, 0 to 1."""
+    """The phase of going up and down at time 0, from 0 to 1."""
 
 
 @dataclass(slots=True)
 class PlacedUsage:
-    """A load that was on a node for a time; seconds since the epoch."""
+    """A usage on a node for a time; in seconds since the epoch."""
 
     node: str
     load: PodUsage
@@ -75,7 +75,7 @@ class PlacedUsage:
 
 
 def pod_load(pod: Obj, settings: UsageSettings) -> PodUsage:
-    """What a pod uses; an annotation that cannot be read counts as not there."""
+    """The usage of a pod; invalid annotations are ignored."""
     annotations = pod["metadata"].get("annotations") or {}
     draw = random.Random(f"{settings.seed}/{pod['metadata']['uid']}")
     share, phase = draw.uniform(settings.low, settings.high), draw.random()
@@ -90,7 +90,7 @@ def pod_load(pod: Obj, settings: UsageSettings) -> PodUsage:
 
 
 def node_load(node: Obj, capacity: Mapping[str, float]) -> PodUsage:
-    """What a node uses besides its pods."""
+    """The usage of a node besides its pods."""
     annotations = node["metadata"].get("annotations") or {}
     return PodUsage(
         _used(annotations, CPU_USAGE, capacity["cpu"], 0.0), _used(annotations, MEMORY_USAGE, capacity["memory"], 0.0)
@@ -98,13 +98,13 @@ def node_load(node: Obj, capacity: Mapping[str, float]) -> PodUsage:
 
 
 def capacity_of(node: Obj) -> dict[str, float]:
-    """Cores and bytes; zero where the node does not say."""
+    """Cores and bytes; zero if the node does not say."""
     capacity = node.get("status", {}).get("capacity") or {}
     return {name: float(amount(capacity.get(name, "0"))) for name in ("cpu", "memory")}
 
 
 def requested(pod: Obj) -> dict[str, float]:
-    """Cores and bytes that the containers of a pod ask for."""
+    """Cores and bytes that the containers of a pod request."""
     total = dict.fromkeys(UNASKED, Decimal(0))
     for container in pod["spec"].get("containers") or ():
         asked = (container.get("resources") or {}).get("requests") or {}
@@ -114,7 +114,7 @@ def requested(pod: Obj) -> dict[str, float]:
 
 
 def usage_problem(obj: Obj) -> str:
-    """What is wrong with the annotations that say what a pod or a node uses, in one line; empty if nothing."""
+    """What is wrong with the usage annotations of a pod or node, in one line; empty if nothing is."""
     annotations = obj["metadata"].get("annotations") or {}
     readers = {CPU_USAGE: _part, MEMORY_USAGE: _part, SWING: _share}
     for name, read in readers.items():
@@ -126,7 +126,7 @@ def usage_problem(obj: Obj) -> str:
 
 
 def window(now: float, seconds: float, began: float) -> Floats:
-    """float64[SAMPLES]: the moments at which a window that ends now is looked at; it begins at ``began`` or later."""
+    """float64[SAMPLES]: the times of the samples of a window that ends now, and begins at ``began`` or later."""
     start = max(now - seconds, min(began, now))
     times: Floats = np.asarray(start + (np.arange(SAMPLES) + 0.5) * ((now - start) / SAMPLES), np.float64)
     return times
@@ -135,7 +135,7 @@ def window(now: float, seconds: float, began: float) -> Floats:
 def sums(
     stays: Sequence[PlacedUsage], groups: Sequence[int], count: int, times: Floats, cycle_seconds: float
 ) -> tuple[Floats, Floats]:
-    """float64[times, groups] of cores and of bytes: what each group of stays used at each moment; one group a stay."""
+    """float64[times, groups] of cores and of bytes that each group used at each time; ``groups`` has one a stay."""
     rows = chain.from_iterable((stay.began, stay.ended, *stay.load) for stay in stays)
     began, ended, cpu, memory, swing, phase = np.fromiter(rows, float).reshape(-1, 6).T.copy()
     place = np.array(groups, int)
@@ -149,7 +149,7 @@ def sums(
 
 
 def _used(annotations: Mapping[str, str], name: str, whole: float, share: float) -> float:
-    """What an annotation says, else a share of the whole."""
+    """The usage of an annotation, or a share of the whole without one."""
     part = _readable(annotations, name, _part)
     if part is None:
         return whole * share

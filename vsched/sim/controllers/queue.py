@@ -1,6 +1,6 @@
-"""A work queue: keys to look at, each at most once, now or later.
+"""A work queue of keys, each at most once, for now or later.
 
-Holds no objects. Bounded: beyond the limit keys are dropped and ``overflowed`` asks for a look at everything.
+It is bounded: beyond the limit keys are dropped, and ``overflowed`` asks to reconcile everything.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections import deque
 
 LIMIT = 1_000_000
 _SLACK = 1024
-"""Outdated timers that may lie in the heap before it is rebuilt."""
+"""Outdated timers in the heap before it is rebuilt."""
 
 
 class WorkQueue:
-    """Coalescing: a key that waits already is not added again; of two times the earlier one counts."""
+    """A key that is in the queue is not added again; of two times the earlier one counts."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.overflowed = False
@@ -32,7 +32,7 @@ class WorkQueue:
 
     @property
     def delayed(self) -> int:
-        """Keys whose time has not come yet."""
+        """The number of keys for later."""
         return len(self._due)
 
     def add(self, key: str) -> None:
@@ -46,7 +46,7 @@ class WorkQueue:
         self._wake.set()
 
     def add_after(self, key: str, seconds: float) -> None:
-        """Adds the key when its time has come; not at all late, and early only if something else adds it."""
+        """Adds the key in so many seconds."""
         if seconds <= 0:
             self.add(key)
             return
@@ -65,11 +65,11 @@ class WorkQueue:
             self._arm()
 
     def forget(self, key: str) -> None:
-        """Drops the key's timer: what it was set for is gone."""
+        """Drops the timer of a key."""
         self._due.pop(key, None)
 
     async def take(self, most: int) -> list[str]:
-        """Waits for work and hands out up to ``most`` keys, oldest first."""
+        """Waits for keys, and takes up to ``most`` of them, oldest first."""
         while not self._ready and not self.overflowed:
             self._wake.clear()
             await self._wake.wait()

@@ -1,7 +1,7 @@
-"""The quota controller: keeps the status of ResourceQuotas in step with what their namespaces hold.
+"""The quota controller: keeps the status of ResourceQuotas up to date.
 
-Admission charges new objects to what the status says; here everything is counted anew, so that what is gone or finished
-is given back.
+Admission adds new objects to the usage in the status. This controller counts everything again, and so gives back what
+deleted and finished objects used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COUNTED = (
 
 
 class Quotas(Controller):
-    """One look a quota for any number of changes in its namespace."""
+    """Reconciles a quota once for any number of changes in its namespace."""
 
     name: ClassVar[str] = "quotas"
     primary: ClassVar[str] = "resourcequotas"
@@ -68,7 +68,7 @@ class Quotas(Controller):
 
 
 def _costs_the_same(resource: str, obj: Obj, old: Obj) -> bool:
-    """Whether a change is none that a quota counts; a pod that has ended costs nothing but its place in the store."""
+    """Whether a change makes no difference for quotas; for a pod, whether it finished or its spec changed counts."""
     if resource == "pods":
         return is_finished(obj) == is_finished(old) and obj["spec"] == old["spec"]
     return resource != "persistentvolumeclaims" or obj.get("spec") == old.get("spec")

@@ -1,6 +1,6 @@
-"""From a body as it was sent to an object of the kind it is for: its type, its fields, what is said of unknown ones.
+"""Decodes the body of a request to an object of its kind: checks the type and the fields, and handles unknown fields.
 
-The same refusal reads differently for what was sent whole (400) and for what a patch made of an object (422).
+The same error is a 400 for a whole object and a 422 for a patched one, with different messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
 def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str]) -> Obj:
-    """A body that was sent whole; unknown fields are dropped, and warned of or refused."""
+    """The object of a whole body; unknown fields are dropped, with a warning or an error."""
     if kind.custom:
         obj, unknown = _custom(kind, body)
     else:
@@ -36,7 +36,7 @@ def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str]) -
 
 
 def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[str], patch: object = None) -> Obj:
-    """What a patch made of an object; refusals repeat the patch if it is given, or else what came of it."""
+    """The object that a patch made; errors repeat the patch if it is given, else the patched object."""
     if kind.custom:
         obj, unknown = _custom(kind, body)
     else:
@@ -53,7 +53,7 @@ def decoded_patch(kind: Kind, body: Obj, field_validation: str, warnings: list[s
 
 
 def typed(kind: Kind, body: Obj) -> Obj:
-    """The body with kind and apiVersion, which built-in kinds may leave out."""
+    """The body with kind and apiVersion, which bodies of built-in kinds may leave out."""
     given_kind, given_version = body.get("kind"), body.get("apiVersion")
     if given_kind == kind.kind and given_version == kind.api_version:
         return body
@@ -75,7 +75,7 @@ def typed(kind: Kind, body: Obj) -> Obj:
 
 
 def unrecognized(body: bytes, expected: str, why: str) -> Failure:
-    """The refusal of a body that does not say what it is."""
+    """The error for a body without a kind."""
     return bad_request(
         f"the object provided is unrecognized (must be of type {expected}): couldn't get version/kind;"
         f" json parse error: {why} ({summary(body)})"
@@ -83,7 +83,7 @@ def unrecognized(body: bytes, expected: str, why: str) -> Failure:
 
 
 def show_as_go(value: object) -> str:
-    """A JSON value the way Go prints its maps and lists."""
+    """A JSON value as Go prints maps and lists."""
     if isinstance(value, dict):
         return "map[" + " ".join(f"{key}:{show_as_go(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, list):
@@ -124,7 +124,7 @@ def _typed_patch(kind: Kind, body: Obj) -> Obj:
 
 
 def _conversion_problem(kind: Kind, given_kind: str, given_version: str) -> str:
-    """Why an object of another type is not one of this kind; empty for another version of the same kind."""
+    """Why an object of another type cannot be converted to this kind; empty for another version of the same kind."""
     group, _, version = given_version.rpartition("/")
     if given_kind == kind.kind and (group, version) == (kind.group, kind.version):
         return ""

@@ -1,8 +1,8 @@
-"""Custom resource definitions: from a stored definition to kinds that are served, and what their schemas demand.
+"""Custom resource definitions: checks them, serves their kinds, and checks custom objects by their schemas.
 
 ``CustomKinds`` follows the definitions in the store; the functions beside it are pure. Definitions are established at
-once: there is no moment at which a definition exists and its resource is still a 404. Their storage starts on first
-use, though, which the first list or watch is told.
+once: their resources are served as soon as they exist. As in the real server, the storage starts on first use: the
+first list or watch gets a 429.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def shipped_definitions() -> list[Obj]:
-    """The definitions every embedded cluster starts with."""
+    """The definitions that every embedded cluster starts with."""
     return [orjson.loads(definition) for definition in _definitions()]
 
 
 @cache
 def _definitions() -> tuple[bytes, ...]:
-    """The definitions as JSON: reading YAML takes longer than all the rest of starting a cluster."""
+    """The definitions as JSON, because reading YAML takes longer than the rest of starting a cluster."""
     folder = resources.files("vsched.sim.objects.definitions")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
@@ -54,7 +54,7 @@ def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
 
 
 def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[StatusCause]:
-    """What the schema of a custom kind and its rules have against an object that replaces ``old``."""
+    """The errors of an object that replaces ``old``, by the schema and the rules of its custom kind."""
     if not kind.schema:
         return []
     causes, tree = structural_schema.validate(kind.schema, obj), _rules_of(kind)
@@ -67,7 +67,7 @@ def _rules_of(kind: Kind) -> validation_rules.RuleTree | None:
 
 
 def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
-    """A definition with the names it may leave out, and the status it starts with."""
+    """A definition with the defaults of its names, and the status of a new one."""
     spec = obj.get("spec") or {}
     names = dict(spec.get("names") or {})
     kind = names.get("kind", "")
@@ -84,7 +84,7 @@ def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
 
 
 def definition_causes(obj: Obj) -> list[StatusCause]:
-    """What is wrong with a definition beyond the types of its fields."""
+    """The errors of a definition."""
     spec = obj["spec"]
     causes = [
         StatusCause("FieldValueRequired", "Required value", path)
@@ -151,14 +151,14 @@ def _conditions(obj: Obj, now: str) -> list[Obj]:
 
 
 def _installing(condition: Obj) -> Obj:
-    """The condition as it is until the definition is served."""
+    """The condition before the definition is served."""
     if condition["type"] != "Established":
         return condition
     return {**condition, "status": "False", "reason": "Installing"}
 
 
 def kinds_of(obj: Obj) -> list[Kind]:
-    """The kinds a definition serves, the stored version first."""
+    """The kinds of a definition, the stored version first."""
     spec = obj["spec"]
     versions = [version for version in spec["versions"] if version.get("served")]
     return [_kind(spec, version) for version in sorted(versions, key=lambda each: not each.get("storage"))]
@@ -209,13 +209,13 @@ def _column(given: Obj) -> PrinterColumn:
 
 
 class CustomKinds:
-    """Keeps the registry in step with the definitions in the store."""
+    """Keeps the registry up to date with the definitions in the store."""
 
     def __init__(self, store: Store, now: Clock) -> None:
         self._store = store
         self._now = now
         self._unused: set[str] = set()
-        """The storages nobody has used yet: the real server starts them on first use."""
+        """The storages that have not been used yet."""
 
     def first_use(self, kind: Kind) -> bool:
         """Whether this is the first use of a custom kind since its definition was made."""
@@ -225,11 +225,11 @@ class CustomKinds:
         return True
 
     def all_used(self) -> None:
-        """What is there now counts as used."""
+        """Marks all custom kinds as used."""
         self._unused.clear()
 
     def on_write(self, kind: Kind, obj: Obj) -> None:
-        """After any write: a definition that is new or changed is served as it now says."""
+        """After any write: serves the kinds of a new or changed definition."""
         if not is_definition(kind):
             self._unused.discard(kind.storage)
             return
@@ -241,7 +241,7 @@ class CustomKinds:
             self._establish(kind, obj)
 
     def is_terminating(self, kind: Kind) -> bool:
-        """Whether the definition of a kind is on its way out."""
+        """Whether the definition of a kind is being deleted."""
         record = self._definition(kind)
         return record is not None and bool(record.obj["metadata"].get("deletionTimestamp"))
 
@@ -250,7 +250,7 @@ class CustomKinds:
         return self._store.get(definitions, "", f"{kind.plural}.{kind.group}")
 
     def on_remove(self, kind: Kind) -> None:
-        """After any object went: the last one takes a dying definition with it."""
+        """After any object was removed: removes a definition that waits for its last object."""
         if not kind.custom or self._store.count(kind):
             return
         record = self._definition(kind)
@@ -258,7 +258,7 @@ class CustomKinds:
             self._retire(self._store.registry.resource("apiextensions.k8s.io/customresourcedefinitions"), record)
 
     def delete_definition(self, definitions: Kind, record: StoredObject, options: DeleteOptions) -> Deleted:
-        """Deletes a definition: first its objects, then, when their finalizers allow, itself."""
+        """Deletes the objects of a definition, and the definition itself once they are gone."""
         check_preconditions(definitions, record.obj, options)
         marked = record.obj if record.obj["metadata"].get("deletionTimestamp") else self._terminating(record.obj)
         if options.dry_run:
@@ -291,7 +291,7 @@ class CustomKinds:
         return {**obj, "metadata": metadata, "status": status}
 
     def _retire(self, definitions: Kind, record: StoredObject) -> None:
-        """Takes the cleanup finalizer off, and with no other left the definition and its kinds go."""
+        """Removes the cleanup finalizer, and the kinds; the definition as well if it has no other finalizer."""
         metadata = dict(record.obj["metadata"])
         metadata["finalizers"] = [each for each in metadata.get("finalizers") or () if each != CLEANUP]
         spec = record.obj["spec"]
@@ -312,7 +312,7 @@ class CustomKinds:
         conditions = _conditions(obj, format_time(self._now()))
         status = {**obj.get("status", {}), "acceptedNames": obj["spec"]["names"]}
         installing = [_installing(each) for each in conditions]
-        # Accepting the names and serving them are two steps, and a watch sees both.
+        # Names are accepted first and served then; a watch sees both steps.
         for step in (installing, conditions):
             self._store.replace(kind, {**obj, "status": {**status, "conditions": step}}, record)
             record = self._store.get(kind, "", name)

@@ -1,7 +1,7 @@
-"""What the API server fills into an object of a built-in kind: on creation, and on every later write.
+"""The defaults of built-in kinds: what the API server fills in on creation, and on every later write.
 
-One row a kind in the two tables at the end. Objects come decoded (``conform``); what comes back shares everything
-that did not change. Admission (priority, tolerations, quotas) and the status subresource are elsewhere.
+The tables at the end have one row a kind. Objects come decoded; the results share all parts that did not change.
+Admission (priority, tolerations, quotas) is elsewhere.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def default_on_create(kind: Kind, obj: Obj) -> Obj:
-    """A new object with everything the server fills in or resets: defaults, status, generation.
+    """A new object with its defaults, status and generation.
 
-    The name (after generateName), the uid and the creation time are the caller's and should be there already.
+    The caller has set its name, uid and creation time.
     """
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_OWNED}
     if kind.counts_generation:
@@ -58,7 +58,7 @@ def default_on_create(kind: Kind, obj: Obj) -> Obj:
 
 
 def default_on_update(kind: Kind, obj: Obj, old: Obj) -> Obj:
-    """An object about to replace ``old``, with what the server fills into every body it decodes."""
+    """An object that replaces ``old``, with the defaults for every write."""
     if kind.custom:
         return obj
     name = f"{kind.group.partition('.')[0]}/{kind.kind}"
@@ -66,7 +66,7 @@ def default_on_update(kind: Kind, obj: Obj, old: Obj) -> Obj:
     if keep is not None:
         obj = keep(obj, old)
     rule = _ALWAYS.get(name)
-    # A spec that was taken over from the stored object has its defaults.
+    # The spec of the stored object has its defaults.
     if rule is None or (name not in _NOT_OF_SPEC and "spec" in obj and obj["spec"] is old.get("spec")):
         return obj
     return rule(obj)
@@ -84,7 +84,7 @@ def _new_pod(obj: Obj) -> Obj:
 
 
 def _complete_status(obj: Obj, old: Obj) -> Obj:
-    """A pod's class of service stays when a status does not repeat it, and its addresses are told twice."""
+    """Keeps the QoS class that a status does not repeat, and fills in podIP and podIPs from each other."""
     status, was = obj.get("status"), old.get("status", {})
     if status is None or status is was:
         return obj
@@ -92,7 +92,7 @@ def _complete_status(obj: Obj, old: Obj) -> Obj:
     if was.get("qosClass") and not status.get("qosClass"):
         filled["qosClass"] = was["qosClass"]
     address, addresses = status.get("podIP"), status.get("podIPs")
-    # Where both are given and differ, the single one counts, for the sake of kubelets that know no other.
+    # If both are given and differ, podIP counts, because old kubelets know no other.
     if address and (not addresses or addresses[0].get("ip") != address):
         filled["podIPs"] = [{"ip": address}]
     elif addresses and not address:
@@ -101,7 +101,7 @@ def _complete_status(obj: Obj, old: Obj) -> Obj:
 
 
 def _keep_address(obj: Obj, old: Obj) -> Obj:
-    """A service keeps the address and ports it was given unless the body says otherwise."""
+    """Keeps the cluster IP of a Service that the body does not repeat."""
     spec, was = obj.get("spec", {}), old.get("spec", {})
     if spec.get("type", "ClusterIP") == "ExternalName" or was.get("type") == "ExternalName":
         return obj
@@ -110,17 +110,17 @@ def _keep_address(obj: Obj, old: Obj) -> Obj:
 
 
 def _status(status: Obj) -> Rule:
-    """The rule that a new object starts with this status, whatever the body said."""
+    """New objects start with this status."""
     return lambda obj: {**obj, "status": status}
 
 
 def _spec(defaults: Obj) -> Rule:
-    """The rule that these fields of the spec have these values unless they are given."""
+    """Defaults for fields of the spec."""
     return lambda obj: {**obj, "spec": {**defaults, **obj.get("spec", {})}}
 
 
 def _top(defaults: Obj) -> Rule:
-    """The rule that these top-level fields have these values unless they are given."""
+    """Defaults for top-level fields."""
     return lambda obj: {**obj, **{key: value for key, value in defaults.items() if key not in obj}}
 
 
@@ -134,7 +134,7 @@ def _chain(*rules: Rule) -> Rule:
 
 
 def _namespace(obj: Obj) -> Obj:
-    """Its own name as a label, so that selectors can name namespaces."""
+    """Its name as a label, so that selectors can select it."""
     metadata = obj["metadata"]
     labels = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata["name"]}
     return {**obj, "metadata": {**metadata, "labels": labels}}
@@ -158,7 +158,7 @@ def _node(obj: Obj) -> Obj:
 
 
 def _secret(obj: Obj) -> Obj:
-    """stringData is write-only: it lands in data."""
+    """stringData is write-only: it goes to data."""
     obj = {"type": "Opaque", **obj}
     text = obj.pop("stringData", None)
     if text:
@@ -189,7 +189,7 @@ def _role_binding(obj: Obj) -> Obj:
 
 
 def _limit_range(obj: Obj) -> Obj:
-    """For containers the maximum is the default limit, the default limit (else the minimum) the default request."""
+    """For containers, max is the default of the limit, and the default limit (or min) that of the request."""
     limits = []
     for item in obj.get("spec", {}).get("limits") or ():
         if item.get("type") == "Container":
@@ -274,10 +274,10 @@ _ALWAYS: dict[str, Rule] = {
 """By the first label of the group and the kind."""
 
 _NOT_OF_SPEC = frozenset({"/Namespace"})
-"""Kinds whose rule fills in something besides the spec."""
+"""Kinds whose rule fills in more than the spec."""
 
 _KEPT: dict[str, Callable[[Obj, Obj], Obj]] = {"/Pod": _complete_status, "/Service": _keep_address}
-"""What an update takes over from the stored object where its body is silent."""
+"""What an update keeps of the stored object."""
 
 _NO_DISRUPTIONS = {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}
 _NO_DAEMONS = {

@@ -1,7 +1,6 @@
-"""What the API server fills into Services, Endpoints and NetworkPolicies.
+"""The defaults of Services, Endpoints and NetworkPolicies.
 
-Cluster addresses and node ports are derived from the name rather than handed out: nothing routes to them here, they
-only have to look alike and stay the same.
+Cluster IPs and node ports are derived from the name, because nothing routes to them here.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _NODE_PORTS = range(30000, 32768)
 
 
 def default_service(obj: Obj) -> Obj:
-    """Type, affinity and traffic policies, the ports, and an address of its own."""
+    """Type, affinity, traffic policies, ports and a cluster IP."""
     spec = {"sessionAffinity": "None", "type": "ClusterIP", **obj.get("spec", {})}
     outside = spec["type"] in ("NodePort", "LoadBalancer")
     if spec.get("ports"):
@@ -65,7 +64,7 @@ def _default_port(port: Obj, metadata: Obj, outside: bool) -> Obj:
 
 
 def default_endpoints(obj: Obj) -> Obj:
-    """TCP unless a port says otherwise."""
+    """Protocol TCP."""
     if not obj.get("subsets"):
         return obj
     subsets = [

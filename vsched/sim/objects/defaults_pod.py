@@ -1,7 +1,6 @@
-"""What the API server fills into a pod and into a pod template.
+"""The defaults of pods and pod templates, and the QoS class of pods.
 
-Works on an object whose changed parts it may write: the caller passes a spec of its own, and every nested object is
-copied before it changes. Admission (tolerations, priority) is elsewhere.
+Objects are copied before they change. Admission (tolerations, priority) is elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from vsched.sim.store import quantities
 from vsched.sim.store.kinds import Obj
 
 _FILE_MODE = 420
-"""0644, what a mounted file gets."""
+"""0644, the mode of mounted files."""
 
 _CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -40,7 +39,7 @@ _COMPUTE = ("cpu", "memory")
 
 
 def default_pod_spec(spec: Obj, *, pod: bool) -> Obj:
-    """The spec with everything the server fills in; ``pod`` is False for a template, which keeps less explicit."""
+    """The spec with its defaults; ``pod`` is False for a template, which has fewer."""
     spec = {**spec}
     for key, value in _POD_SPEC.items():
         if not spec.get(key):
@@ -64,7 +63,7 @@ def default_pod_spec(spec: Obj, *, pod: bool) -> Obj:
 
 
 def _mirror_service_account(spec: Obj) -> None:
-    """The deprecated name of the field always reads the same."""
+    """The deprecated field serviceAccount always has the same value."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -97,7 +96,7 @@ def _default_container(container: Obj, host_network: bool, *, requests: bool) ->
 def _pull_policy(image: str) -> str:
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    # Without tag and digest the tag is latest, which may move.
+    # Without tag and digest the tag is latest.
     return "Always" if tag == "latest" or (not tag and not digest) else "IfNotPresent"
 
 
@@ -200,7 +199,7 @@ def quality_of_service(spec: Obj) -> str:
 
 
 def _class_of(all_resources: list[Obj]) -> str:
-    """Requests and limits are summed by resource over the containers, as the server does."""
+    """Requests and limits are summed by resource over the containers."""
     requests: dict[str, Decimal] = {}
     limits: dict[str, Decimal] = {}
     guaranteed = True

@@ -1,4 +1,4 @@
-"""What the API server fills into the kinds that make pods from a template."""
+"""The defaults of the kinds that make pods from a template."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def default_replica_set(obj: Obj) -> Obj:
 
 
 def default_replication_controller(obj: Obj) -> Obj:
-    """Selector and labels come from the template where they are missing."""
+    """Missing selectors and labels come from the template."""
     spec = _with_template({"replicas": 1, **obj["spec"]})
     labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
     if labels:
@@ -65,7 +65,7 @@ def default_daemon_set(obj: Obj) -> Obj:
 
 
 def default_job(obj: Obj) -> Obj:
-    """One pod unless told otherwise; a work queue (parallelism alone) has no completions."""
+    """One pod by default; a Job with parallelism alone is a work queue and has no completions."""
     spec = _with_template(_job_spec(obj["spec"]))
     labels = (spec.get("template") or {}).get("metadata", {}).get("labels")
     return {**(_labelled(obj, labels) if labels else obj), "spec": spec}
@@ -93,7 +93,7 @@ def _failure_rule(rule: Obj) -> Obj:
 
 
 def generate_job_selector(obj: Obj) -> Obj:
-    """Unless the selector is the user's own, a Job finds its pods by its uid."""
+    """A Job selects its pods by its uid, unless it has manualSelector."""
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector") or "uid" not in metadata:
         return obj
@@ -134,7 +134,7 @@ def _with_template(spec: Obj) -> Obj:
 
 
 def _strategy(strategy: Obj, rolling: Obj) -> Obj:
-    """A rolling update with its limits, unless another type is asked for."""
+    """RollingUpdate with its limits by default."""
     strategy = {**strategy}
     strategy["type"] = strategy.get("type") or "RollingUpdate"
     if strategy["type"] == "RollingUpdate":

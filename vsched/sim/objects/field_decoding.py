@@ -1,7 +1,7 @@
 """Strict decoding of built-in objects: types checked, quantities and times made canonical, unknown fields dropped.
 
-The walk of each type is compiled from the schema table once; a value that is fine already is passed on as it is, so an
-object in order costs no copy. Says nothing about what is allowed (validation) or left out (defaults).
+A function for each type is made from the schema table once. Values that need no change are passed on without a copy.
+Validation and defaults are elsewhere.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 
 
 class DecodingError(ValueError):
-    """A value that does not decode; the text is what the server says about it."""
+    """A value cannot be decoded; the text is the message of the API server."""
 
 
 def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
-    """The object as the server would decode it, and the dotted paths of fields it does not know; a 400 Failure
-    if a field has the wrong type."""
+    """The decoded object, and the dotted paths of unknown fields; raises a 400 Failure for a field of a wrong type."""
     try:
         return decode(kind, obj)
     except DecodingError as error:
@@ -75,7 +74,7 @@ def _empty(one: Type) -> Obj:
 
 
 def unknown_fields(kind: Kind, obj: Obj) -> list[str]:
-    """The dotted paths of fields the kind does not have."""
+    """The dotted paths of fields that the kind does not have."""
     return conform(kind, obj)[1]
 
 
@@ -88,7 +87,7 @@ def dotted(path: Path) -> str:
 
 
 def json_type(value: object) -> str:
-    """What Go's decoder calls a JSON value."""
+    """The name of a JSON value's type in Go's messages."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):
@@ -99,14 +98,14 @@ def json_type(value: object) -> str:
 
 
 class _Entry:
-    """How one field is walked: nothing to do for a non-empty value of the ``fast`` type."""
+    """How one field is decoded: a non-empty value of the ``fast`` type needs nothing."""
 
     __slots__ = ("fast", "keeps_empty", "keeps_null", "walk")
 
     def __init__(self, fast: type | None, walk: Walk, item: SchemaField | None) -> None:
         self.fast = fast
         self.walk = walk
-        # What Go leaves out when empty, and what it writes all the same.
+        # Whether Go writes the field if it is empty.
         struct = item is None or (not item.shape and (not item.scalar or item.of in _STRUCT_SCALARS))
         self.keeps_empty = struct or (item is not None and (item.pointer or item.required or item.emitted))
         self.keeps_null = item is not None and item.of in _TIMES and (item.required or item.emitted)
@@ -122,7 +121,7 @@ _DROP = object()
 @cache
 def _walk_of_type(name: str) -> Walk:
     one = schema_table()[name]
-    # Filled on first use rather than here: types refer to themselves (JSON schemas do).
+    # Filled on first use, because types can refer to themselves, as JSON schemas do.
     entries: dict[str, _Entry] = {}
     emitted = _emitted(one)
     is_kind = "metadata" in one.fields
@@ -168,13 +167,13 @@ def _walk_of_type(name: str) -> Walk:
 
 
 class _Struct(str):
-    """The name of a type whose empty value is written rather than left out."""
+    """The name of a type whose empty value is written."""
 
     __slots__ = ()
 
 
 def _emitted(one: Type) -> list[tuple[str, Any]]:
-    """The fields that are written even when nobody set them, with what they then read."""
+    """The fields that are written even if they are not set, with their values."""
     zeros: list[tuple[str, Any]] = []
     for item in one.fields.values():
         if item.shape:
@@ -204,7 +203,7 @@ def _walk_of_field(owner: Type, item: SchemaField) -> tuple[type | None, Walk]:
 
 
 def _walk_of_value(owner: Type, of: str) -> tuple[type | None, Walk]:
-    """The walk of one value, and the Python type that needs no walk at all."""
+    """The function that decodes a value, and the Python type of values that need no decoding."""
     simple: dict[str, tuple[type | None, Walk]] = {
         "string": (str, _string(owner.short)),
         "bytes": (str, _string(owner.short)),
@@ -239,7 +238,7 @@ def _nested(struct: str, of: str) -> Walk:
 
 
 def _zero(element: str) -> Any:
-    """What a null among the elements of a list or a map decodes to: the zero of their type."""
+    """The zero of a type, which a null in a list or map decodes to."""
     known: Obj = {"string": "", "bytes": "", "quantity": "0", "bool": False, "json": None, "raw": None}
     if element in known:
         return known[element]
@@ -287,7 +286,7 @@ def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str, named: s
 
 
 class _MapKey(str):
-    """A step of a path that Go's decoder does not name."""
+    """A step of a path that Go's messages leave out."""
 
     __slots__ = ()
 

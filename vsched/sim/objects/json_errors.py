@@ -1,6 +1,6 @@
-"""What Go's JSON decoder says about a text that is no JSON, which is what the API server answers with.
+"""The messages of Go's JSON decoder for texts that are no JSON.
 
-Only for bodies that were refused already; whether a body is refused is the parser's business.
+Only for bodies that the parser has rejected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PLACES = {
 
 
 def syntax_error(body: bytes) -> str:
-    """The message for the first mistake in the text."""
+    """The message for the first error in the text."""
     text = body.decode(errors="replace")
     try:
         json.loads(text)
@@ -32,7 +32,7 @@ def syntax_error(body: bytes) -> str:
 
 
 def summary(body: bytes) -> str:
-    """The beginning of a body as the server shows it: text if it looks like an object, else hexadecimal digits."""
+    """The beginning of a body, for messages: as text if it looks like an object, else in hexadecimal digits."""
     if not body:
         return "<empty>"
     more = " ..." if len(body) > _SHOWN_BYTES else ""
@@ -62,7 +62,7 @@ def _message(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _bad_value(text: str, position: int) -> str:
-    """A value that does not begin as one, or a literal that goes wrong in its middle."""
+    """For a value that does not begin as one, or a misspelled literal."""
     literal = _LITERALS.get(text[position], "")
     for offset, expected in enumerate(literal):
         if position + offset >= len(text):
@@ -74,7 +74,7 @@ def _bad_value(text: str, position: int) -> str:
 
 
 def _innermost(text: str) -> str:
-    """The bracket that is open at the end of the text."""
+    """The innermost open bracket at the end of the text."""
     opened: list[str] = []
     in_string = escaped = False
     for character in text:

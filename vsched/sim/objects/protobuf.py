@@ -1,7 +1,7 @@
-"""Reads the protobuf bodies that Go clients send for built-in kinds, by the field numbers of the schema table.
+"""Reads the protobuf bodies that Go clients send for built-in kinds, with the field numbers of the schema table.
 
-Reading only: answers are JSON, which every client takes. A field the table does not know is refused rather than lost,
-because what is lost silently here would change the object.
+Answers are always JSON, which every client accepts. A field that the table does not have is an error, because the
+object would lose it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEEPEST = 64
 
 
 class ProtobufError(ValueError):
-    """Bytes that are not what they should be."""
+    """The bytes are no valid message."""
 
 
 def is_protobuf(content_type: str) -> bool:
@@ -34,7 +34,7 @@ def is_protobuf(content_type: str) -> bool:
 
 
 def decode(body: bytes) -> Obj:
-    """The object in an envelope; a 400 Failure for bytes that make none."""
+    """The object in an envelope; raises a 400 Failure for invalid bytes."""
     try:
         return _decode(body)
     except (ProtobufError, UnicodeDecodeError, struct.error, orjson.JSONDecodeError, OverflowError) as error:
@@ -54,7 +54,7 @@ def _decode(body: bytes) -> Obj:
 
 def _type_of(api_version: str, kind: str) -> Type:
     group, _, version = api_version.rpartition("/")
-    # Options are spoken in the version of the request rather than their own.
+    # Options have the version of the request, not their own.
     found = schema_table().get(type_name(group, version, kind)) or schema_table().get(f"meta/v1.{kind}")
     if found is None or not found.wire:
         raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}" in protobuf')
@@ -121,7 +121,7 @@ def _object(data: bytes, one: Type, depth: int) -> Obj:
 
 
 def _keeps_zero(item: SchemaField) -> bool:
-    """Go writes every plain field; only behind a pointer, or where JSON always shows it, does zero say something."""
+    """Whether a zero means something: Go writes zeros of plain fields, too, which JSON leaves out."""
     return item.pointer or item.required or item.emitted or not item.scalar or item.of in _STRUCTS
 
 
@@ -193,7 +193,7 @@ def _moment(value: int | bytes) -> datetime | None:
     parts = dict(_fields(_message(value)))
     seconds, nanoseconds = _number(parts.get(1, 0)), _number(parts.get(2, 0))
     moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanoseconds // 1000) if parts else None
-    # Go's zero time stands for none.
+    # Go's zero time means no time.
     return None if moment is None or moment.year == 1 else moment
 
 

@@ -1,4 +1,4 @@
-"""Strict decoding of what is sent but not stored: bindings, evictions, delete options, scales, and bare metadata."""
+"""Strict decoding of bodies that are not stored: bindings, evictions, delete options, scales; and of metadata alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vsched.sim.store.kinds import Kind, Obj
 
 
 def _form(group: str, version: str, kind: str) -> Kind:
-    """A kind that only has a type: it is not in any registry and has no path."""
+    """A kind that is in no registry, only for its type."""
     return Kind(group, version, kind, plural="", singular="", namespaced=False, storage="")
 
 
@@ -21,7 +21,7 @@ _METADATA = _form("meta", "v1", "ObjectMeta")
 
 
 def delete_options(body: Obj) -> Obj:
-    """Raises a Failure for a body of another kind: whoever sends an object here means something else."""
+    """The decoded options; raises a Failure for a body of another kind."""
     named = ("kind", "apiVersion")
     kind, version = body.get("kind", _DELETE_OPTIONS.kind), body.get("apiVersion", "v1")
     if kind != _DELETE_OPTIONS.kind:
@@ -37,7 +37,7 @@ def scale(body: Obj) -> Obj:
 
 
 def with_metadata(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
-    """An object with its metadata decoded, for bodies whose own schema says nothing of it; and unknown fields."""
+    """An object with decoded metadata, for bodies whose own schema has none; and its unknown fields."""
     given = obj.get("metadata")
     if given is None:
         return obj, []

@@ -1,6 +1,6 @@
-"""What the schema of a custom kind does to an object: unknown fields pruned, defaults filled in, values checked.
+"""Objects by the structural schema of their custom kind: prunes unknown fields, fills in defaults, checks values.
 
-Pure functions over OpenAPI v3 structural schemas. Validation rules written in CEL are asked elsewhere (``rules``).
+Pure. Validation rules in CEL are elsewhere (``validation_rules``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d
 
 
 def prune_and_default(schema: Obj, obj: Obj) -> tuple[Obj, list[str]]:
-    """A copy of the object without the fields the schema does not know, with its defaults, and the paths dropped."""
+    """A copy of the object without unknown fields and with defaults, and the paths of the unknown fields."""
     unknown: list[str] = []
     return _walked(schema, obj, "", unknown, root=True), unknown
 
@@ -71,7 +71,7 @@ def _walked_object(schema: Obj, value: Obj, path: str, unknown: list[str], *, ro
 
 
 def validate(schema: Obj, obj: Obj) -> list[StatusCause]:
-    """Everything about the object that its schema does not allow."""
+    """The errors of an object by its schema."""
     return list(_checked(schema, obj, "", root=True))
 
 
@@ -176,7 +176,7 @@ def _type_name(value: Any) -> str:
 @lru_cache(maxsize=512)
 def _pattern(text: str) -> re.Pattern[str]:
     if text.endswith("$") and not text.endswith(r"\$"):
-        text = text[:-1] + r"\Z"  # in Go the end is the end, and not the line break before it
+        text = text[:-1] + r"\Z"  # in Go, $ does not match before a line break at the end
     return re.compile(text)
 
 

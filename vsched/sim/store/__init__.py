@@ -1,1 +1,1 @@
-"""The versioned store, its kinds and types, and selecting what is in it."""
+"""The versioned store, the kinds and types of its objects, and selectors."""

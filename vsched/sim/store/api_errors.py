@@ -1,6 +1,6 @@
-"""Refusals of the API server: an HTTP code with the Status body a Kubernetes client decides by.
+"""Errors of the API server: an HTTP code and a Status body, as Kubernetes clients expect them.
 
-Only the wording and the codes live here; who refuses what is decided where the rule is.
+This module has the codes and the messages. The rules that raise them are elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 @dataclass(frozen=True, slots=True)
 class StatusCause:
-    """One reason of a refusal; ``message`` does not repeat the field."""
+    """One reason for an error; ``message`` does not repeat the field."""
 
     reason: str
     message: str
@@ -70,7 +70,7 @@ class Failure(Exception):
 
 
 def success(code: int = 0, details: Obj | None = None) -> Obj:
-    """The Status of a request that has nothing else to say."""
+    """The Status of a request that succeeded and has no other answer."""
     body: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if details is not None:
         body["details"] = details
@@ -80,7 +80,7 @@ def success(code: int = 0, details: Obj | None = None) -> Obj:
 
 
 def object_details(kind: Kind, name: str, **more: Any) -> Obj:
-    """Details that name a resource: {name, group, kind: plural}, empty ones left out."""
+    """Details that name a resource: {name, group, kind: plural}, without those that are empty."""
     details: Obj = {"name": name, "group": kind.group, "kind": kind.plural, **more}
     return {key: value for key, value in details.items() if value or key in more}
 
@@ -90,7 +90,7 @@ def not_found(kind: Kind, name: str) -> Failure:
 
 
 def unknown_path() -> Failure:
-    """A resource, subresource or version that is not served in a group that is."""
+    """For a resource, subresource or version that is not served, in a group that is."""
     return Failure(404, "NotFound", "the server could not find the requested resource", details={})
 
 
@@ -100,7 +100,7 @@ def already_exists(kind: Kind, name: str) -> Failure:
 
 
 def conflict(kind: Kind, name: str, why: str = MODIFIED, *, resource: str = "") -> Failure:
-    """A lost race or a refused precondition; ``resource`` replaces the kind's own, such as ``pods/binding``."""
+    """For a lost race or a failed precondition; ``resource`` replaces the kind's own, such as ``pods/binding``."""
     shown = resource or kind.resource
     details = object_details(kind, name)
     if resource:
@@ -109,7 +109,7 @@ def conflict(kind: Kind, name: str, why: str = MODIFIED, *, resource: str = "") 
 
 
 def storage_conflict(kind: Kind, namespace: str, name: str, why: str) -> Failure:
-    """A precondition on uid or resourceVersion refused by the storage, which names its key."""
+    """For a precondition on uid or resourceVersion that the storage checks; the message names the storage key."""
     group = f"{kind.group}/" if kind.custom else ""
     path = f"{group}{kind.plural}/{namespace}/{name}" if namespace else f"{group}{kind.plural}/{name}"
     text = (
@@ -152,7 +152,7 @@ def forbidden(kind: Kind, name: str, why: str, causes: Sequence[StatusCause] = (
 
 
 def unprocessable() -> Failure:
-    """A JSON patch whose test or path failed."""
+    """For a JSON patch with a failed test or a path that does not exist."""
     message = "the server rejected our request due to an error in our request"
     return Failure(422, "Invalid", message, details={})
 
@@ -177,12 +177,12 @@ def too_large(limit_bytes: int) -> Failure:
 
 
 def expired(message: str, *, continue_token: str = "") -> Failure:
-    """The asked version is no longer there; a fresh token lets a listing go on inconsistently."""
+    """For a version that is no longer in the history; with the token a client can go on with an inconsistent list."""
     return Failure(410, "Expired", message, metadata={"continue": continue_token} if continue_token else None)
 
 
 class FutureVersion(Failure):
-    """A version that nobody has written yet: the only refusal that is worth waiting for."""
+    """The requested resourceVersion does not exist yet. The server waits a while before it sends this error."""
 
 
 def future_version(asked: int, current: int) -> FutureVersion:

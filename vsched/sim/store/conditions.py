@@ -10,7 +10,7 @@ from vsched.sim.store.times import format_time
 
 
 def with_condition(conditions: Sequence[Obj] | None, new: Obj, now: datetime) -> list[Obj]:
-    """The conditions with one added, or put in the place of the old one of its type.
+    """The conditions with a new one, which replaces the old one of its type.
 
     Its transition time changes only when its status does.
     """

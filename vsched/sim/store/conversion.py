@@ -1,6 +1,6 @@
-"""Between the version a kind is stored in and the other versions it is served in.
+"""Conversion between the version that a kind is stored in and the other versions that are served.
 
-Pure functions over objects. Custom kinds differ in their apiVersion only; events and autoscalers have two shapes.
+Pure functions over objects. Only events and autoscalers differ in more than their apiVersion.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _OLDER_EVENT_FIELDS = {new: old for old, new in EVENT_FIELDS.items()}
 
 
 def to_served(kind: Kind, obj: Obj) -> Obj:
-    """A stored object as the kind's version shows it."""
+    """A stored object in the version of ``kind``."""
     return obj if kind.stored else _converted(kind, obj, _TO_SERVED)
 
 
 def to_stored(kind: Kind, stored: Kind, obj: Obj) -> Obj:
-    """An object a client sent, in the version it is stored in."""
+    """An object that a client sent, in the version that is stored."""
     if kind.stored:
         return obj
     return {**_converted(kind, obj, _TO_STORED), "apiVersion": stored.api_version}
@@ -49,7 +49,7 @@ def _event_to_stored(obj: Obj) -> Obj:
 
 
 def _autoscaler_to_served(obj: Obj) -> Obj:
-    """autoscaling/v2 to v1: the CPU utilisation is the only metric v1 can say."""
+    """autoscaling/v2 to v1: the CPU utilisation is the only metric that v1 has."""
     spec = {field: value for field, value in obj.get("spec", {}).items() if field not in ("metrics", "behavior")}
     for metric in obj.get("spec", {}).get("metrics") or ():
         target = metric.get("resource", {}).get("target", {})

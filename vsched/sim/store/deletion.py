@@ -1,7 +1,7 @@
 """How objects are deleted: preconditions, grace periods, finalizers and what happens to dependents.
 
-``delete`` marks or removes one object. What a mark leads to is other people's work: kubelets end a grace period, a
-garbage collector clears the finalizers set here, the namespace controller empties a namespace.
+``delete`` marks an object as deleted or removes it. Controllers do the rest: kubelets end the grace period of pods, the
+garbage collector removes the finalizers that are set here, the namespace controller empties namespaces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FINISHED = frozenset({"Succeeded", "Failed"})
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """What a client may ask of a deletion."""
+    """The options of a deletion."""
 
     grace_seconds: int | None = None
     uid: str = ""
@@ -58,7 +58,7 @@ class Deleted:
 
 
 def check_options(options: DeleteOptions, causes: Sequence[StatusCause] = ()) -> None:
-    """Refuses options that contradict themselves; ``causes`` is what is wrong with the rest of them."""
+    """Raises a Failure for options that contradict each other; ``causes`` are errors that were found before."""
     found: list[StatusCause] = []
     if options.propagation and options.orphan_dependents is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
@@ -71,7 +71,7 @@ def check_options(options: DeleteOptions, causes: Sequence[StatusCause] = ()) ->
 
 
 def delete(store: Store, kind: Kind, record: StoredObject, options: DeleteOptions, now: datetime) -> Deleted:
-    """Deletes one object as far as its grace period and finalizers let it."""
+    """Deletes one object, or only marks it while its grace period runs or it has finalizers."""
     obj = record.obj
     check_preconditions(kind, obj, options)
     if kind.storage == "/namespaces":
@@ -99,7 +99,7 @@ ORPHAN_WARNING = (
 
 
 def warns_of_orphans(kind: Kind, options: DeleteOptions) -> bool:
-    """Jobs leave their pods behind unless the client says what it wants, which surprises people."""
+    """Whether the deletion of a Job leaves its pods behind because the client chose no propagation policy."""
     return kind.storage == "batch/jobs" and not options.propagation and options.orphan_dependents is None
 
 
@@ -133,7 +133,7 @@ def check_preconditions(kind: Kind, obj: Obj, options: DeleteOptions) -> None:
 
 
 def _precondition(kind: Kind, name: str, why: str) -> Failure:
-    """Here the server says the kind where it elsewhere says the resource."""
+    """The server's message has the kind here, and the resource in other conflicts."""
     details = object_details(kind, name)
     details["kind"] = kind.kind
     shown = kind.qualified_kind
@@ -141,7 +141,7 @@ def _precondition(kind: Kind, name: str, why: str) -> Failure:
 
 
 def is_finished_deleting(obj: Obj) -> bool:
-    """Marked, its time over and nobody's finalizer left: an update that leaves it so removes it."""
+    """Whether an object is marked as deleted, without grace period and finalizers: an update then removes it."""
     metadata = obj["metadata"]
     return bool(
         metadata.get("deletionTimestamp")
@@ -152,7 +152,7 @@ def is_finished_deleting(obj: Obj) -> bool:
 
 
 def _marked(kind: Kind, obj: Obj, options: DeleteOptions, now: datetime) -> Obj:
-    """The object with deletion timestamp, grace period and finalizers as the deletion wants them."""
+    """The object with the deletion timestamp, grace period and finalizers of this deletion."""
     metadata = dict(obj["metadata"])
     finalizers = _finalizers(kind, metadata.get("finalizers") or [], options)
     if finalizers:
@@ -171,7 +171,7 @@ def _marked(kind: Kind, obj: Obj, options: DeleteOptions, now: datetime) -> Obj:
 
 
 def _shorten(metadata: Obj, options: DeleteOptions, now: datetime) -> None:
-    """A repeated deletion may only bring the end nearer."""
+    """A repeated deletion can shorten the grace period, not extend it."""
     current = metadata.get("deletionGracePeriodSeconds") or 0
     asked = options.grace_seconds
     if not current or asked is None:
@@ -195,7 +195,7 @@ def _grace_of_pod(pod: Obj, options: DeleteOptions) -> int:
 
 
 def _finalizers(kind: Kind, current: list[str], options: DeleteOptions) -> list[str]:
-    """The finalizers with the collector's own ones as the wanted propagation needs them."""
+    """The finalizers, with the garbage collector's own for the wanted propagation policy."""
     rest = [name for name in current if name not in (ORPHAN, FOREGROUND)]
     if _orphans(kind, current, options):
         return [*rest, ORPHAN]

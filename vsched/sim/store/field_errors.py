@@ -44,7 +44,7 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> StatusCaus
 
 
 def shown(value: Any) -> str:
-    """A bad value as an error repeats it: JSON, which quotes strings; what is missing is the text null."""
+    """A value as error messages repeat it: as JSON; a missing value is the string ``"null"``."""
     return orjson.dumps("null" if value is None else value).decode()
 
 
@@ -70,7 +70,7 @@ class Causes(list[StatusCause]):
         self.append(not_supported(path, value, supported))
 
     def check_format(self, value: str, problems_of: Callable[[str], Iterable[str]], path: str) -> bool:
-        """Whether a name has its format, see ``names``."""
+        """Whether a name has its format; see ``name_formats``."""
         good = True
         for problem in problems_of(value):
             good = False
@@ -91,7 +91,7 @@ class Causes(list[StatusCause]):
         seen.add(value)
 
     def check_labels(self, labels: Mapping[str, str] | None, path: str) -> None:
-        """Keys and values; the errors name the map rather than the key, as the server's do."""
+        """Checks keys and values. The errors have the path of the map, not of the key, as in the real server."""
         for key, value in (labels or {}).items():
             self.check_format(key, qualified_name_problems, path)
             self.check_format(value, label_value_problems, path)
@@ -99,7 +99,7 @@ class Causes(list[StatusCause]):
     def check_annotations(self, annotations: Mapping[str, str] | None, path: str) -> None:
         size = 0
         for key, value in (annotations or {}).items():
-            # Upper case is tolerated in the prefix of an annotation's key.
+            # The prefix of an annotation's key may have upper case letters.
             for problem in qualified_name_problems(key.lower()):
                 self.invalid(path, key, problem)
             size += len(key) + len(value)
@@ -130,7 +130,7 @@ class Causes(list[StatusCause]):
             self.required(path)
 
     def check_selector(self, selector: Obj | None, path: str) -> None:
-        """A label selector with matchLabels and matchExpressions."""
+        """Checks a LabelSelector."""
         if not selector:
             return
         self.check_labels(selector.get("matchLabels"), f"{path}.matchLabels")
@@ -138,7 +138,7 @@ class Causes(list[StatusCause]):
             self.check_requirement(one, f"{path}.matchExpressions[{index}]")
 
     def check_requirement(self, one: Obj, path: str, more_operators: tuple[str, ...] = ()) -> None:
-        """A term of a selector: its operator, the values that go with it, and its key."""
+        """Checks one of matchExpressions: its operator, values and key."""
         operator, values = one.get("operator"), one.get("values")
         if operator in ("In", "NotIn"):
             if not values:

@@ -1,7 +1,7 @@
-"""Which fields of an object a manager owns: sets of paths, to and from the form managedFields has.
+"""The fields of an object that a manager owns, as sets of paths; converted to and from FieldsV1.
 
-A path is a tuple of steps as FieldsV1 writes them: ``f:spec``, ``k:{"name":"c"}`` for an item of a keyed list,
-``v:"a/b"`` for a value of a set. How deep paths go is decided by the type: an atomic value is one leaf.
+A path is a tuple of FieldsV1 steps: ``f:spec`` for a field, ``k:{"name":"c"}`` for an item of a keyed list, ``v:"a/b"``
+for a value of a set. The type decides where a path ends: an atomic value is one leaf.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _KEY_DEFAULTS = {"protocol": "TCP"}
 
 @dataclass(frozen=True, slots=True)
 class ValueSchema:
-    """How a value divides into owned parts; one for built-in types, read from the schema for custom ones."""
+    """The type of a value, as far as it matters for owning its parts; from the schema table or a custom schema."""
 
     type: Type | None = None
     field: SchemaField | None = None
     schema: Obj | None = None
     values: bool = False
-    """The value of a map or the item of a list of ``field``, rather than the field itself."""
+    """This is a value of the map, or an item of the list, that is in ``field``; not the field itself."""
 
     def child(self, name: str) -> ValueSchema:
         if self.schema is not None:
@@ -82,7 +82,7 @@ class ValueSchema:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that tell the items of a list apart; empty for other lists."""
+        """The keys that identify the items of a list; empty for other lists."""
         if self.schema is not None:
             if self.schema.get("x-kubernetes-list-type") != "map":
                 return ()
@@ -113,7 +113,7 @@ def value_step(item: Any) -> str:
 
 
 def owned_paths(kind: Kind, obj: Obj) -> set[Path]:
-    """The paths an object sets, as the one who sends it would own them."""
+    """The paths of all fields that an object sets."""
     return {path for path in _paths(obj, shape_of(kind), ()) if path not in _NEVER_OWNED}
 
 
@@ -134,9 +134,9 @@ def _paths(value: Any, shape: ValueSchema, path: Path) -> Iterator[Path]:
 
 
 def compared(kind: Kind, new: Obj, old: Obj) -> tuple[set[Path], set[Path]]:
-    """The paths that the new object sets otherwise than the old one, and those it no longer has.
+    """The paths that the new object sets to other values than the old one, and those that it no longer has.
 
-    Costs what differs: parts that are alike are not walked through.
+    Equal parts are not walked through.
     """
     changed: set[Path] = set()
     gone: set[Path] = set()
@@ -179,7 +179,7 @@ def _compare_part(
 
 
 def value_at(obj: Obj, path: Path, shape: ValueSchema) -> Any:
-    """What stands at a path; None if nothing does."""
+    """The value at a path; None if there is none."""
     value: Any = obj
     for step in path:
         if step.startswith("f:"):
@@ -199,7 +199,7 @@ def value_at(obj: Obj, path: Path, shape: ValueSchema) -> Any:
 
 
 def to_fields(paths: set[Path]) -> Obj:
-    """The FieldsV1 form: nested steps, with ``.`` where an item itself is owned beside its fields."""
+    """The FieldsV1 form: nested steps; ``.`` says that an item itself is owned, and not only its fields."""
     root: Obj = {}
     for path in sorted(paths):
         node = root

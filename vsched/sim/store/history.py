@@ -1,7 +1,7 @@
-"""What happened to the objects of one kind, in order: a log that every watcher reads with a cursor of its own.
+"""The history of the objects of one kind: a log of events that every watch reads with a cursor of its own.
 
-A watcher holds no queue. One that falls behind the log is told so (``Behind``) instead of making it grow. How far back
-the log reaches is the store's to say.
+Watches have no queues. A watch that is too slow gets ``Behind`` when its events are no longer in the log. The store
+decides how far back the log reaches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REVISION = attrgetter("revision")
 
 
 class StoredObject:
-    """An object as it is stored, with its JSON once somebody has needed it."""
+    """An object as it is stored. Its JSON is made when it is first needed."""
 
     __slots__ = ("_raw", "obj", "owners", "revision")
 
@@ -27,7 +27,7 @@ class StoredObject:
         self.obj = obj
         self.revision = revision
         self.owners = owners
-        """Who wrote it; None if it carries its own books, or nobody knows."""
+        """Who owns its fields; None if the object has managedFields, or its owners are unknown."""
         self._raw: bytes | None = None
 
     def managed_fields(self, kind: Kind) -> list[Obj]:
@@ -46,7 +46,7 @@ class StoredObject:
 
 
 class Event:
-    """One change: the object after it, the object before it, and the line a watcher is sent, made once for all."""
+    """One change: the object after it and before it, and the line for watches, which is made once for all of them."""
 
     __slots__ = ("_line", "key", "previous", "record", "revision", "type")
 
@@ -71,14 +71,14 @@ class Event:
 
 
 class Behind(Exception):
-    """The reader asked for events that are no longer in the log."""
+    """A reader asked for events that are no longer in the log."""
 
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"too old resource version: {asked} ({oldest})")
 
 
 class EventHistory:
-    """The events of one kind after ``floor``: what happened up to that revision is forgotten."""
+    """The events of one kind after the revision ``floor``; older events are dropped."""
 
     def __init__(self, floor: int = 0) -> None:
         self._events: list[Event] = []
@@ -89,12 +89,12 @@ class EventHistory:
 
     @property
     def end(self) -> int:
-        """The cursor of a reader who has seen everything."""
+        """The cursor of a reader that has read everything."""
         return self._base + len(self._events)
 
     @property
     def latest(self) -> int:
-        """The revision of the newest event, or of the newest that was forgotten."""
+        """The revision of the newest event, or of the newest one that was dropped."""
         return self._events[-1].revision if self._events else self.floor
 
     @property
@@ -113,7 +113,7 @@ class EventHistory:
                 future.set_result(None)
 
     def close(self) -> None:
-        """The kind is no longer served: readers come to their end."""
+        """Ends all readers, because the kind is no longer served."""
         self.closed = True
         self.wake()
 
@@ -125,13 +125,13 @@ class EventHistory:
         self.floor = max(self.floor, revision)
 
     def cursor_after(self, revision: int) -> int:
-        """Where a reader who has seen ``revision`` goes on; raises Behind if that is forgotten."""
+        """The cursor of a reader that has seen ``revision``; raises Behind if later events were dropped."""
         if revision < self.floor:
             raise Behind(revision, self.floor)
         return self._base + bisect_right(self._events, revision, key=_REVISION)
 
     def since(self, revision: int) -> list[Event]:
-        """Every event after a revision; raises Behind if some are forgotten."""
+        """Every event after a revision; raises Behind if some were dropped."""
         return self._events[self.cursor_after(revision) - self._base :]
 
     def read(self, cursor: int, limit: int) -> list[Event]:
@@ -147,13 +147,13 @@ class EventHistory:
         return future
 
     def leave(self, future: asyncio.Future[None]) -> None:
-        """A reader stops waiting, so that quiet kinds do not collect the futures of those who left."""
+        """Drops the future of a reader that no longer waits."""
         if future in self._waiting:
             self._waiting.remove(future)
 
 
 class Subscription:
-    """One reader's place in a history."""
+    """A reader of a history, with its cursor."""
 
     def __init__(self, history: EventHistory, cursor: int) -> None:
         self._history = history
@@ -164,13 +164,13 @@ class Subscription:
         return self._history.closed
 
     def take(self, limit: int = 1000) -> list[Event]:
-        """The next events, at most ``limit``; raises Behind for a reader that was too slow."""
+        """The next events, at most ``limit``; raises Behind if the reader was too slow."""
         events = self._history.read(self._cursor, limit)
         self._cursor += len(events)
         return events
 
     async def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Waits for something to take; False when the time is up first."""
+        """Waits for the next event; False if the time is up first."""
         if self._cursor < self._history.end or self._history.closed:
             return True
         future = self._history.waiter()

@@ -1,7 +1,7 @@
-"""The kinds the embedded cluster serves, as one table, and the registry that finds them.
+"""The kinds that the embedded cluster serves, as one table, and the registry that finds them.
 
-Holds no objects and no behaviour: what a kind is called, which verbs and subresources it has, and the few facts the
-write path needs to know (does it count generations, may it be updated without a resourceVersion...).
+A kind has its names, verbs and subresources, and a few facts for writes: whether it counts generations, whether an
+update needs a resourceVersion, and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A path below an object; group and version are empty where they are the parent's own."""
+    """A path below an object; group and version are empty if they are the same as the object's."""
 
     name: str
     kind: str
@@ -34,7 +34,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class PrinterColumn:
-    """A printer column; priority 0 is always shown, above that only with ``-o wide``."""
+    """A printer column. kubectl always shows priority 0, and higher ones with ``-o wide`` only."""
 
     name: str
     type: str = "string"
@@ -46,7 +46,7 @@ class PrinterColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """One served version of one kind; compared by identity, so two registries never mix."""
+    """One served version of one kind; compared by identity."""
 
     group: str
     version: str
@@ -75,9 +75,9 @@ class Kind:
     stored: bool = True
     """Objects are stored in this version; the other served versions convert on the way in and out."""
     scale_paths: tuple[str, ...] = ()
-    """Where a custom kind keeps replicas wanted, replicas there and their selector, as simple JSON paths."""
+    """Simple JSON paths of a custom kind: wanted replicas, present replicas and their selector."""
     selectable_fields: tuple[str, ...] = ()
-    """Fields a custom kind may be selected by, beyond name and namespace."""
+    """Fields for field selectors of a custom kind, besides name and namespace."""
     api_version: str = field(init=False)
     resource: str = field(init=False)
     """The qualified resource, as messages write it: ``pods``, ``queues.scheduling.volcano.sh``."""
@@ -95,7 +95,7 @@ class Kind:
 
     @property
     def path(self) -> str:
-        """``pods``, ``apps/deployments``: how the registry, the store and the client in this process call it."""
+        """``pods``, ``apps/deployments``: its name for the registry, the store and the local client."""
         return f"{self.group}/{self.plural}" if self.group else self.plural
 
     @property
@@ -111,7 +111,7 @@ _CREATE = ("create",)
 
 
 def _subresource(name: str, kind: str) -> Subresource:
-    """The well-known subresources; ``status`` and the like speak the parent's own kind."""
+    """A subresource by its name; ``status`` and others that are not listed have the kind of their parent."""
     known = {
         "scale": Subresource("scale", "Scale", _READ_WRITE, "autoscaling", "v1"),
         "binding": Subresource("binding", "Binding", _CREATE),
@@ -243,7 +243,7 @@ BUILTIN: tuple[Kind, ...] = (
 
 
 class KindRegistry:
-    """The kinds served right now, by every name a request or an object may use for them."""
+    """The kinds that are served now, by all names that requests and objects use for them."""
 
     def __init__(self, kinds: Iterable[Kind] = BUILTIN) -> None:
         self._kinds: list[Kind] = []
@@ -252,7 +252,7 @@ class KindRegistry:
         self._preferred: dict[tuple[str, str], Kind] = {}
         self._stored: dict[str, Kind] = {}
         self.changes = 0
-        """Rises when a kind comes or goes, so that rendered discovery can be kept until then."""
+        """Rises with each kind that is added or removed; rendered documents are kept until then."""
         for kind in kinds:
             self.add(kind)
 
@@ -260,7 +260,7 @@ class KindRegistry:
         return iter(self._kinds)
 
     def add(self, kind: Kind) -> None:
-        """Serves a kind; the first served version of a resource is the preferred one; the same version is replaced."""
+        """Serves a kind, or replaces the same version of it. The first version of a resource is the preferred one."""
         path = (kind.group, kind.version, kind.plural)
         previous = self._by_path.get(path)
         if previous is None:
@@ -299,16 +299,16 @@ class KindRegistry:
         return self._preferred.get((group, plural))
 
     def stored(self, kind: Kind) -> Kind:
-        """The version that objects of this kind are stored in; itself where it is the only one."""
+        """The version that objects of this kind are stored in."""
         return self._stored.get(kind.storage, kind)
 
     def resource(self, name: str) -> Kind:
-        """The preferred kind named ``pods`` or ``group/plural``; a name nobody serves is the caller's mistake."""
+        """The preferred version of ``pods`` or ``group/plural``; raises KeyError if it is not served."""
         group, _, plural = name.rpartition("/")
         return self._preferred[group, plural]
 
     def versions(self, group: str) -> list[str]:
-        """The served versions of a group, the preferred one first; empty for a group nobody serves."""
+        """The served versions of a group, the preferred one first."""
         return list(dict.fromkeys(kind.version for kind in self._kinds if kind.group == group))
 
     def groups(self) -> list[str]:

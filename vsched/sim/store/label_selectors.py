@@ -1,6 +1,6 @@
-"""Label selectors: the grammar of the query parameter, its terms, and the selectors inside objects.
+"""Label selectors: the query parameter, and the LabelSelector of objects.
 
-The texts of syntax errors are those of the real server, because clients show them to people.
+Syntax errors have the messages of the real server.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LabelRequirement:
 
 @lru_cache(maxsize=512)
 def parse_labels(text: str) -> tuple[LabelRequirement, ...]:
-    """The terms of a label selector; a syntax error is a 400."""
+    """The terms of a label selector; raises a 400 Failure for a syntax error."""
     return _Parser(text).terms()
 
 
@@ -100,7 +100,7 @@ class _Parser:
             _refuse(f"found '{key}', expected: identifier")
         problems = qualified_name_problems(key)
         if problems:
-            # The parser knows no field here, and says so.
+            # There is no field path here; the real server writes <nil>.
             _refuse(invalid_value("<nil>", key, "; ".join(problems)).text)
         if self._next() in (_END, ","):
             return LabelRequirement(key, "!" if absent else "exists")

@@ -1,4 +1,4 @@
-"""What must be true of the body of a write before anybody looks at what it says: its target, its version, its uid."""
+"""Checks before the body of a write is looked at: its name and namespace, resourceVersion and uid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from vsched.sim.store.kinds import Kind, Obj
 
 
 def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:
-    """Name and namespace of a body must be those of the URL."""
+    """The name and namespace of a body must be those of the URL."""
     metadata = obj.get("metadata") or {}
     given = metadata.get("name", "")
     if given != name:
@@ -21,7 +21,7 @@ def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:
 
 
 def check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
-    """The resourceVersion of a body must be that of what it replaces, if it has one."""
+    """The resourceVersion of a body, if it has one, must be that of the stored object."""
     version = obj["metadata"].get("resourceVersion") or ""
     if version in ("", "0"):
         if not kind.unconditional_update:
@@ -39,7 +39,7 @@ def check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
 
 
 def check_uid(kind: Kind, namespace: str, name: str, obj: Obj, current: str) -> None:
-    """The uid of a body is a precondition, on an object that is gone just as on one that is another's."""
+    """The uid of a body, if it has one, must be that of the stored object; ``current`` is empty if there is none."""
     given = obj["metadata"].get("uid")
     if given and given != current:
         why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {current}"

@@ -1,7 +1,4 @@
-"""Quantities in the form the API server answers with: parsed once, written back in the canonical way.
-
-Exact decimals only; sums of quantities for quotas are here too. The scheduler's own integers are elsewhere.
-"""
+"""Kubernetes quantities: their exact values, their sums, and the canonical form that the API server writes."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ WRONG_SUFFIX = "unable to parse quantity's suffix"
 
 
 class NotAQuantity(ValueError):
-    """The text is not a quantity; the message is the server's."""
+    """The text is not a quantity; the message is that of the API server."""
 
 
 @lru_cache(maxsize=65536)
@@ -46,12 +43,12 @@ def amount(value: str | int | float) -> Decimal:
 
 
 def exact_sum(left: Decimal, right: Decimal) -> Decimal:
-    """The sum, rounded nowhere."""
+    """The sum, without rounding."""
     return _EXACT.add(left, right)
 
 
 def total(values: Iterable[str | int | float]) -> str:
-    """The sum in canonical form; the first quantity that is not zero decides the style, as in the server."""
+    """The sum in canonical form; the first quantity other than zero decides its style (decimal or binary)."""
     summed, style = Decimal(0), "decimal"
     for value in values:
         one, its_style = _parse(_text(value))
@@ -78,7 +75,7 @@ def _parse(text: str) -> tuple[Decimal, str]:
     if not whole and not fraction:
         raise NotAQuantity(WRONG_NUMBER)
     value = _EXACT.multiply(Decimal(f"{whole or '0'}.{fraction or '0'}"), multiplier)
-    # More than the server can hold is cut; less than a billionth is rounded up, so that asking for something stays so.
+    # As the server does: too large values are cut, and less than a billionth is rounded up, so that it is not zero.
     value = min(value, _LARGEST)
     if value.as_tuple().exponent < -9:  # type: ignore[operator]
         value = value.quantize(_NANO, rounding=ROUND_UP, context=_EXACT)

@@ -1,8 +1,7 @@
 """The built-in API types: which fields each has, of what type, and how patches treat them.
 
-Reads the text tables in ``vsched.sim.store.schemas`` once. All that walks typed objects (strict decoding, protobuf,
-strategic merge, server-side apply, OpenAPI) is driven by what this module returns; it knows no rules itself.
-Custom kinds are not here: they bring their own schema.
+They come from the text tables in ``vsched.sim.store.schemas``, which are read once. Strict decoding, protobuf,
+strategic merge patches, server-side apply and OpenAPI all use them. Custom kinds are not here: they bring their own schema.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ class SchemaField:
     wrapped: bool = False
     emitted: bool = False
     merge_key: str | None = None
-    """The key a strategic merge patch merges this list by; empty for a list of plain values, None replaces."""
+    """The key by which a strategic merge patch merges the list; empty for plain values, None if it replaces."""
     retain: bool = False
     replace: bool = False
     map_keys: tuple[str, ...] = ()
     is_set: bool = False
     atomic: bool = False
     go_type: str = ""
-    """What Go calls the type, where messages name it and it is not plain."""
+    """The name of the type in Go, for error messages, where it is not that of a plain type."""
 
     @property
     def inline(self) -> bool:

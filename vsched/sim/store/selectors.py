@@ -1,7 +1,4 @@
-"""Label and field selectors together: parsed once, then a plain function from an object to yes or no.
-
-Which fields a kind may be selected by is the table at the end; the grammar of labels is in ``label_selectors``.
-"""
+"""The label and field selectors of a request. The table at the end has the fields that each kind can be selected by."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ Matches = Callable[[Obj], bool]
 
 @lru_cache(maxsize=512)
 def parse_fields(text: str) -> tuple[tuple[str, bool, str], ...]:
-    """The terms of a field selector as (path, equal, value), in the order they are checked in."""
+    """The terms of a field selector as (path, equal, value), in the order of the checks."""
     terms: list[tuple[str, bool, str]] = []
     for part in sorted(text.split(",")):
         if not part:
@@ -67,7 +64,7 @@ def selector_for(kind: Kind, label_text: str, field_text: str) -> ObjectSelector
 
 
 def field_value(obj: Obj, path: tuple[str, ...]) -> str:
-    """The field as field selectors compare it: text, with the field's zero where it is missing."""
+    """The field as text, as field selectors compare it; a missing field has the zero of its type."""
     value: Any = obj
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
@@ -134,4 +131,4 @@ _EVENT_PATHS = {
     "reportingController": "reportingComponent",
     "source": ".".join(_SOURCE),
 }
-"""Events are matched as they are stored, whichever version names the field."""
+"""Both versions of the events API match the stored form."""

@@ -1,8 +1,7 @@
 """The versioned store: every object of the embedded cluster, one rising resourceVersion, and a history per kind.
 
-Synchronous and single-threaded; nothing here awaits, so a write is complete, published and visible at once. It knows
-names and versions, not rules: defaults, validation and deletion semantics belong to the callers. Stored objects are
-never changed in place, so readers may keep them for as long as they like.
+Synchronous: a write is complete and visible at once. Defaults, validation and the rules of deletion are the callers'.
+Stored objects are never changed in place, so readers may keep them.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from vsched.sim.store.managed_fields import Author, LazyManagedFields, entries_o
 __all__ = ["Behind", "Event", "Store", "StoredObject", "Subscription", "key_of", "storage_key"]
 
 HISTORY_REVISIONS = 65_536
-"""How far back watches and lists of the past reach at least, whatever kind they are of."""
+"""How many changes of the whole cluster watches and lists can go back at least."""
 
 
 def storage_key(namespace: str, name: str) -> str:
-    """The storage key: lists are ordered by this string, not by the pair."""
+    """The storage key. Lists are ordered by it."""
     return f"{namespace}/{name}" if namespace else name
 
 
@@ -55,7 +54,7 @@ class ResourceStore:
         self._removed = True
 
     def ordered(self) -> list[str]:
-        """The keys in order; brought up to date only when somebody lists, because sorting appended runs is cheap."""
+        """The keys in order. They are sorted when somebody lists, because it is cheap to sort appended runs."""
         added = self._added
         if self._removed:
             self._order = [key for key in self._order if key in self.records and key not in added]
@@ -74,9 +73,9 @@ class ResourceStore:
         return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
 
     def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, StoredObject]]:
-        """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that is forgotten.
+        """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that was dropped.
 
-        Costs what has happened since, and not the size of the shelf: somebody may be reading it page by page.
+        The cost is that of the changes since then, because a client may read a large list page by page.
         """
         keys = self.keys(namespace)
         keys = keys[bisect_left(keys, start) :]
@@ -94,7 +93,7 @@ class ResourceStore:
 
 
 class Store:
-    """All shelves behind one revision counter."""
+    """The objects of all kinds, with one revision counter."""
 
     def __init__(self, registry: KindRegistry | None = None, *, history_revisions: int = HISTORY_REVISIONS) -> None:
         self.registry = registry if registry is not None else KindRegistry()
@@ -123,7 +122,7 @@ class Store:
         return None if record is None else record.obj
 
     def objects(self, resource: str, namespace: str = "") -> list[Obj]:
-        """As items, for a resource by name; without what the store keeps beside the objects."""
+        """The objects of a resource, which is named as for ``find``."""
         return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
 
     def eldest(self, kind: Kind, count: int) -> list[StoredObject]:
@@ -136,8 +135,7 @@ class Store:
     def page(
         self, kind: Kind, namespace: str, revision: int, start: str = ""
     ) -> tuple[Sequence[str], Mapping[str, StoredObject]]:
-        """The keys from ``start`` on and the objects by key, as they were at ``revision``; raises Behind if that is
-        forgotten."""
+        """The keys from ``start`` on and the objects by key, as they were at ``revision``; may raise Behind."""
         return self.shelf(kind).at(revision, namespace, start)
 
     def create(self, kind: Kind, obj: Obj, *, author: Author | None = None) -> Obj:
@@ -152,9 +150,9 @@ class Store:
         return record.obj
 
     def replace(self, kind: Kind, obj: Obj, previous: StoredObject, *, author: Author | None = None) -> Obj:
-        """Stores a new state under the next revision; a state that says the same keeps the old one.
+        """Stores a new state under the next revision; an equal state changes nothing.
 
-        Without an author nobody comes to own what has changed.
+        Without an author, the changed fields get no new owner.
         """
         old = previous.obj
         if obj is old or _says_the_same(obj, old):
@@ -170,13 +168,13 @@ class Store:
         return record.obj
 
     def untrack(self, kind: Kind, obj: Obj) -> None:
-        """Nobody wrote this object, for all that is known: its books were thrown away."""
+        """Forgets who owns the fields of an object."""
         record = self.shelf(kind).records.get(key_of(obj))
         if record is not None:
             record.owners = None
 
     def remove(self, kind: Kind, namespace: str, name: str) -> Obj:
-        """Takes an object out; what is left of it carries the revision of its deletion."""
+        """Removes an object; the result is the object with the revision of its deletion."""
         shelf = self.shelf(kind)
         key = storage_key(namespace, name)
         previous = shelf.records.get(key)
@@ -188,26 +186,26 @@ class Store:
         return record.obj
 
     def subscribe(self, kind: Kind, after: int | None = None) -> Subscription:
-        """Events after a revision (raises Behind if some are forgotten), or from now on."""
+        """Events after a revision (raises Behind if some were dropped), or from now on."""
         history = self.shelf(kind).history
         return Subscription(history, history.end if after is None else history.cursor_after(after))
 
     def latest(self, kind: Kind) -> int:
-        """The revision of the newest event of this kind; of what is forgotten where there is none since."""
+        """The revision of the newest event of this kind, or of the newest one that was dropped."""
         return self.shelf(kind).history.latest
 
     def oldest(self, kind: Kind) -> int:
-        """The oldest revision a watch of this kind can still start from."""
+        """The oldest revision that a watch of this kind can start from."""
         return self.shelf(kind).history.floor
 
     def compact(self, revision: int) -> None:
-        """Forgets the history up to a revision, of every kind: of those that nothing happened to as well."""
+        """Drops the history of every kind up to a revision."""
         self._floor = max(self._floor, revision)
         for shelf in self._shelves.values():
             shelf.history.forget(revision)
 
     def discard(self, kind: Kind) -> None:
-        """Drops a whole storage, when its kind is no longer served; its watchers come to their end."""
+        """Drops all objects of a kind that is no longer served, and ends its watches."""
         shelf = self._shelves.pop(kind.storage, None)
         if shelf is not None:
             shelf.history.close()
@@ -215,11 +213,11 @@ class Store:
     def _stamped(self, obj: Obj, owners: LazyManagedFields | None) -> StoredObject:
         self.revision += 1
         revision = self.revision
-        # In portions: forgetting one event at a time would move the whole list each time.
+        # In portions: to drop one event at a time would move the whole list each time.
         if revision - self._floor > 1.5 * self._history_revisions:
             self.compact(revision - self._history_revisions)
         metadata = {**obj["metadata"], "resourceVersion": str(revision)}
-        # kind and apiVersion come first: list items are cut from the same bytes without them.
+        # kind and apiVersion come first, because list items are the same bytes without them.
         stamped = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj, "metadata": metadata}
         return StoredObject(stamped, revision, owners)
 

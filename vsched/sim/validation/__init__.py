@@ -1,1 +1,1 @@
-"""Whether the API server takes an object, by kind."""
+"""Validation of built-in kinds."""

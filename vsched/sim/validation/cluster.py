@@ -1,4 +1,4 @@
-"""What the kinds that are not made of pods may say, and what of them may change later. One function a kind."""
+"""Validation of kinds without pods, new and changed; one function a kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What events may say: the loose rules of the older API, and the strict ones that hold once eventTime is set."""
+"""Validation of events: the loose rules of the older API, and the strict ones for events with an eventTime."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _read(obj: Obj, name: str) -> Any:
 
 
 def check_event(obj: Obj, causes: Causes) -> None:
-    """A new event: loose rules, or strict ones for those of the newer API and those with an eventTime."""
+    """Checks a new event."""
     timed = obj.get("eventTime") is not None
     _check_namespace(obj, causes, timed=timed)
     if timed:
@@ -55,14 +55,14 @@ def _check_namespace(obj: Obj, causes: Causes, *, timed: bool) -> None:
     if namespace:
         misplaced = not timed and namespace != event_namespace
     else:
-        # What has no namespace is spoken about in the default one; the strict rules allow one more.
+        # Events of objects without a namespace are in the default one; the strict rules allow one more.
         misplaced = event_namespace not in (*_SYSTEM_NAMESPACES, *(["kube-system"] if timed else ()))
     if misplaced:
         causes.invalid("involvedObject.namespace", namespace, "does not match event.namespace")
 
 
 def _check_words(obj: Obj, causes: Causes) -> None:
-    """Who reports what, for events with an eventTime."""
+    """Checks the reporter, action, reason and message of an event with an eventTime."""
     where = "reportingController" if _is_newer(obj) else "reportingComponent"
     controller = _read(obj, "reportingComponent") or ""
     if not controller:
@@ -88,7 +88,7 @@ def _check_series(series: Obj | None, causes: Causes) -> None:
 
 
 def check_event_update(new: Obj, old: Obj, causes: Causes) -> None:
-    """Once eventTime is set only the series may change."""
+    """If eventTime is set, only the series may change."""
     timed = new.get("eventTime") is not None
     _check_namespace(new, causes, timed=timed)
     if timed:

@@ -1,7 +1,7 @@
-"""Whether the API server takes an object: its metadata, then the rules of its kind, as causes of a refusal.
+"""Validation: the errors of an object's metadata, and by the rules of its kind.
 
-Dispatches by the tables at the end; the rules themselves are in the validation modules beside this one. Objects come
-decoded and defaulted. Custom kinds have their metadata checked here and the rest by their schema.
+The tables at the end name the rules of each kind, which are in the modules beside this one. Objects come decoded and
+with defaults. Of custom kinds only the metadata is checked here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
 def validate_create(kind: Kind, obj: Obj) -> Causes:
-    """The causes to refuse a new object for; empty if there are none."""
+    """The errors of a new object."""
     causes = validate_metadata(kind, obj)
     check = None if kind.custom else _CREATE.get(kind.storage)
     if check is not None:
@@ -40,7 +40,7 @@ def validate_create(kind: Kind, obj: Obj) -> Causes:
 
 
 def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> Causes:
-    """The causes to refuse the replacement of ``old`` by ``new`` for."""
+    """The errors of a new state of an object."""
     causes = Causes()
     if new["metadata"] is not old["metadata"]:
         if not _same_metadata(new["metadata"], old["metadata"]):
@@ -62,7 +62,7 @@ def validate_update(kind: Kind, new: Obj, old: Obj, subresource: str = "") -> Ca
 
 
 def validate_metadata(kind: Kind, obj: Obj) -> Causes:
-    """The name, labels, annotations, finalizers and owners of any object."""
+    """The errors of the name, labels, annotations, finalizers and owner references of any object."""
     causes = Causes()
     metadata = obj["metadata"]
     name = metadata.get("name")
@@ -150,7 +150,7 @@ _NAMES: dict[str, Callable[[str], tuple[str, ...]]] = {
     "rbac.authorization.k8s.io/rolebindings": path_segment_problems,
     "rbac.authorization.k8s.io/clusterrolebindings": path_segment_problems,
 }
-"""What objects are called, where it is not a DNS subdomain; by storage."""
+"""The formats of names that are not DNS subdomains; by storage."""
 
 _CREATE: dict[str, Check] = {
     "admissionregistration.k8s.io/validatingwebhookconfigurations": check_webhooks,
@@ -197,7 +197,7 @@ _UPDATE: dict[str, UpdateCheck] = {
     "scheduling.k8s.io/priorityclasses": cluster.check_priority_class_update,
     "storage.k8s.io/storageclasses": cluster.check_storage_class_update,
 }
-"""Kinds that are not here are checked as if they were new."""
+"""Updates of other kinds are checked as new objects."""
 
 _UPDATE_SUBRESOURCE: dict[tuple[str, str], UpdateCheck] = {
     ("/pods", "status"): pod_update.check_pod_status,

@@ -1,4 +1,4 @@
-"""What a pod spec may say, in a pod and in a template, and what of a pod may change later."""
+"""Validation of pod specs, in pods and in templates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED_SOURCES = (
 
 
 def check_pod_spec(spec: Obj, path: str, causes: Causes, more_volumes: Iterable[str] = ()) -> None:
-    """Everything in a defaulted spec; ``path`` is ``spec`` for a pod. ``more_volumes`` are added when a pod is made."""
+    """Checks a spec with defaults. ``more_volumes`` are names of volumes that pods of the template get later."""
     volumes = _check_volumes(spec.get("volumes") or (), f"{path}.volumes", causes) | {*more_volumes}
     containers = spec.get("containers") or ()
     if not containers:
@@ -176,7 +176,7 @@ def check_toleration(toleration: Obj, path: str, causes: Causes) -> None:
     if operator == "Exists" and value:
         why = "value must be empty when `operator` is 'Exists'"
         names = ("key", "operator", "value", "effect", "tolerationSeconds")
-        # Shown as the server holds it, with all its fields in Go's spelling.
+        # Shown with all fields, in Go's spelling.
         held = {name[0].upper() + name[1:]: toleration.get(name, None if name[-1] == "s" else "") for name in names}
         causes.invalid(f"{path}.operator", held, why)
     elif operator not in (None, "", "Equal", "Exists", "Lt", "Gt"):

@@ -1,4 +1,4 @@
-"""What of a pod may change after it was made: a few fields of the spec, and what its status may say."""
+"""Validation of changed pods: the few fields of the spec that may change, the status, and subresources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTAINER_LISTS = ("containers", "initContainers")
 
 
 def check_pod_update(new: Obj, old: Obj, causes: Causes) -> None:
-    """The spec of a stored pod against the one that shall replace it."""
+    """Checks a changed spec."""
     now, was = new["spec"], old["spec"]
     if now is was or now == was:
         return
@@ -68,7 +68,7 @@ def _check_images(now: Any, field: str, causes: Causes) -> None:
 
 
 def _check_deadline(now: int | None, was: int | None, causes: Causes) -> bool:
-    """Set once, then only lowered; False if that is the end of it."""
+    """The deadline may be set once, and then only lowered; False if no further checks are done."""
     where = "spec.activeDeadlineSeconds"
     if now is None:
         if was is not None:
@@ -99,7 +99,7 @@ def _kept(toleration: Obj, candidates: Any) -> bool:
 
 
 def _with_allowed_changes(now: Obj, was: Obj) -> Obj:
-    """The new spec with what may change put back, so that whatever still differs may not."""
+    """The new spec with the old values of all fields that may change."""
     spec = dict(now)
     for field in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
         _put_back(spec, was, field)
@@ -123,7 +123,7 @@ def _put_back(spec: Obj, was: Obj, field: str) -> None:
 
 
 def _narrowed(spec: Obj, was: Obj, causes: Causes) -> Obj:
-    """A gated pod may be confined to fewer nodes than before, never to more: the spec with that put back."""
+    """As _with_allowed_changes, for a gated pod, which may be restricted to fewer nodes."""
     spec = dict(spec)
     selector, before = spec.get("nodeSelector") or {}, was.get("nodeSelector") or {}
     if any(selector.get(key) != value for key, value in before.items()):
@@ -139,7 +139,7 @@ def _narrowed(spec: Obj, was: Obj, causes: Causes) -> Obj:
 
 
 def _check_node_terms(now: Obj, was: Obj, causes: Causes) -> None:
-    """Each of the terms there were may only become stricter; where there were none, any will do."""
+    """Each term may only become stricter; if there were none, all are allowed."""
     field = "requiredDuringSchedulingIgnoredDuringExecution"
     before = (was.get(field) or {}).get("nodeSelectorTerms") or []
     terms = (now.get(field) or {}).get("nodeSelectorTerms") or []
@@ -161,7 +161,7 @@ def _begins_with(now: list[Obj] | None, was: list[Obj] | None) -> bool:
 
 
 def difference(old: Obj, new: Obj) -> str:
-    """The changed fields of a spec, in the manner of Go's diffs."""
+    """The changed fields of a spec, in the form of Go's diffs."""
     lines = ["  core.PodSpec{\n"]
     unchanged = 0
     for key in dict.fromkeys((*old, *new)):
@@ -183,9 +183,9 @@ def _as_go(value: Any) -> str:
 
 
 def check_pod_status(new: Obj, old: Obj, causes: Causes) -> None:
-    """A written status: any phase will do, but the class of service stays and names are names."""
+    """Checks a written status. Any phase is allowed."""
     now, was = new.get("status") or {}, old.get("status") or {}
-    # A status without the class is taken as no change.
+    # A status without a QoS class does not change it.
     if now.get("qosClass"):
         causes.check_immutable(now["qosClass"], was.get("qosClass"), "status.qosClass")
     if old["spec"].get("restartPolicy") != "Always":
@@ -200,7 +200,7 @@ def check_pod_status(new: Obj, old: Obj, causes: Causes) -> None:
 
 
 def _check_ends(now: Obj, was: Obj, spec: Obj, causes: Causes) -> None:
-    """A container that has ended and is not to be started again stays as it ended."""
+    """A container that ended and is not restarted must stay terminated."""
     field = "containerStatuses"
     after = {one.get("name"): one for one in now.get(field) or ()}
     for index, one in enumerate(was.get(field) or ()):
@@ -222,7 +222,7 @@ def _is_address(text: str) -> bool:
 
 
 def check_resize(new: Obj, old: Obj, causes: Causes) -> None:
-    """New resources of the containers; the class of service may not change by them."""
+    """Checks new resources of containers; the QoS class must not change."""
     for field in _CONTAINER_LISTS:
         for index, container in enumerate(new["spec"].get(field) or ()):
             check_resources(container.get("resources") or {}, f"spec.{field}[{index}].resources", causes)
@@ -232,7 +232,7 @@ def check_resize(new: Obj, old: Obj, causes: Causes) -> None:
 
 
 def check_ephemeral(new: Obj, old: Obj, causes: Causes) -> None:
-    """Ephemeral containers may be added, not changed or removed."""
+    """Ephemeral containers may only be added."""
     now = {one.get("name"): one for one in new["spec"].get("ephemeralContainers") or ()}
     where = "spec.ephemeralContainers"
     for name in now:

@@ -1,4 +1,4 @@
-"""What the resources of a container may be: names, amounts, and requests against limits."""
+"""Validation of resources: names, amounts, and requests against limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTED_OBJECTS = (
 )  # fmt: skip
 """Objects that a quota counts by their plain names."""
 COUNTED = frozenset({*COUNTED_OBJECTS, "services.nodeports", "services.loadbalancers"})
-"""Resources of a quota that come in whole objects."""
+"""Resources of a quota that are counts."""
 _STANDARD = (
     _CONTAINER_RESOURCES
     | COUNTED
@@ -33,7 +33,7 @@ def _is_native(name: str) -> bool:
 
 
 def _may_overcommit(name: str) -> bool:
-    """Only native resources may have limits above their requests, and huge pages may not."""
+    """Only native resources other than huge pages may have limits above their requests."""
     return _is_native(name) and not name.startswith(_HUGE)
 
 
@@ -68,7 +68,7 @@ def quota_resource_problems(name: str) -> tuple[str, ...]:
 
 
 def check_amount(name: str, value: str, path: str, causes: Causes, *, whole: bool | None = None) -> None:
-    """Not negative, and whole where the resource comes in pieces."""
+    """An amount must not be negative, and must be an integer for countable resources."""
     amount = quantities.amount(value)
     if amount < 0:
         causes.invalid(path, value, NOT_NEGATIVE)
@@ -95,7 +95,7 @@ def check_resources(resources: Obj, path: str, causes: Causes) -> None:
 
 @lru_cache(maxsize=16384)
 def _plain(name: str, value: str) -> bool:
-    """True for an amount there is nothing to say about."""
+    """Whether an amount has no errors."""
     causes = Causes()
     check_amount(name, value, "", causes)
     return not causes

@@ -1,4 +1,4 @@
-"""What the kinds that make pods from a template may say, and what of them may change later."""
+"""Validation of the kinds that make pods from a template, new and changed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def check_job_update(new: Obj, old: Obj, causes: Causes) -> None:
 
 
 def _check_suspended_template(now: Obj, was: Obj, causes: Causes) -> None:
-    """Before a suspended Job ran, where its pods may go may still change."""
+    """While a suspended Job has not started, the scheduling fields of its template may change."""
     movable = ("nodeSelector", "tolerations", "affinity", "schedulingGates", "containers")
     pinned_now, pinned_was = (without(each.get("spec") or {}, movable) for each in (now, was))
     causes.check_immutable(pinned_now, pinned_was, "spec.template")

@@ -1,1 +1,1 @@
-"""Validating webhooks: their configuration, which writes they see, and calling them."""
+"""Validating webhooks: their configuration, the requests they review, and the calls."""

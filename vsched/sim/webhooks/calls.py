@@ -1,7 +1,6 @@
-"""Asking webhooks over HTTPS: where they are, whom they are trusted as, and how long they may take.
+"""Calls webhooks over HTTPS: their addresses, trust and timeouts.
 
-Only addresses of this machine are called, as only they can reach the embedded cluster: an address in a URL, or those
-that the EndpointSlices or Endpoints of a Service name.
+Only loopback addresses are called: the address in a URL, or those in the EndpointSlices or Endpoints of a Service.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _SERVICE_NAME = "kubernetes.io/service-name"
 
 
 class NotCalled(Exception):
-    """A webhook did not answer as it should; the message is what people are told."""
+    """A call failed; users see the message."""
 
 
 class WebhookCaller:
-    """Asks webhooks, until it is closed."""
+    """Calls webhooks, until it is closed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,13 +44,13 @@ class WebhookCaller:
         self._turn = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def close(self) -> None:
-        """Lets go of the connections that are kept."""
+        """Closes the connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def ask(self, questions: Sequence[WebhookCall], reviews: Reviews) -> None:
-        """Asks all of them at once; the first refusal, in their order, is raised as a Failure."""
+        """Calls all of them at once, and raises the first refusal, in their order, as a Failure."""
         said = await together(*(self._ask(question, reviews) for question in questions))
         for refusal in said:
             if refusal is not None:
@@ -106,7 +105,7 @@ class WebhookCaller:
 
 
 def _passed_over(question: WebhookCall, why: str) -> Failure | None:
-    """What comes of a webhook that did not answer: a refusal, or nothing where its policy is to go on."""
+    """The result of a call that failed: a refusal, or None if the failure policy is Ignore."""
     if not question.fails_open:
         return not_called(question, why)
     log.warning("webhook %s cannot be asked, its policy is to go on: %s", question.name, why)
@@ -124,7 +123,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 @lru_cache(maxsize=64)
 def trusting(bundle: str) -> ssl.SSLContext:
-    """Trust in the authorities of a base64 bundle, in those of this machine where it is empty."""
+    """Trusts the authorities of a base64 bundle, or those of this machine if it is empty."""
     if not bundle:
         return ssl.create_default_context()
     try:
@@ -134,7 +133,7 @@ def trusting(bundle: str) -> ssl.SSLContext:
 
 
 def _target(store: Store, client: Obj) -> tuple[str, str, str]:
-    """A webhook's URL as people are shown it, the one to call, and the host and port it is called as."""
+    """A webhook's URL for messages, the one to call, and the host and port for TLS and the Host header."""
     if client.get("url"):
         url = str(client["url"])
         parts = urlsplit(url)
@@ -163,7 +162,7 @@ def _check_loopback(host: str, url: str) -> None:
 
 
 def _endpoints(store: Store, namespace: str, name: str, port: int) -> Iterator[tuple[str, int]]:
-    """Addresses and ports behind one port of a Service."""
+    """The addresses and ports behind one port of a Service."""
     registry = store.registry
     service = store.get(registry.resource("services"), namespace, name)
     if service is None:
@@ -192,7 +191,7 @@ def _pairs(addresses: Sequence[str], ports: Sequence[Obj], wanted: str) -> Itera
 
 
 def _why(error: Exception) -> str:
-    """What went wrong with a call, much as the real server says it."""
+    """The message for an error, similar to the real server's."""
     if isinstance(error, TimeoutError):
         return "context deadline exceeded"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

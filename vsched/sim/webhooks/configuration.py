@@ -1,4 +1,4 @@
-"""Whether the API server takes a configuration of validating webhooks. Objects come decoded and defaulted."""
+"""Validation of ValidatingWebhookConfigurations. Objects come decoded and with defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_CONDITIONS = 64
 
 
 def check_webhooks(obj: Obj, causes: Causes) -> None:
-    """All the webhooks of a configuration."""
+    """Checks all webhooks of a configuration."""
     names: set[str] = set()
     for index, hook in enumerate(obj.get("webhooks") or ()):
         where, name = f"webhooks[{index}]", hook.get("name") or ""

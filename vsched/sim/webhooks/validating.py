@@ -1,9 +1,8 @@
-"""Validating webhooks: which of them a write is shown to, what they are sent, and what their answer means.
+"""Validating webhooks: which of them review a write, the reviews they get, and what their answers mean.
 
-Nobody is called here. A write that has to be reviewed first raises ``ReviewWanted`` before anything is stored; whoever
-serves the request asks the webhooks and does the write again, which goes through once ``Reviews`` says so. No lock is
-held in between: what the write is decided on is looked at afresh each time. Controllers of the cluster itself write
-without reviews.
+The calls are elsewhere (``calls``). A write that needs reviews raises ``ReviewWanted`` before anything is stored. The
+server then calls the webhooks and repeats the write from the start, which succeeds once ``Reviews`` has all answers.
+Controllers of the cluster itself write without reviews.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from vsched.sim.store.store import Store
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
 CONDITION_VARIABLES = ("object", "oldObject", "request")
 USER: Obj = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
-"""Everybody who asks: nobody has to say who they are."""
+"""The user in all reviews."""
 _EXEMPT = frozenset(
     f"admissionregistration.k8s.io/{plural}"
     for plural in (
@@ -33,7 +32,7 @@ _EXEMPT = frozenset(
         "validatingadmissionpolicybindings",
     )
 )
-"""Shown to no webhook, or one that is broken could never be taken away."""
+"""Webhooks do not review these, or a broken webhook could never be removed."""
 _VERSIONS = ("v1", "v1beta1")
 
 Key = tuple[str, str, str, str, str, str]
@@ -42,7 +41,7 @@ GroupVersionKind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRequest:
-    """A write as webhooks see it; what is made has no ``old``, what is deleted no ``obj``."""
+    """A write, for webhooks; a creation has no ``old``, a deletion has no ``obj``."""
 
     operation: str
     kind: Kind
@@ -54,11 +53,11 @@ class AdmissionRequest:
     subresource: str = ""
     dry_run: bool = False
     of: GroupVersionKind | None = None
-    """What the objects are, where that is not the kind the write is about: a Binding, a Scale."""
+    """The type of the objects if it is another than ``kind``: a Binding, a Scale."""
 
     @property
     def key(self) -> Key:
-        """Two equal keys: the same write to the same state."""
+        """Identifies a write to a state of an object."""
         version = self.old["metadata"].get("resourceVersion", "") if self.old is not None else ""
         path = f"{self.kind.resource}/{self.subresource}"
         return self.operation, path, self.kind.version, self.namespace, self.name, version
@@ -72,12 +71,12 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """One webhook and what it is to be asked."""
+    """One webhook, and the write it reviews."""
 
     hook: Obj
     change: AdmissionRequest
     shown_as: Kind
-    """The version of the kind that the webhook wants to see."""
+    """The version of the kind that the webhook wants."""
 
     @property
     def name(self) -> str:
@@ -85,22 +84,22 @@ class WebhookCall:
 
     @property
     def fails_open(self) -> bool:
-        """Whether the write goes on when the webhook cannot be asked."""
+        """Whether the write goes on if the call fails."""
         return self.hook.get("failurePolicy") == "Ignore"
 
 
 @dataclass(slots=True)
 class Reviews:
-    """What came of the reviews of one request so far."""
+    """The reviews of one request so far."""
 
     passed: set[Key] = field(default_factory=set)
     identity: Obj = field(default_factory=dict)
-    """Name, uid and time of what is being made: what was reviewed is what gets stored."""
+    """Name, uid and creation time of a new object, so that the stored object is the reviewed one."""
     warnings: list[str] = field(default_factory=list)
 
 
 class ReviewWanted(Exception):
-    """A write that webhooks have to see first."""
+    """Webhooks have to review a write first."""
 
     def __init__(self, questions: Sequence[WebhookCall]) -> None:
         super().__init__(f"{len(questions)} webhooks have to be asked")
@@ -108,7 +107,7 @@ class ReviewWanted(Exception):
 
 
 def wanted(store: Store, change: AdmissionRequest) -> list[WebhookCall]:
-    """The webhooks that want to see a write, in the order of their configurations' names."""
+    """The webhooks that review a write, in the order of their configurations' names."""
     configurations = store.registry.resource(CONFIGURATIONS)
     if not store.count(configurations) or change.kind.storage in _EXEMPT:
         return []
@@ -130,7 +129,7 @@ def _question(store: Store, hook: Obj, change: AdmissionRequest) -> Iterator[Web
 
 
 def _matching_kind(registry: KindRegistry, hook: Obj, change: AdmissionRequest) -> Kind | None:
-    """The version by which the rules of a webhook match: the request's own, else an equivalent one."""
+    """The version that matches the rules of a webhook: that of the request, or an equivalent one."""
     rules = hook.get("rules") or ()
     if any(_matches(rule, change.kind, change) for rule in rules):
         return change.kind
@@ -175,7 +174,7 @@ def _selected(store: Store, hook: Obj, change: AdmissionRequest) -> bool:
 
 
 def _conditions_hold(question: WebhookCall) -> bool:
-    """Whether all matchConditions are true; one that cannot be worked out counts as the failure policy says."""
+    """Whether all matchConditions are true; for one that fails, the failure policy decides."""
     conditions = question.hook.get("matchConditions") or ()
     if not conditions:
         return True
@@ -195,7 +194,7 @@ def _conditions_hold(question: WebhookCall) -> bool:
 
 
 def review_of(question: WebhookCall) -> Obj:
-    """The AdmissionReview that a webhook is sent."""
+    """The AdmissionReview for a webhook."""
     accepted = question.hook.get("admissionReviewVersions") or _VERSIONS
     version = next((each for each in accepted if each in _VERSIONS), "v1")
     return {
@@ -232,7 +231,7 @@ def _resource(kind: Kind) -> Obj:
 
 
 def _shown(question: WebhookCall, obj: Obj | None) -> Obj | None:
-    """An object in the version that the webhook asked for."""
+    """An object in the version that the webhook wants."""
     kind, shown_as = question.change.kind, question.shown_as
     if obj is None or question.change.of is not None:
         return obj
@@ -242,7 +241,7 @@ def _shown(question: WebhookCall, obj: Obj | None) -> Obj | None:
 
 
 def verdict(question: WebhookCall, review: Obj, answer: Any, reviews: Reviews) -> None:
-    """Takes an answer in; raises Failure where the webhook refuses the write, ValueError where it is no answer."""
+    """Checks an answer; raises Failure if the webhook denies the write, ValueError for an invalid answer."""
     response = answer.get("response") if isinstance(answer, dict) else None
     if not isinstance(response, dict):
         raise ValueError("received invalid webhook response: webhook response was absent")
@@ -259,7 +258,7 @@ def verdict(question: WebhookCall, review: Obj, answer: Any, reviews: Reviews) -
 
 
 def _denied(name: str, given: Any) -> Failure:
-    """The refusal of a webhook, with the code and the words it chose itself; without a code it is a bad request."""
+    """The denial of a webhook, with its code and message; without a code it is a 400."""
     status: Mapping[str, Any] = given if isinstance(given, dict) else {}
     code, reason, message = status.get("code"), status.get("reason") or "", status.get("message") or ""
     words = f": {message or reason}" if message or reason else " without explanation"
@@ -272,6 +271,6 @@ def _denied(name: str, given: Any) -> Failure:
 
 
 def not_called(question: WebhookCall, why: str) -> Failure:
-    """The refusal of a write that a webhook could not be asked about."""
+    """The error for a webhook that could not be called."""
     text = f'failed calling webhook "{question.name}": {why}'
     return internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})

@@ -1,1 +1,1 @@
-"""Kubelets, the lifecycle of nodes, and what they report."""
+"""Kubelets, the lifecycle of nodes, their status and usage."""

@@ -1,6 +1,6 @@
-"""The kubelets of all nodes, as one engine: pods start, end and go; nodes report and keep their leases.
+"""The kubelets of all nodes: pods start, end and are removed; nodes report their status and renew their leases.
 
-What happens to a pod is decided in ``pods``; here is only the bookkeeping of when its stage began.
+``pod_lifecycle`` decides what happens to a pod; here is when its stage began.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 JUST_NOW_SECONDS = 2.0
-"""Time stamps have whole seconds: what began less than this ago began now."""
+"""Time stamps have whole seconds, so a stage that began less than this ago counts as begun now."""
 
 
 class Addresses:
-    """Hands out addresses of one private network, round and round."""
+    """Gives out the addresses of a private network in turn."""
 
     def __init__(self, first_octet: int, second_octet: int, second_octets: int) -> None:
         self._first, self._second, self._span = first_octet, second_octet, second_octets
@@ -48,7 +48,7 @@ class Addresses:
 
 
 class Kubelets(Controller):
-    """Plays every bound pod through its stages."""
+    """Takes every bound pod through its stages."""
 
     name: ClassVar[str] = "kubelets"
     primary: ClassVar[str] = "pods"
@@ -88,7 +88,7 @@ class Kubelets(Controller):
         return next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
 
     def _elapsed(self, pod: Obj, stage: tuple[str, int], now: datetime) -> float:
-        """Seconds in the present stage, by our own clock; by the pod's time stamps if it was not seen before."""
+        """Seconds in the present stage, by this process's clock; by the pod's time stamps if it is seen first."""
         uid = pod["metadata"]["uid"]
         known = self._stages.get(uid)
         if known is not None and known[0] == stage:
@@ -101,7 +101,7 @@ class Kubelets(Controller):
 
 
 class NodeAgents(Controller):
-    """Registers new nodes and renews their leases, each at its own moment of the period."""
+    """Registers new nodes, and renews their leases at different times of the period."""
 
     name: ClassVar[str] = "node agents"
     primary: ClassVar[str] = "nodes"
@@ -150,5 +150,5 @@ class NodeAgents(Controller):
         return [Update("coordination.k8s.io/leases", renewed), After(self._lease_seconds)]
 
     def _first_renewal(self, name: str) -> float:
-        """Spreads the nodes of a fleet that came up together over the period."""
+        """Spreads the renewals of nodes that started together over the period."""
         return self._lease_seconds * (0.5 + zlib.crc32(name.encode()) / 2**33)

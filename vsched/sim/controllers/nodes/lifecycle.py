@@ -1,4 +1,4 @@
-"""The node controllers: taints that follow a node's condition, pods that taints drive away, pods without a node."""
+"""The node controllers: taints by a node's conditions, eviction by taints, pods of nodes that are gone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vsched.sim.store.times import utc_now
 
 
 class NodeLifecycle(Controller):
-    """Keeps the not-ready, unreachable and unschedulable taints in step with the node."""
+    """Keeps the not-ready, unreachable and unschedulable taints up to date."""
 
     name: ClassVar[str] = "node lifecycle"
     primary: ClassVar[str] = "nodes"
@@ -33,7 +33,7 @@ class NodeLifecycle(Controller):
 
 
 def tolerated_seconds(pod: Obj, taint: Obj) -> float | None:
-    """How long a pod stands a NoExecute taint: 0 not at all, None for good."""
+    """How long a pod tolerates a NoExecute taint: 0 for not at all, None for ever."""
     found: list[float] = []
     for toleration in pod["spec"].get("tolerations") or ():
         if not tolerates(toleration, taint):
@@ -46,7 +46,7 @@ def tolerated_seconds(pod: Obj, taint: Obj) -> float | None:
 
 
 class TaintEviction(Controller):
-    """Deletes pods from nodes with a NoExecute taint they do not tolerate, or no longer."""
+    """Deletes pods from nodes with a NoExecute taint that they do not tolerate, or no longer."""
 
     name: ClassVar[str] = "taint eviction"
     primary: ClassVar[str] = "nodes"
@@ -139,7 +139,7 @@ class OrphanedPods(Controller):
 
 
 def _remove(pod: Obj) -> list[Action]:
-    """Says why on the pod, and deletes it without grace: there is no kubelet to wait for."""
+    """Sets a condition with the reason, and deletes the pod without grace, because there is no kubelet."""
     meta, now = pod["metadata"], utc_now()
     actions: list[Action] = []
     if not is_finished(pod):

@@ -1,7 +1,4 @@
-"""Nodes, decided: what a kubelet first says of its node, and the taints that follow from what it says.
-
-Pure: a node goes in, actions come out.
-"""
+"""The status that a kubelet gives its node, its lease, and the taints for its conditions. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 _OURS = frozenset({NOT_READY, UNREACHABLE, UNSCHEDULABLE})
 
 DEFAULT_CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110", "ephemeral-storage": "512Gi"}
-"""For a node that says nothing of its own."""
+"""For a node without a capacity."""
 
 LEASE_NAMESPACE = "kube-node-lease"
 
@@ -32,7 +29,7 @@ _CONDITIONS = (
 
 
 def ready_status(node: Obj, address: str, version: str, now: datetime) -> Obj:
-    """The status of a node whose kubelet has just come up; what the node brought along is kept."""
+    """The status of a node whose kubelet has just started; what the status already has is kept."""
     moment, name = format_time(now), node["metadata"]["name"]
     old = node.get("status") or {}
     capacity = old.get("capacity") or old.get("allocatable") or DEFAULT_CAPACITY
@@ -62,7 +59,7 @@ def ready_status(node: Obj, address: str, version: str, now: datetime) -> Obj:
 
 
 def _told(status: Obj) -> Obj:
-    """What a node's nodeInfo already says; the server fills an absent one with empty texts."""
+    """What a node's nodeInfo already has; the server fills an absent one with empty texts."""
     return {key: value for key, value in (status.get("nodeInfo") or {}).items() if value}
 
 
@@ -83,7 +80,7 @@ def node_facts(name: str, version: str) -> Obj:
 
 
 def is_registered(node: Obj) -> bool:
-    """Whether a kubelet has spoken for the node: from then on its Ready condition belongs to whoever sets it."""
+    """Whether the kubelet has set the status. From then on it leaves the Ready condition as it is."""
     status = node.get("status") or {}
     return condition(node, "Ready") is not None and bool(status.get("allocatable")) and bool(status.get("addresses"))
 
@@ -106,7 +103,7 @@ def address_of(node: Obj) -> str:
 
 
 def lease_of(node: Obj, now: datetime, seconds: int) -> Obj:
-    """A fresh heartbeat of the node."""
+    """The lease of a node, renewed now."""
     meta = node["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta["uid"]}
     return {
@@ -122,7 +119,7 @@ def lease_of(node: Obj, now: datetime, seconds: int) -> Obj:
 
 
 def wanted_taints(node: Obj, now: datetime) -> list[Obj]:
-    """The node's taints as its conditions and spec.unschedulable call for; those of others stay as they are."""
+    """The taints for the node's conditions and spec.unschedulable, and all other taints that it has."""
     ready = (condition(node, "Ready") or {}).get("status")
     wanted: list[tuple[str, str]] = []
     if ready == "False":

@@ -1,6 +1,6 @@
-"""What nodes and pods used lately: who ran where and when, kept for as long as a window of averages reaches back.
+"""What nodes and pods used: keeps which pods ran where and when, as long as a window of averages reaches back.
 
-Follows placements and writes nothing; figures are worked out when somebody asks for them.
+The figures are worked out when they are asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Clock = Callable[[], float]
 
 
 class Measured(NamedTuple):
-    """Averages over a window: cores and bytes used, and for nodes how much of their capacity that is."""
+    """Averages over a window: used cores and bytes, and for nodes their shares of the capacity."""
 
     cpu: float
     memory: float
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 class UsageMeter(Controller):
-    """Notes when pods begin and cease to run, and tells what that comes to."""
+    """Notes when pods start and stop, and works out what they used."""
 
     name: ClassVar[str] = "usage meter"
     primary: ClassVar[str] = "pods"
@@ -61,9 +61,9 @@ class UsageMeter(Controller):
         self.clock = clock
         self._began = clock()
         self._running: dict[str, tuple[str, PlacedUsage]] = {}
-        """The uid and the stay of pods that run, by key."""
+        """The uid and the usage of running pods, by key."""
         self._over: deque[PlacedUsage] = deque()
-        """What has ended, in the order in which it did."""
+        """The usages that have ended, in that order."""
 
     def keys(self) -> Iterable[str]:
         return {**dict.fromkeys(super().keys()), **dict.fromkeys(self._running)}
@@ -91,7 +91,7 @@ class UsageMeter(Controller):
             self._over.popleft()
 
     def nodes(self, nodes: Sequence[Obj], seconds: float) -> dict[str, Measured]:
-        """What nodes used over a window that ends now; one whose kubelet is silent is left out."""
+        """What nodes used over a window that ends now, without nodes that are not ready."""
         heard = [node for node in nodes if is_node_ready(node)]
         place = {node["metadata"]["name"]: at for at, node in enumerate(heard)}
         stays = [stay for stay in (*self._over, *(found for _, found in self._running.values())) if stay.node in place]
@@ -101,7 +101,7 @@ class UsageMeter(Controller):
         return {name: Measured(*row) for name, row in zip(place, rows, strict=True)}
 
     def pods(self, pods: Sequence[Obj], seconds: float) -> dict[str, Measured]:
-        """What pods that run used, by key."""
+        """What running pods used, by key."""
         found = {key: self._running[key][1] for key in map(key_of, pods) if key in self._running}
         times = window(self.clock(), seconds, self._began)
         stays = list(found.values())
@@ -110,12 +110,12 @@ class UsageMeter(Controller):
 
 
 def _measured(nodes: Sequence[Obj], times: Floats, cores: Floats, held: Floats) -> list[list[float]]:
-    """The figures of each node, by samples: no more than it has, whatever its pods would like."""
+    """The figures of each node from samples, limited by its capacity."""
     capacity = [capacity_of(node) for node in nodes]
     outside = [node_load(node, has) for node, has in zip(nodes, capacity, strict=True)]
     came = [parse_time(node["metadata"]["creationTimestamp"]).timestamp() for node in nodes]
     there = times[:, None] >= np.array(came)
-    there[-1] = True  # one that came after the last sample has that one
+    there[-1] = True  # a node that is newer than the last sample has that one
     figures = []
     for name, samples in (("cpu", cores), ("memory", held)):
         whole = np.array([has[name] for has in capacity])

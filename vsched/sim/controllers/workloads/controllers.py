@@ -1,7 +1,6 @@
 """The workload controllers: ReplicaSets, Deployments, StatefulSets, DaemonSets, Jobs and CronJobs.
 
-They read the objects and follow the changes; what is to be done is decided in ``replicas``, ``rollout``, ``ordinals``,
-``daemons``, ``tasks`` and ``cron``.
+They follow changes and read objects. The modules beside this one decide what to do.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 _POD = "pod:"
-"""Marks the keys of the Jobs controller that name a pod."""
+"""The prefix of keys of the Jobs controller that name a pod."""
 
 
 def owner_keys(obj: Obj, old: Obj | None, kind: str) -> list[str]:
-    """The controllers of this kind that own the object now or did before."""
+    """The keys of the controllers of this kind that own the object, or did before."""
     namespace = obj["metadata"].get("namespace", "")
     owners = [controller_of(each) for each in (obj, old) if each is not None]
     return [f"{namespace}/{owner['name']}" for owner in owners if owner and owner["kind"] == kind]
 
 
 class WorkloadController(Controller):
-    """Looks at a workload when it changes, or an object that it controls."""
+    """Reconciles a workload when it changes, or an object that it controls."""
 
     kind: ClassVar[str]
 
@@ -54,7 +53,7 @@ class ReplicaSets(WorkloadController):
             return ()
         orphans: list[Obj] = []
         if not (replica_set.get("status") or {}).get("observedGeneration"):
-            # Looking for pods to adopt costs a walk through the namespace, so only a set seen for the first time does.
+            # Only a set that is seen for the first time adopts pods, because that takes a walk through the namespace.
             orphans = replica_sets.unowned(self.pod_index.in_namespace(replica_set["metadata"]["namespace"]))
         return replica_sets.reconcile(replica_set, self.pod_index.owned_by(replica_set), orphans, utc_now())
 
@@ -76,7 +75,7 @@ class Deployments(WorkloadController):
         return owner_keys(obj, old, self.kind) or self._adopters(obj)
 
     def _recreating(self, pod: Obj) -> list[str]:
-        """The deployment of a pod that is gone: with strategy Recreate it may be waiting for that."""
+        """The Deployment of a pod that is gone: with the strategy Recreate it may wait for that."""
         found: list[str] = []
         for key in owner_keys(pod, None, "ReplicaSet"):
             replica_set = self.client.get("apps/replicasets", *key.split("/", 1))
@@ -100,7 +99,7 @@ class Deployments(WorkloadController):
 
 
 class StatefulSets(WorkloadController):
-    """Keeps pods with names that stay."""
+    """Keeps pods with stable names."""
 
     name: ClassVar[str] = "stateful sets"
     kind: ClassVar[str] = "StatefulSet"
@@ -167,7 +166,7 @@ class Jobs(WorkloadController):
         return jobs.reconcile(job, self.pod_index.owned_by(job), utc_now(), self._times)
 
     def _release(self, key: str) -> Sequence[Action]:
-        """Lets a deleted pod go that no job is left to count."""
+        """Removes the finalizer of a deleted pod whose Job is gone."""
         pod = self.client.get("pods", *split_key(key))
         owner = controller_of(pod) if pod is not None else None
         if pod is None or not jobs.is_tracked(pod):
@@ -179,7 +178,7 @@ class Jobs(WorkloadController):
 
 
 class CronJobs(WorkloadController):
-    """Makes Jobs when their time has come."""
+    """Makes Jobs by schedule."""
 
     name: ClassVar[str] = "cron jobs"
     kind: ClassVar[str] = "CronJob"

@@ -1,7 +1,4 @@
-"""CronJobs, decided: which Job is due, which go with concurrency or age, and when to look again.
-
-Pure: the CronJob and its Jobs go in, actions come out.
-"""
+"""What to do for a CronJob: the Job that is due, Jobs to delete, and when to reconcile again. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def reconcile(cron_job: Obj, jobs: Sequence[Obj], now: datetime) -> list[Action]
 
 
 def _due(cron_job: Obj, now: datetime) -> datetime | None:
-    """The last time it was to run and did not; None where there is none, or its deadline has passed."""
+    """The newest time of the schedule without a Job; None if there is none, or its deadline has passed."""
     last = _last(cron_job)
     found = newest_before(cron_job["spec"]["schedule"], last, _local(cron_job, now))
     if found <= last:
@@ -81,12 +78,12 @@ def _job(cron_job: Obj, scheduled: datetime) -> Obj:
 
 
 def _ended(job: Obj) -> str:
-    """How a Job ended; empty while it has not."""
+    """How a Job ended: Complete or Failed; empty while it runs."""
     return next((end for end in ("Complete", "Failed") if is_true(job, end)), "")
 
 
 def _too_old(spec: Obj, jobs: Sequence[Obj]) -> list[Action]:
-    """Jobs that have ended, beyond as many as are kept, the oldest first."""
+    """Deletes the oldest ended Jobs beyond the history limits."""
     actions: list[Action] = []
     for end, limit in (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit")):
         ended = sorted((job for job in jobs if _ended(job) == end), key=_age)

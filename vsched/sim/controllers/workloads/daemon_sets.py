@@ -1,7 +1,6 @@
-"""DaemonSets, decided: one pod for each node that fits, renewed a few nodes at a time.
+"""What to do for a DaemonSet: one pod for each node that fits, updated a few nodes at a time. Pure.
 
-Pure: the set, its pods and the nodes go in, actions come out. A pod names its node by affinity; binding it is the
-scheduler's affair, as with any other pod.
+A pod names its node by affinity; the scheduler binds it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from vsched.sim.store.label_selectors import matches_label_selector
 
 REVISION_LABEL = "controller-revision-hash"
 BURST = 100
-"""Pods made or deleted before others have their turn."""
+"""Pods made or deleted at a time."""
 
 _DAEMON_TOLERATIONS: tuple[tuple[str, str], ...] = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -36,7 +35,7 @@ _DAEMON_TOLERATIONS: tuple[tuple[str, str], ...] = (
     ("node.kubernetes.io/pid-pressure", "NoSchedule"),
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 )
-"""What the pods of a DaemonSet stand by themselves."""
+"""The tolerations that the pods of a DaemonSet get."""
 
 
 def reconcile(daemon_set: Obj, pods: Sequence[Obj], nodes: Sequence[Obj], now: datetime) -> list[Action]:
@@ -54,7 +53,7 @@ def reconcile(daemon_set: Obj, pods: Sequence[Obj], nodes: Sequence[Obj], now: d
 
 
 def node_of(pod: Obj) -> str:
-    """The node a daemon pod is meant for, or is bound to."""
+    """The node that a daemon pod is bound to, or is meant for."""
     if bound := pod["spec"].get("nodeName"):
         return str(bound)
     required = (
@@ -70,7 +69,7 @@ def node_of(pod: Obj) -> str:
 
 
 def fits(daemon_set: Obj, node: Obj) -> bool:
-    """Whether the node's labels and taints let the set's pods on it."""
+    """Whether the pods of the set fit the labels and taints of the node."""
     spec = daemon_set["spec"]["template"]["spec"]
     labels: Mapping[str, str] = node["metadata"].get("labels") or {}
     if not (spec.get("nodeSelector") or {}).items() <= labels.items():
@@ -94,7 +93,7 @@ def _tolerations(spec: Obj) -> list[Obj]:
 
 
 def _moves(daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequence[Obj]]) -> list[Action]:
-    """Pods that are missing are made; finished, doubled and misplaced ones go."""
+    """Creates missing pods; deletes finished, duplicate and misplaced ones."""
     actions: list[Action] = [_create(daemon_set, name) for name in wanted if name not in by_node]
     for name, pods in by_node.items():
         alive = [pod for pod in pods if not is_finished(pod)]
@@ -104,7 +103,7 @@ def _moves(daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequenc
 
 
 def _renew(daemon_set: Obj, wanted: Sequence[str], by_node: Mapping[str, Sequence[Obj]], now: datetime) -> list[Action]:
-    """Takes pods of an older template away, as many at a time as may be unavailable."""
+    """Deletes pods of an older template, as many at a time as may be unavailable."""
     strategy = daemon_set["spec"].get("updateStrategy") or {}
     if strategy.get("type") == "OnDelete":
         return []

@@ -1,7 +1,4 @@
-"""Deployments, decided: a ReplicaSet for each template, rolled over within maxSurge and maxUnavailable.
-
-Pure: the deployment and its ReplicaSets go in, actions come out; pods are the ReplicaSets' affair.
-"""
+"""What to do for a Deployment: a ReplicaSet for each template, rolled out within maxSurge and maxUnavailable. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 
 @dataclass(frozen=True, slots=True)
 class RolloutBounds:
-    """How far a roll-out may stray from the wanted number of replicas."""
+    """The limits of a rollout around the wanted number of replicas."""
 
     replicas: int
     surge: int
@@ -53,7 +50,7 @@ class RolloutBounds:
 
 
 def reconcile(deployment: Obj, sets: Sequence[Obj], pods_of_old: int, now: datetime) -> list[Action]:
-    """``sets`` are the ReplicaSets of the namespace, ``pods_of_old`` counts the pods of old ones, ending or not."""
+    """``sets`` are the ReplicaSets of the namespace; ``pods_of_old`` counts all pods of old ones."""
     uid = deployment["metadata"]["uid"]
     owned = [each for each in sets if (controller_of(each) or {}).get("uid") == uid]
     if is_deleting(deployment):
@@ -74,7 +71,7 @@ def reconcile(deployment: Obj, sets: Sequence[Obj], pods_of_old: int, now: datet
 
 
 def current_set(deployment: Obj, owned: Sequence[Obj]) -> Obj | None:
-    """The ReplicaSet of the deployment's present template."""
+    """The ReplicaSet of the present template."""
     label = template_hash(deployment["spec"]["template"])
     return next((each for each in owned if (each["metadata"].get("labels") or {}).get(HASH_LABEL) == label), None)
 
@@ -110,7 +107,7 @@ def _roll(deployment: Obj, current: Obj | None, old: list[Obj], pods_of_old: int
 
 
 def _hold(deployment: Obj, current: list[Obj], old: list[Obj], bounds: RolloutBounds) -> list[Action]:
-    """Paused: only the size is followed, by the set that carries most."""
+    """For a paused Deployment: only scales, if a single ReplicaSet is active."""
     sets = [*current, *old]
     surplus = bounds.replicas - sum(replicas_of(each) for each in sets)
     active = [each for each in sets if replicas_of(each)] or sets[:1]
@@ -125,7 +122,7 @@ def _room(bounds: RolloutBounds, others: Sequence[Obj]) -> int:
 
 
 def _begin_recreate(deployment: Obj, old: list[Obj], pods_of_old: int) -> list[Action]:
-    """All old pods go before the new set is made."""
+    """Removes all old pods before the new set is made."""
     actions: list[Action] = [_scaled(each, 0) for each in old if replicas_of(each)]
     return actions if actions or pods_of_old else [_new_set(deployment, old, replicas_of(deployment))]
 
@@ -150,7 +147,7 @@ def _roll_over(bounds: RolloutBounds, current: Obj, old: list[Obj]) -> list[Acti
 
 
 def _shrink_old(bounds: RolloutBounds, current: Obj, old: list[Obj], total: int) -> list[Action]:
-    """Takes replicas that are not available first, then as many others as availability allows."""
+    """Scales old sets down: unavailable replicas first, then as many others as availability allows."""
     if not old:
         return []
     floor = bounds.replicas - bounds.unavailable
@@ -221,7 +218,7 @@ def _revision(obj: Obj) -> int:
 
 
 def _next_revision(current: Obj | None, old: Sequence[Obj]) -> int:
-    """The current set's number while it is the highest, else one above all the others."""
+    """The revision of the current set if it is the highest, else one above all others."""
     highest = max((_revision(each) for each in old), default=0)
     own = _revision(current) if current else 0
     return own if own > highest else highest + 1
@@ -289,7 +286,7 @@ def _availability(deployment: Obj, available: int) -> Obj:
 
 
 def _progress(deployment: Obj, current: Obj, status: Obj, now: datetime) -> tuple[Obj, float | None]:
-    """The Progressing condition, and when to look again for the progress deadline."""
+    """The Progressing condition, and the seconds until the progress deadline is checked again."""
     name, replicas = current["metadata"]["name"], replicas_of(deployment)
     old = condition(deployment, "Progressing") or {}
     was_done = old.get("reason") == "NewReplicaSetAvailable"

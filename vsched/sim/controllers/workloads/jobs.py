@@ -1,7 +1,6 @@
-"""Jobs, decided: which pods to start or stop, what has been counted, and when the job is over.
+"""What to do for a Job: pods to start or stop, its status, and whether it is over. Pure.
 
-Pure: the job and its pods go in, actions come out. Pods carry the tracking finalizer until they are counted in the
-status, so that none is lost or counted twice.
+Pods have the tracking finalizer until they are counted in the status, so that none is lost or counted twice.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from vsched.sim.store.times import format_time
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 BURST = 100
-"""Pods made before others have their turn."""
+"""Pods made at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """How long a job waits after a failed pod; doubled with each further one."""
+    """How long a Job waits after a failed pod; doubled with each further one."""
 
     backoff: float = 1.0
     backoff_limit: float = 600.0
@@ -45,7 +44,7 @@ class JobTimes:
 
 @dataclass(slots=True)
 class PodCounts:
-    """What is known of a job's pods once everything finished so far is counted."""
+    """The pods of a Job, with all finished ones counted."""
 
     succeeded: int
     failed: int
@@ -54,7 +53,7 @@ class PodCounts:
     active: list[Obj]
     terminating: int
     hopeless: bool = False
-    """A pod failed in a way that ends the job."""
+    """The pod failure policy ends the Job."""
 
     @classmethod
     def of(cls, job: Obj, pods: Sequence[Obj]) -> PodCounts:
@@ -147,7 +146,7 @@ def reconcile(job: Obj, pods: Sequence[Obj], now: datetime, times: JobTimes) -> 
 
 
 def _verdict(job: Obj, tally: PodCounts, pods: Sequence[Obj], now: datetime) -> Obj | None:
-    """The condition that ends the job, if it is time."""
+    """The condition that ends the Job; None while it goes on."""
     spec = job["spec"]
     completions = spec.get("completions")
     if is_true(job, "FailureTarget"):
@@ -175,7 +174,7 @@ def _verdict(job: Obj, tally: PodCounts, pods: Sequence[Obj], now: datetime) -> 
 
 
 def _announcement(verdict: Obj) -> Obj:
-    """The condition that comes first, while pods of the job are still there."""
+    """The condition that comes first, while the Job still has pods."""
     return {**verdict, "type": "SuccessCriteriaMet" if verdict["type"] == "Complete" else "FailureTarget"}
 
 
@@ -195,7 +194,7 @@ def _stop(active: Sequence[Obj]) -> list[Action]:
 
 
 def _expire(job: Obj, now: datetime) -> list[Action]:
-    """Deletes the finished job after its ttlSecondsAfterFinished."""
+    """Deletes a finished Job after its ttlSecondsAfterFinished."""
     ttl = job["spec"].get("ttlSecondsAfterFinished")
     if ttl is None:
         return []
@@ -211,7 +210,7 @@ def _expire(job: Obj, now: datetime) -> list[Action]:
 def _starts(
     job: Obj, tally: PodCounts, pods: Sequence[Obj], now: datetime, times: JobTimes
 ) -> tuple[list[Action], float | None]:
-    """The pods to make or to stop, and how long to wait for more of that."""
+    """The pods to create or stop, and the seconds until more can be created."""
     spec = job["spec"]
     parallelism = spec.get("parallelism", 1)
     completions = spec.get("completions")
@@ -240,7 +239,7 @@ def _starts(
 
 
 def _backoff(tally: PodCounts, pods: Sequence[Obj], now: datetime, times: JobTimes) -> float:
-    """Seconds until a pod may be started again after failures."""
+    """Seconds until a pod may be created after failures."""
     failures = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
     if not tally.failed or not failures:
         return 0.0

@@ -1,7 +1,4 @@
-"""What a failed pod means for its Job, as the job's podFailurePolicy says.
-
-Pure. Without a policy, or without a rule that fits, a failure counts.
-"""
+"""What a failed pod means for its Job, by the podFailurePolicy. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ COUNT, IGNORE, FAIL_JOB = "Count", "Ignore", "FailJob"
 
 
 def verdict_on(pod: Obj, spec: Obj) -> str:
-    """The action of the first rule that fits the failed pod."""
+    """The action of the first rule that matches the failed pod; without one, the failure counts."""
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
         if (codes and _exited_so(pod, codes)) or (conditions and any(_is_in(pod, each) for each in conditions)):
@@ -21,7 +18,7 @@ def verdict_on(pod: Obj, spec: Obj) -> str:
 
 
 def _exited_so(pod: Obj, requirement: Obj) -> bool:
-    """Whether a container failed with (or, for NotIn, without) one of the codes; success is no failure."""
+    """Whether a container failed with one of the exit codes, or for NotIn with another one."""
     values, inverted = requirement.get("values") or (), requirement.get("operator") == "NotIn"
     name = requirement.get("containerName")
     for each in pod.get("status", {}).get("containerStatuses") or ():

@@ -1,7 +1,4 @@
-"""ReplicaSets, decided: how many pods are missing or too many, which go first, and the status.
-
-Pure: the set and its pods go in, actions come out.
-"""
+"""What to do for a ReplicaSet: pods to create or delete, and its status. Pure."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.label_selectors import matches_label_selector
 
 BURST = 100
-"""Pods made or deleted before others have their turn."""
+"""Pods created or deleted at a time."""
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 def reconcile(replica_set: Obj, pods: Sequence[Obj], orphans: Sequence[Obj], now: datetime) -> list[Action]:
-    """``pods`` are those the set controls, ``orphans`` those of the namespace that nobody does."""
+    """``pods`` are those that the set controls, ``orphans`` those of the namespace without a controller."""
     uid, spec = replica_set["metadata"]["uid"], replica_set["spec"]
     mine = [pod for pod in pods if matches_label_selector(spec.get("selector"), pod["metadata"].get("labels"))]
     actions: list[Action] = [_release(pod, uid) for pod in pods if pod not in mine and not is_deleting(pod)]
@@ -72,7 +69,7 @@ def _scale(replica_set: Obj, active: Sequence[Obj]) -> list[Action]:
 
 
 def deletion_rank(pod: Obj) -> tuple[bool, bool, bool, int, str, str]:
-    """What goes first: unbound, pending, not ready, cheap by annotation, and then the youngest."""
+    """The order of deletion: unbound, pending, not ready, low deletion cost, and then the youngest."""
     meta, status = pod["metadata"], pod.get("status", {})
     cost = (meta.get("annotations") or {}).get(DELETION_COST, "0")
     return (
@@ -114,7 +111,7 @@ def _status(replica_set: Obj, mine: Sequence[Obj], now: datetime) -> list[Action
 
 
 def owned_by(objects: Sequence[Obj], owner: Obj) -> list[Obj]:
-    """Those of the objects whose controller is the owner."""
+    """The objects whose controller is the owner."""
     uid = owner["metadata"]["uid"]
     return [obj for obj in objects if controller_uid(obj) == uid]
 

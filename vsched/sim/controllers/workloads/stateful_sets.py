@@ -1,7 +1,4 @@
-"""StatefulSets, decided: pods by ordinal, one after the other or all at once, renewed from the highest down.
-
-Pure: the set and its pods go in, actions come out.
-"""
+"""What to do for a StatefulSet: pods by ordinal, in order or all at once, updated from the highest down. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ def revision_of(stateful_set: Obj) -> str:
 
 
 def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
-    """``pods`` are those the set controls, ``claims`` the volume claims of the namespace by name."""
+    """``pods`` are those that the set controls, ``claims`` the volume claims of the namespace by name."""
     by_ordinal = {ordinal_of(pod): pod for pod in pods}
     status = _status(stateful_set, pods, now)
     moves = [] if is_deleting(stateful_set) else _moves(stateful_set, by_ordinal, claims, now)
@@ -44,7 +41,7 @@ def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Mapping[str, Obj],
 
 
 def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
-    """The next pods to make, take away or renew; a single one at a time unless the set is Parallel."""
+    """The next pods to create, delete or update; one at a time unless the set is Parallel."""
     spec = stateful_set["spec"]
     first = (spec.get("ordinals") or {}).get("start", 0)
     wanted = range(first, first + replicas_of(stateful_set))
@@ -69,7 +66,7 @@ def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], n
 
 
 def _renew(stateful_set: Obj, pods: dict[int, Obj], wanted: range, now: datetime) -> list[Action]:
-    """Takes away the highest pod of an older template, once everything above it is well."""
+    """Deletes the highest pod of an older template, once all pods above it are available."""
     strategy = stateful_set["spec"].get("updateStrategy") or {}
     if strategy.get("type") == "OnDelete":
         return []
@@ -87,7 +84,7 @@ def _renew(stateful_set: Obj, pods: dict[int, Obj], wanted: range, now: datetime
 
 
 def _birth(stateful_set: Obj, ordinal: int, pods: Mapping[int, Obj], claims: Mapping[str, Obj]) -> list[Action]:
-    """The pod of an ordinal and the volume claims it lacks."""
+    """Creates the pod of an ordinal, and its missing volume claims."""
     meta, spec = stateful_set["metadata"], stateful_set["spec"]
     name = f"{meta['name']}-{ordinal}"
     labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_LABEL: revision_of(stateful_set)}
@@ -123,7 +120,7 @@ def _claim(stateful_set: Obj, template: Obj, name: str) -> Obj:
 
 
 def _status(stateful_set: Obj, pods: Sequence[Obj], now: datetime) -> list[Action]:
-    """The status to write, and the wait for pods that are ready but not yet for long enough."""
+    """The status to write, and a wait for pods that are ready but not yet available."""
     meta, old = stateful_set["metadata"], stateful_set.get("status") or {}
     update = revision_of(stateful_set)
     live = [pod for pod in pods if not is_deleting(pod) and not is_finished(pod)]
