@@ -1,4 +1,4 @@
-"""What a fault does to a request: before it is carried out, after that, and to the stream or bytes of its answer."""
+"""Injects a fault into a request: before it is carried out, after that, or into its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
 
 
 class Dropped(Exception):
-    """The connection is to break here; with ``flush`` what has been written still arrives."""
+    """Breaks the connection; with ``flush``, what has been written is still sent."""
 
     def __init__(self, *, flush: bool = False) -> None:
         super().__init__("the connection is to break here")
@@ -29,7 +29,7 @@ class Dropped(Exception):
 
 
 async def before(fault: Fault, call: ApiRequest) -> None:
-    """What happens before anything is done: a delay, a refusal, or the end of the connection."""
+    """Before the request is carried out: a delay, an error, or a broken connection."""
     match fault.kind:
         case FaultKind.ERROR:
             raise internal(f"Internal error occurred: {_INJECTED}")
@@ -55,7 +55,7 @@ def _conflict(call: ApiRequest) -> Failure:
 
 
 async def after(fault: Fault) -> None:
-    """What happens once all is done, instead of an answer."""
+    """After the request is carried out, instead of its answer."""
     match fault.kind:
         case FaultKind.DROP_AFTER:
             raise Dropped()
@@ -65,7 +65,7 @@ async def after(fault: Fault) -> None:
 
 
 def spoiled(fault: Fault, stream: Stream) -> Stream:
-    """A watch that goes wrong after a while."""
+    """A watch that fails after a while."""
     how = {FaultKind.WATCH_CUT: _cut, FaultKind.WATCH_EXPIRED: _expire, FaultKind.WATCH_SILENT: _fall_silent}.get(
         fault.kind
     )
@@ -85,7 +85,7 @@ async def _expire(stream: Stream, seconds: float, send: Send) -> None:
 
 
 async def _ended(stream: Stream, seconds: float, send: Send) -> bool:
-    """Let a watch run for so long; whether it came to its own end before."""
+    """Runs a watch for so long; whether it ended before that."""
     try:
         async with asyncio.timeout(seconds):
             await stream.run(send)
@@ -95,7 +95,7 @@ async def _ended(stream: Stream, seconds: float, send: Send) -> bool:
 
 
 async def _fall_silent(stream: Stream, seconds: float, send: Send) -> None:
-    """The watch goes on unheard until its time is up or the client gives up."""
+    """The watch goes on but sends nothing more, until its time is up or the client gives up."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
 
@@ -107,7 +107,7 @@ async def _fall_silent(stream: Stream, seconds: float, send: Send) -> None:
 
 
 async def send_half(request: web.BaseRequest, code: int, headers: dict[str, str], body: bytes) -> web.StreamResponse:
-    """The first half of an answer that promises the whole, and the end of the connection."""
+    """Sends the first half of an answer, and breaks the connection."""
     response = web.StreamResponse(status=code, headers={**headers, "Content-Length": str(len(body))})
     await response.prepare(request)
     await response.write(body[: len(body) // 2])
@@ -117,7 +117,7 @@ async def send_half(request: web.BaseRequest, code: int, headers: dict[str, str]
 
 
 def drop(request: web.BaseRequest, dropped: Dropped) -> web.StreamResponse:
-    """Break the connection; what is answered goes nowhere."""
+    """Breaks the connection; the result is not sent."""
     if request.transport is not None:
         (request.transport.close if dropped.flush else request.transport.abort)()
     return web.Response()

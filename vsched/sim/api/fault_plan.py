@@ -1,8 +1,7 @@
-"""Faults on a seed: which request fails in which way. Read from a file, drawn for each request, counted.
+"""The plan of faults: which requests fail in which way. It is read from a file, drawn for each request, and counted.
 
-The n-th request of a kind (verb and resource) has the same fate whenever the seed is the same, whatever other kinds
-of requests come between. Requests that are not about resources (discovery, health) are left alone. What a fault does
-to a request and its answer is ``spoiling``'s.
+With the same seed, the n-th request of a kind (verb and resource) has the same fault, whatever other requests come
+between. Requests that are not for resources (discovery, health) have none. ``fault_injection`` carries faults out.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from vsched.sim.requests.request import ApiRequest
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 ONCE = ("get", "list", *WRITES)
-"""Verbs with one answer that is complete."""
+"""Verbs with a single answer."""
 MOST_KINDS = 1000
-"""Kinds of requests that are counted apart; all further ones are one kind."""
+"""The most kinds of requests that are counted apart; all others count as one kind."""
 RULES = 100
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 
 
 class FaultKind(StrEnum):
-    """What goes wrong."""
+    """The kinds of faults."""
 
     ERROR = "error"
     """500, nothing is done."""
@@ -41,9 +40,9 @@ class FaultKind(StrEnum):
     THROTTLED = "throttled"
     """429 with a time to come back, nothing is done."""
     CONFLICT = "conflict"
-    """409 as if somebody else had been faster, nothing is done."""
+    """409, as for a lost race; nothing is done."""
     SLOW = "slow"
-    """All is well, but late."""
+    """The answer is right, but late."""
     TIMEOUT = "timeout"
     """Done, but after a while the answer is 504."""
     DROP_BEFORE = "drop-before"
@@ -53,11 +52,11 @@ class FaultKind(StrEnum):
     TRUNCATED = "truncated"
     """Done, but the connection breaks in the middle of the answer."""
     WATCH_CUT = "watch-cut"
-    """A watch breaks, in the middle of an event where one comes soon."""
+    """A watch breaks, in the middle of an event."""
     WATCH_EXPIRED = "watch-expired"
-    """A watch says that its version is too old."""
+    """A watch ends with an error: its version is too old."""
     WATCH_SILENT = "watch-silent"
-    """A watch stays open and says nothing more, as when the other side is gone without a word."""
+    """A watch stays open and sends nothing more, as with a lost connection."""
 
 
 VERBS: dict[FaultKind, tuple[str, ...]] = {
@@ -69,7 +68,7 @@ VERBS: dict[FaultKind, tuple[str, ...]] = {
     FaultKind.WATCH_EXPIRED: ("watch",),
     FaultKind.WATCH_SILENT: ("watch",),
 }
-"""The verbs a fault can happen to, where those are not all."""
+"""The verbs of faults that do not affect all verbs."""
 DELAYS_MS = {
     FaultKind.SLOW: 500.0,
     FaultKind.TIMEOUT: 2_000.0,
@@ -77,29 +76,29 @@ DELAYS_MS = {
     FaultKind.WATCH_EXPIRED: 10_000.0,
     FaultKind.WATCH_SILENT: 10_000.0,
 }
-"""What ``delay_ms`` is where a rule does not say; no other fault has one."""
+"""The default of ``delay_ms``; other faults have no delay."""
 
 
 class FaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One way to fail, and how often."""
+    """One fault, and how often it happens."""
 
     fault: FaultKind
     percent: Annotated[float, msgspec.Meta(ge=0, le=100)]
-    """Of the requests it is about."""
+    """Of the requests that the rule is for."""
     verbs: tuple[Verb, ...] = ()
-    """None for all that it can happen to."""
+    """Empty for all verbs that the fault can affect."""
     resources: tuple[str, ...] = ()
-    """As in roles: ``pods``, ``pods/binding``, ``*/status``; none for all."""
+    """As in roles: ``pods``, ``pods/binding``, ``*/status``; empty for all."""
     delay_ms: Annotated[float, msgspec.Meta(ge=0, le=3_600_000)] | None = None
-    """How long a slow request waits or a time-out takes; how long a watch may run well before, at most."""
+    """How long a slow request or a timeout takes; for watches, how long they run at most before the fault."""
     retry_after_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 1
-    """When to come back, for those that are throttled."""
+    """The Retry-After of throttled requests."""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """It happens no more often than this."""
+    """The most times that it happens."""
 
     @property
     def can_hit(self) -> tuple[str, ...]:
-        """The verbs it can happen to."""
+        """The verbs that it affects."""
         return self.verbs or VERBS.get(self.fault, (*ONCE, "watch"))
 
     @property
@@ -117,14 +116,14 @@ class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     seed: int = 1
     user_agents: tuple[str, ...] = ()
-    """Only clients whose User-Agent begins like one of these have faults; none for all."""
+    """Only clients whose User-Agent begins with one of these have faults; empty for all."""
     rules: Annotated[tuple[FaultRule, ...], msgspec.Meta(max_length=RULES)] = ()
-    """Each is drawn for by itself, in this order; the first that hits is what happens."""
+    """Each is drawn by itself, in this order; the first that hits is the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to one request."""
+    """The fault of one request."""
 
     kind: FaultKind
     delay_seconds: float = 0.0
@@ -133,7 +132,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FaultTally:
-    """How often a rule was drawn for, and how often it hit."""
+    """How often a rule was drawn, and how often it hit."""
 
     rule: FaultRule
     requests: int
@@ -146,13 +145,13 @@ class Faults:
     def __init__(self, plan: FaultPlan) -> None:
         self.plan = plan
         self.enabled = True
-        """May be turned off and on at any time; requests meanwhile are not counted."""
+        """May be changed at any time; while it is False, requests are not counted."""
         self._requests: Counter[int] = Counter()
         self._hits: Counter[int] = Counter()
         self._seen: Counter[tuple[str, str]] = Counter()
 
     def draw(self, call: ApiRequest) -> Fault | None:
-        """What happens to this request; mostly nothing."""
+        """The fault of this request; None for most."""
         agents = self.plan.user_agents
         if not self.enabled or (agents and not call.user_agent.startswith(agents)):
             return None
@@ -178,20 +177,20 @@ class Faults:
         return kind if kind in self._seen or len(self._seen) < MOST_KINDS else ("", "")
 
     def tallies(self) -> list[FaultTally]:
-        """What came of each rule so far."""
+        """The counts of each rule so far."""
         return [
             FaultTally(rule, self._requests[index], self._hits[index]) for index, rule in enumerate(self.plan.rules)
         ]
 
     def lines(self) -> Iterator[str]:
-        """The same for people."""
+        """The counts as a table of text."""
         yield f"{'fault':<14} {'percent':>7} {'requests':>9} {'spoiled':>9}"
         for tally in self.tallies():
             yield f"{tally.rule.fault:<14} {tally.rule.percent:>7g} {tally.requests:>9,} {tally.hits:>9,}"
 
 
 def _fault(rule: FaultRule, part: float) -> Fault:
-    """The fault a rule stands for; a watch goes wrong after a part of the time it may run well."""
+    """The fault of a rule; a watch fails after a drawn part of its longest time."""
     seconds = rule.longest_ms / 1000
     return Fault(rule.fault, seconds * part if rule.can_hit == ("watch",) else seconds, rule.retry_after_seconds)
 
@@ -203,7 +202,7 @@ def _is_resource(pattern: str, wanted: Attributes) -> bool:
 
 
 def read_faults(path: Path) -> Faults:
-    """The faults a file describes; raises BadInput with file and place for one that cannot be used."""
+    """The faults of a file; raises BadInput with file and place for an invalid one."""
     documents = read_documents(path)
     if len(documents) != 1:
         raise BadInput(f"{path}: {len(documents)} documents: expected one, with seed and rules")
@@ -211,7 +210,7 @@ def read_faults(path: Path) -> Faults:
 
 
 def plan_of(content: Any, where: str) -> FaultPlan:
-    """The plan that a file's content stands for; ``where`` is the file in messages."""
+    """The plan of a file's content; ``where`` is the file in messages."""
     try:
         plan = msgspec.convert(content, FaultPlan)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""The APIs that tell what nodes and pods use: ``metrics.k8s.io`` and ``custom.metrics.k8s.io``.
+"""The metrics APIs with the usage of nodes and pods: ``metrics.k8s.io`` and ``custom.metrics.k8s.io``.
 
-In a real cluster aggregated servers answer here, metrics-server and the adapter of a monitoring system; their groups
-are in discovery only while somebody answers. Everything is worked out when it is asked for, nothing is stored.
+In a real cluster these are aggregated APIs, of metrics-server and of the adapter of a monitoring system. The figures
+are worked out for each request.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ NODE_METRICS = {
     "node_cpu_usage_stddev": "cpu_spread",
     "node_memory_usage_stddev": "memory_spread",
 }
-"""The custom metrics of nodes, and which figure each is: shares of the capacity, 0 to 1. The averages have the names of
-seed 003, the standard deviations are told beside them."""
+"""The custom metrics of nodes, and their figures: averages and standard deviations of shares of the capacity."""
 RESOLUTION_SECONDS = 15.0
-"""What the figures of ``metrics.k8s.io`` are averages over, as with metrics-server."""
+"""The window of ``metrics.k8s.io``, as in metrics-server."""
 _EVERY = "*"
 _READ = ("get", "list")
 _SELECTORS = ("labelSelector", "fieldSelector")
 
 
 def serve(registry: KindRegistry) -> None:
-    """Has the groups and their resources listed in discovery; the first version is the preferred one."""
+    """Adds the groups and their resources to discovery; the first version is the preferred one."""
     for kind, plural, namespaced in (("NodeMetrics", "nodes", False), ("PodMetrics", "pods", True)):
         storage = f"{RESOURCE_METRICS}/{plural}"
         registry.add(Kind(RESOURCE_METRICS, "v1beta1", kind, plural, "", namespaced, storage, verbs=_READ))
@@ -54,14 +53,14 @@ def serve(registry: KindRegistry) -> None:
 
 
 class MetricsApis:
-    """Answers requests for figures out of one meter."""
+    """Answers requests with the figures of a usage meter."""
 
     def __init__(self, store: Store, meter: UsageMeter) -> None:
         self._store = store
         self._meter = meter
 
     def answer(self, call: ApiRequest, path: Path) -> Answer:
-        """The figures a path of one of the groups asks for."""
+        """The figures for a path of one of the groups."""
         if path.version not in self._store.registry.versions(path.group) or path.watch:
             raise unknown_path()
         if call.method != "GET":
@@ -127,10 +126,10 @@ class MetricsApis:
     # -- both ----------------------------------------------------------------------------------------------------
 
     def _asked(self, resource: str, namespace: str, name: str, call: ApiRequest) -> list[Obj]:
-        """The objects that figures are asked of: one by name, or those a selector takes."""
+        """The objects of a request: one by name, or those of its selectors."""
         kind = self._store.registry.resource(resource)
         if not name:
-            # There are no pages of figures: a limit is not kept, as with metrics-server.
+            # There are no pages, as in metrics-server.
             selectors = {key: call.query[key] for key in _SELECTORS if key in call.query}
             return list_objects(self._store, kind, namespace, "", replace(call, query=selectors)).objects()
         record = self._store.get(kind, namespace, name)
@@ -143,7 +142,7 @@ class MetricsApis:
 
 
 def _head(obj: Obj, now: str) -> Obj:
-    """Whose figures these are, and of when."""
+    """The metadata and time of figures."""
     metadata = obj["metadata"]
     shown = {name: metadata[name] for name in ("name", "namespace", "labels") if name in metadata}
     span = f"{RESOLUTION_SECONDS:.0f}s"
@@ -151,7 +150,7 @@ def _head(obj: Obj, now: str) -> Obj:
 
 
 def _listed(kind: Kind, name: str, items: list[Obj]) -> Answer:
-    """A list of figures; those of one object where it was named."""
+    """A list of figures, or those of one object by name."""
     if not name:
         head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": {}}
         return Answer(obj={**head, "items": items})
@@ -161,7 +160,7 @@ def _listed(kind: Kind, name: str, items: list[Obj]) -> Answer:
 
 
 def _containers(pod: Obj, found: Measured) -> Iterable[Obj]:
-    """What a pod uses, as if its containers had equal parts in it."""
+    """The usage of a pod, in equal parts for its containers."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     part = found._replace(cpu=found.cpu / len(names), memory=found.memory / len(names))
     return [{"name": name, "usage": _usage(part)} for name in names]
@@ -176,6 +175,6 @@ def _quantity(value: float, step: str) -> str:
 
 
 def _unknown_metric(metric: str, whose: str) -> Failure:
-    """As the adapter of a monitoring system says it."""
+    """In the words of a monitoring system's adapter."""
     why = f"the server could not find the metric {metric} for {whose}"
     return Failure(404, "NotFound", why)

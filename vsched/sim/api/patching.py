@@ -1,4 +1,4 @@
-"""PATCH: from a content type and a body to a function that changes an object, and to the write that applies it."""
+"""PATCH requests: by their content type, makes a function that changes an object, and writes the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 def patch(
     writer: ObjectWriter, kind: Kind, namespace: str, name: str, call: ApiRequest, subresource: str = ""
 ) -> WriteOutcome:
-    """Applies the patch of a request to an object or a subresource that is part of it."""
+    """Applies the patch of a request to an object or a part of it."""
     media = checked_media(kind, call)
     body = read_patch(call)
     options = call.write_options()
@@ -54,7 +54,7 @@ def checked_media(kind: Kind, call: ApiRequest) -> str:
 
 
 def change_of(kind: Kind, media: str, body: Any) -> Callable[[Obj], Obj]:
-    """What a patch other than apply does to an object."""
+    """The function of a patch other than apply."""
     if media == JSON_PATCH:
         return lambda obj: patches.json_patch(obj, body)
     if media == MERGE_PATCH:
@@ -63,7 +63,7 @@ def change_of(kind: Kind, media: str, body: Any) -> Callable[[Obj], Obj]:
 
 
 def _retyped(patched: Obj, obj: Obj) -> Obj:
-    """A strategic merge is done on typed objects, whose kind it cannot change."""
+    """A strategic merge patch cannot change kind and apiVersion."""
     types = {"kind": obj["kind"], "apiVersion": obj["apiVersion"]}
     return patched if types.items() <= patched.items() else {**patched, **types}
 
@@ -71,7 +71,7 @@ def _retyped(patched: Obj, obj: Obj) -> Obj:
 def _apply(
     writer: ObjectWriter, kind: Kind, namespace: str, name: str, body: Any, call: ApiRequest, subresource: str
 ) -> WriteOutcome:
-    """Server-side apply, which creates what is not there."""
+    """Server-side apply, which creates missing objects."""
     manager = call.query.get("fieldManager", "")
     if not manager:
         raise _missing_manager()
@@ -95,7 +95,7 @@ def _apply(
 
 
 def _with_managed_fields(kind: Kind, obj: Obj, record: StoredObject | None) -> Obj:
-    """The object with its managedFields, which are worked out for this unless it carries them."""
+    """The object with its managedFields, which are worked out unless it has them."""
     entries = [] if record is None or record.obj["metadata"].get("managedFields") else record.managed_fields(kind)
     return with_entries(obj, entries) if entries else obj
 

@@ -1,7 +1,4 @@
-"""Which path and method mean what: the table of the API server's paths.
-
-Takes a request that has been read and says the answer; it neither awaits nor touches the socket.
-"""
+"""The router: answers a request by its path and method. Synchronous, without HTTP."""
 
 from __future__ import annotations
 
@@ -44,11 +41,11 @@ _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")
 _SCALE = ("autoscaling", "v1", "Scale")
 _PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
-"""Subresources that are a part of their object, read and written in the object's own form."""
+"""Subresources that are read and written in the form of their object."""
 
 
 class Router:
-    """Answers requests out of one store."""
+    """Answers requests from one store."""
 
     def __init__(
         self,
@@ -96,7 +93,7 @@ class Router:
         return text(_NOT_FOUND, 404)
 
     def _refuse_custom(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | None:
-        """What custom resources are refused for before anybody looks at the object."""
+        """Errors that only custom resources have."""
         reads_all = not path.name and call.method == "GET"
         if kind.namespaced != bool(path.namespace) and not (kind.namespaced and reads_all):
             return text(_NOT_FOUND, 404)
@@ -174,7 +171,7 @@ class Router:
         return Answer(obj={**body, "items": items})
 
     def _shown(self, call: ApiRequest, kind: Kind, obj: Obj, code: int = 200) -> Answer:
-        """An object in the form the client wants it."""
+        """An object in the form that the client wants."""
         form = call.form
         if form.kind == "Table":
             body = tables.table(kind, [obj], include_object(call), self._writer.now())
@@ -253,7 +250,7 @@ class Router:
     def _review(
         self, call: ApiRequest, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
     ) -> None:
-        """Has webhooks look at what is done to an object by way of another."""
+        """Has webhooks review what a subresource's own object, such as a Binding, does to an object."""
         operation, options = "CREATE" if old is None else "UPDATE", call.write_options()
         given, part = options.as_object(operation), path.subresource
         change = AdmissionRequest(

@@ -1,7 +1,7 @@
-"""The HTTP side of the embedded cluster: one listening socket, one door for every request.
+"""The HTTP server of the embedded cluster.
 
-Reads requests off aiohttp, hands them to the router and writes answers and streams; every refusal and every accident
-becomes a Status here. Which path means what is the router's.
+Reads requests, passes them to the router, and writes answers and streams. Every Failure and every unexpected error
+becomes a Status.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from vsched.sim.writer import ObjectWriter
 log = logging.getLogger(__name__)
 
 Gate = Callable[[ApiRequest], Awaitable[None]]
-"""Awaited before each request: may delay it, or refuse it with a Failure."""
+"""Awaited before each request: may delay it, or raise a Failure."""
 
 _FUTURE_POLL_SECONDS = 0.02
 _MOST_REVIEWS = 5
-"""How often what a write changes may have changed again by the time that webhooks have seen it."""
+"""The most times that a write is repeated because its object changed during the reviews."""
 _JSON = "application/json"
 _UNCACHED = {"Cache-Control": "no-cache, private"}
 _CHUNK_ITEMS = 500
@@ -93,8 +93,8 @@ class ApiServer:
         self.url = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> int:
-        """Listens; the port that was chosen is returned."""
-        # Cancelling at disconnect ends a quiet watch at once; writes are synchronous and cannot be cut in half.
+        """Listens; returns the port."""
+        # A disconnect cancels the handler, which ends quiet watches at once; writes are synchronous, so none is cut.
         server = web.Server(self._answer, handler_cancellation=True, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
@@ -112,7 +112,7 @@ class ApiServer:
         return int(address[1])
 
     def drop_watches(self) -> None:
-        """Cuts every watch off, as a failing connection would."""
+        """Ends every watch, as a failing connection would."""
         for task in list(self.streams):
             task.cancel()
 
@@ -146,7 +146,7 @@ class ApiServer:
         except (ClientConnectionError, ConnectionError):
             raise
         except Exception as error:
-            # The supervisor of requests: one that breaks must not take the connection or the others with it.
+            # A request that fails unexpectedly must not end the connection or other requests.
             log.exception("request failed: %s %s", request.method, request.raw_path)
             return _refusal(internal(f"{type(error).__name__}: {error}"), call)
 
@@ -164,9 +164,9 @@ class ApiServer:
         return await self._send(request, call, answer)
 
     async def _routed(self, call: ApiRequest) -> Answer | Stream:
-        """The answer; a request for a version of the future is given a while for it to come.
+        """The answer; a request for a version that does not exist yet waits a while for it.
 
-        A write that webhooks want to see is done once they have: again from the start, as much may have changed.
+        A write that needs reviews is repeated from the start after them, because its object may have changed.
         """
         deadline, asked = monotonic() + self._settings.future_seconds, 0
         while True:
@@ -229,7 +229,7 @@ class ApiServer:
             await stream.run(response.write)
             await response.write_eof()
         except (ClientConnectionError, ConnectionError):
-            # The client is gone; there is nobody left to tell.
+            # The client is gone.
             log.debug("watch ended by its client: %s", request.raw_path)
         finally:
             self.streams.discard(task)
@@ -237,7 +237,7 @@ class ApiServer:
 
 
 async def _read_body(request: web.BaseRequest) -> bytes:
-    """The body, refused as soon as it is over the limit, whether its length is announced or not."""
+    """The body; raises a Failure as soon as it is over the limit."""
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise too_large(MAX_BODY_BYTES)
     parts: list[bytes] = []
@@ -267,7 +267,7 @@ def _wants_yaml(call: ApiRequest) -> bool:
 
 
 def _warn(call: ApiRequest, headers: CIMultiDict[str]) -> None:
-    """One header a warning, as many as fit; what a header may not hold is shown as spaces."""
+    """One header a warning, within the limit; unprintable characters become spaces."""
     room = _WARNING_CHARS
     for warning in call.warnings:
         room -= len(warning)

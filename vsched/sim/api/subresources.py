@@ -1,6 +1,6 @@
-"""The subresources that are more than a part of their object: binding, eviction, scale and log.
+"""The subresources with forms of their own: binding, eviction, scale and log; and reviews without access control.
 
-status, finalize, resize and the like are ordinary updates (``merging``).
+status, finalize, resize and the like are updates (``admission.updates``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BINDING = "pods/binding"
 
 
 def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
-    """Puts a pod on a node, once; without a name in the path, the binding's own counts."""
+    """Binds a pod to a node; without a name in the path, that of the binding counts."""
     pods = store.registry.resource("pods")
     body = decoded(request_bodies.BINDING, body, options.field_validation, options.warnings)
     metadata = body.get("metadata") or {}
@@ -39,7 +39,7 @@ def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptio
     if not given:
         raise bad_request("Name parameter required.")
     if not name:
-        # Where the binding is an object of its own rather than a subresource, its uid is wiped as from any new object.
+        # A binding without a pod's path is a new object, whose uid is ignored.
         name, metadata = given, {**metadata, "uid": ""}
     record = store.get(pods, namespace, name)
     if record is None:
@@ -91,7 +91,7 @@ def _check_binding(kind: Kind, pod: Obj, wanted: Obj) -> None:
 
 
 def _merged_metadata(store: Store, metadata: Obj, wanted: Obj, node_name: str) -> Obj:
-    """Labels and annotations of the binding win, and the node's topology labels win over those."""
+    """The metadata of the pod with labels and annotations of the binding, and with the node's topology labels."""
     merged = metadata
     labels = {**(wanted.get("labels") or {}), **topology_labels(store, node_name)}
     if labels:
@@ -106,7 +106,7 @@ def _scheduled(conditions: list[Obj] | None, now: datetime) -> list[Obj]:
 
 
 def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
-    """The eviction subresource: reads the request and leaves the rest to the budgets."""
+    """The eviction subresource."""
     if body.get("apiVersion") == "policy/v1beta1":
         body = {**body, "apiVersion": request_bodies.EVICTION.api_version}
     body = decoded(request_bodies.EVICTION, body, options.field_validation, options.warnings)
@@ -121,7 +121,7 @@ def evict(store: Store, namespace: str, name: str, body: Obj, options: WriteOpti
 
 
 def scale_of(kind: Kind, obj: Obj) -> Obj:
-    """The Scale view of a workload."""
+    """The Scale of a workload."""
     metadata = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     if kind.custom:
@@ -142,7 +142,7 @@ def scale_of(kind: Kind, obj: Obj) -> Obj:
 
 
 def with_scale(kind: Kind, obj: Obj, scale: Obj) -> Obj:
-    """The workload with the replicas a Scale asks for."""
+    """The workload with the replicas of a Scale."""
     scale = request_bodies.scale(scale)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     version = (scale.get("metadata") or {}).get("resourceVersion")
@@ -163,7 +163,7 @@ def _with(obj: Obj, path: str, value: object) -> Obj:
 
 
 def _selector_text(selector: Obj | None) -> str:
-    """A selector as one line; replication controllers have a plain map."""
+    """A selector in the short form; that of a replication controller is a plain map."""
     if not selector:
         return ""
     plain = "matchLabels" not in selector and "matchExpressions" not in selector
@@ -171,7 +171,7 @@ def _selector_text(selector: Obj | None) -> str:
 
 
 def log_of(store: Store, namespace: str, name: str, call: ApiRequest) -> bytes:
-    """The log of a container: pods of the embedded cluster run nothing, so it says only since when they run."""
+    """The log of a container: one line with its start and its node, because it runs nothing."""
     pods = store.registry.resource("pods")
     record = store.get(pods, namespace, name)
     if record is None:
@@ -199,11 +199,11 @@ REVIEWS: dict[str, Obj] = {
     "selfsubjectreviews": {"userInfo": {"username": "kubernetes-admin", "groups": ["system:masters"]}},
     "tokenreviews": {"authenticated": True, "user": {"username": "kubernetes-admin", "groups": ["system:masters"]}},
 }
-"""What the server says to everyone who asks what they may do: everything."""
+"""The answers to reviews without access control: everybody may do everything."""
 
 
 def review(kind: Kind, body: Obj) -> Obj:
-    """A review: an object that is answered and not stored."""
+    """The answer to a review without access control."""
     return {
         "kind": kind.kind,
         "apiVersion": kind.api_version,

@@ -1,7 +1,7 @@
-"""Watching: a stream of events as newline-delimited JSON, from the history and then as things happen.
+"""Watches: streams of events as newline-delimited JSON, first from the history and then live.
 
-Every watcher reads the shared history with a cursor of its own and sends the shared bytes of each event. One that
-reads too slowly falls off the history and is ended, so nothing grows with it.
+Every watch reads the shared history with a cursor of its own, and sends the shared bytes of each event. A watch that is
+too slow for the history is ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Send = Callable[[bytes], Awaitable[None]]
 
 @dataclass(slots=True)
 class WatchRequest:
-    """One watch request, understood."""
+    """A watch, from its request."""
 
     store: Store
     kind: Kind
@@ -45,16 +45,16 @@ class WatchRequest:
     include_object: str
     now: Clock
     after: int | None
-    """The revision the client has seen; None to begin with what is there."""
+    """The revision that the client has seen; None to begin with all objects."""
     initial_bookmark: bool
     bookmarks: bool
     timeout_seconds: float
     silent_until: int = 0
-    """A version of the future the client claims to have seen: nothing up to it is news."""
+    """If the client's version does not exist yet: events up to it are not sent."""
     columns_sent: bool = False
 
     def lines(self, events: Iterable[Event]) -> Iterator[bytes]:
-        """The lines of those events that this watch is about."""
+        """The lines for events that match the watch."""
         prefix = f"{self.namespace}/" if self.namespace else ""
         plain = self.selector is None and not self.form.kind and self.kind.stored
         for event in events:
@@ -68,7 +68,7 @@ class WatchRequest:
                 yield self.line(*seen)
 
     def _seen(self, event: Event) -> tuple[str, Obj] | None:
-        """The event as a selector makes it look: entering is ADDED, leaving is DELETED with the old object."""
+        """The event by the selector: an object that begins to match is ADDED, one that ceases to match is DELETED."""
         if self.selector is None:
             return event.type, event.obj
         previous = event.previous.obj if event.previous is not None else None
@@ -109,10 +109,10 @@ class WatchRequest:
 
 
 def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: ApiRequest, now: Clock) -> WatchRequest:
-    """Reads what a watch request asks for; refusals that are no stream are raised here."""
+    """The watch of a request; raises a Failure for invalid options."""
     seconds = call.integer("timeoutSeconds")
     check_selectors(call)
-    # A path below /watch is a list to the options unless the query says watch as well.
+    # A path below /watch has the options of a list, unless the query says watch as well.
     is_watch = call.flag("watch")
     (check_watch_options if is_watch else check_list_options)(call)
     selector = request_selector(kind, name, call)
@@ -140,7 +140,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: ApiReq
 
 
 async def run_watch(watch: WatchRequest, send: Send, bookmark_seconds: float = BOOKMARK_SECONDS) -> None:
-    """Sends the stream until its time is up, the kind goes away or the client is too slow."""
+    """Sends the stream until its time is up, the kind is gone or the client is too slow."""
     deadline = monotonic() + watch.timeout_seconds
     try:
         subscription = watch.store.subscribe(watch.kind, watch.after)
@@ -152,7 +152,7 @@ async def run_watch(watch: WatchRequest, send: Send, bookmark_seconds: float = B
     try:
         await _follow(watch, subscription, deadline, send, bookmark_seconds)
     except Behind:
-        # As the real server does: the stream just ends, and the client comes back with the version it has.
+        # As in the real server the stream just ends, and the client continues with its version.
         return
 
 
@@ -171,7 +171,7 @@ async def _follow(
 ) -> None:
     next_bookmark = monotonic() + bookmark_seconds
     while True:
-        # Whether it is over is asked before the last events are taken, so that none is lost.
+        # Read before the last events are taken, so that none is lost.
         over = subscription.closed
         while events := subscription.take(_BATCH_EVENTS):
             if lines := b"".join(watch.lines(events)):
@@ -187,6 +187,6 @@ async def _follow(
 
 
 def _error(kind: Kind, why: str) -> bytes:
-    # Events have no watch cache in the real server, and their refusal comes from further below.
+    # Events have no watch cache in the real server, and so another message.
     text = "The resourceVersion for the provided watch is too old." if kind.storage == "/events" else why
     return orjson.dumps({"type": "ERROR", "object": expired(text).body}) + b"\n"

@@ -1,7 +1,7 @@
-"""kubectl's client-side apply, as the server knows of it: what it says it applied last, in an annotation.
+"""The annotation of kubectl's client-side apply, which has the configuration that was applied last.
 
-Whoever changes from client-side to server-side apply with kubectl owns these fields already, though the books say
-another manager does; and who changes back finds the annotation up to date. Other managers have no part in this.
+When kubectl changes from client-side to server-side apply, it owns the fields in the annotation, even if managedFields
+names another manager. Server-side apply by kubectl keeps the annotation up to date, so that it can change back.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from vsched.sim.store.kinds import Kind, Obj
 KUBECTL = "kubectl"
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 _MOST_BYTES = 256 * 1024
-"""Of all annotations of an object."""
+"""The limit for all annotations of an object."""
 
 
 def fields_of(kind: Kind, obj: Obj) -> set[Path]:
-    """The fields of the annotation that the object still has as they were applied."""
+    """The fields of the annotation that still have the applied values."""
     try:
         applied = orjson.loads(_annotations(obj).get(ANNOTATION, ""))
     except orjson.JSONDecodeError:
@@ -30,7 +30,7 @@ def fields_of(kind: Kind, obj: Obj) -> set[Path]:
 
 
 def brought_up_to_date(obj: Obj, applied: Obj) -> Obj:
-    """The object whose annotation says what is applied now; one without the annotation stays without."""
+    """The object with its annotation, if it has one, brought up to date."""
     annotations = _annotations(obj)
     if ANNOTATION not in annotations:
         return obj
@@ -48,7 +48,7 @@ def _annotations(obj: Obj) -> dict[str, str]:
 
 
 def _encoded(obj: Obj) -> str:
-    """As Go writes JSON: keys in order, letters of markup escaped, a line end."""
+    """As Go writes JSON: sorted keys, escaped ``<>&``, a line end."""
     text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode()
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

@@ -1,7 +1,6 @@
 """The four ways to patch an object: JSON patch, merge patch, strategic merge patch, server-side apply.
 
-Pure: each takes the current object and gives a new one that shares what did not change. The last two live in modules
-of their own and are offered here, so that a caller finds all of them in one place.
+Pure: each makes a new object that shares what did not change. The last two have modules of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MOST_OPERATIONS = 10_000
 
 
 def json_patch(obj: Obj, patch: Any) -> Obj:
-    """RFC 6902: 422 for a path that is not there or a test that fails, 400 for what is not a patch."""
+    """RFC 6902; a 422 Failure for a missing path or a failed test, a 400 for an invalid patch."""
     if not isinstance(patch, list):
         into = "Go value of type []interface {}"
         raise bad_request(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into {into}")
@@ -33,7 +32,7 @@ def json_patch(obj: Obj, patch: Any) -> Obj:
     try:
         patched = jsonpatch.JsonPatch(patch).apply(obj)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, IndexError):
-        # The library lets some wrong paths through as plain lookup errors.
+        # For some wrong paths the library raises plain lookup errors.
         raise unprocessable() from None
     if not isinstance(patched, dict):
         raise unprocessable()

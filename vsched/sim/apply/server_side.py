@@ -1,7 +1,6 @@
-"""Server-side apply: merging what a manager wants into an object, and keeping the books on who owns which field.
+"""Server-side apply: merges the applied configuration of a manager into an object, and updates managedFields.
 
-Ownership is kept by leaf path in metadata.managedFields. An object that nobody kept books about belongs as a whole to
-a manager called ``before-first-apply``.
+An object without managedFields is owned by a manager called ``before-first-apply``.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ def apply(
     subresource: str = "",
     now: datetime | None = None,
 ) -> Obj:
-    """The object as it should be stored once ``manager`` has applied ``applied``; a 409 Failure on conflicts.
+    """The object after ``manager`` has applied ``applied``; a new one if ``obj`` is None.
 
-    With no object the result is a new one.
+    Raises a 409 Failure for conflicts, unless it is forced.
     """
     _check_applied(kind, applied)
     me: Manager = (manager, "Apply", kind.api_version, subresource)
@@ -73,9 +72,9 @@ def apply(
 def _without_dropped(
     merged: Obj, dropped: set[Path], wanted: set[Path], owned: dict[Manager, set[Path]], me: Manager, shape: ValueSchema
 ) -> Obj:
-    """The object without the fields that ``me`` no longer wants and nobody else owns."""
+    """The object without the fields that ``me`` no longer applies and no other manager owns."""
     kept = wanted.union(*(paths for other, paths in owned.items() if other != me))
-    # An item goes as a whole before its fields would, or there would be no key left to find it by.
+    # An item is removed before its fields, because it is found by its key fields.
     for path in sorted(dropped, key=len):
         if not _is_key(path) and not any(other[: len(path)] == path for other in kept):
             merged = _without(merged, path, shape)
@@ -148,7 +147,7 @@ def _conflict(conflicts: list[tuple[Path, Manager]]) -> Failure:
 
 
 def _merged(live: Any, applied: Any, shape: ValueSchema, root: bool = True) -> Any:
-    """The live value with the applied one laid over it."""
+    """The live value, merged with the applied one."""
     if isinstance(applied, dict) and isinstance(live, dict) and (root or not shape.atomic):
         result = dict(live)
         for key, value in applied.items():
@@ -171,7 +170,7 @@ def _merged_items(live: list[Any], applied: list[Any], shape: ValueSchema) -> li
 
 
 def _without(value: Any, path: Path, shape: ValueSchema) -> Any:
-    """The value with what stands at the path taken out; an object emptied by that goes, too."""
+    """The value without what is at the path; an object that becomes empty is removed as well."""
     step, rest = path[0], path[1:]
     if isinstance(value, dict) and step.startswith("f:"):
         key = step[2:]
@@ -195,5 +194,5 @@ def _without(value: Any, path: Path, shape: ValueSchema) -> Any:
 
 
 def _is_key(path: Path) -> bool:
-    """Whether a path leads to a field that tells an item of a list apart."""
+    """Whether a path leads to a key field of a list item."""
     return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in orjson.loads(path[-2][2:])

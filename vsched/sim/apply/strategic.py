@@ -1,4 +1,4 @@
-"""Strategic merge patches: lists merge by key where the type says so, steered by directives inside the patch.
+"""Strategic merge patches: lists merge by key if their type says so; directives in the patch change that.
 
 The directives: ``$patch`` (replace, delete) in an object or a list item, ``$retainKeys``, ``$setElementOrder/<list>``
 and ``$deleteFromPrimitiveList/<list>``. Which lists merge by which key is in the schema table; custom kinds have no
@@ -22,7 +22,7 @@ _DELETE_FROM = "$deleteFromPrimitiveList/"
 
 
 def strategic_merge(kind: Kind, obj: Obj, patch: Any) -> Obj:
-    """The object with the patch merged into it; raises Failure for a patch that makes no sense."""
+    """The object, merged with the patch; raises Failure for an invalid patch."""
     if not isinstance(patch, dict):
         raise bad_request(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
     return _merge_map(obj, patch, schema_table().of_kind(kind))
@@ -107,7 +107,7 @@ def _merge_list(original: list[Any], patch: list[Any], item: SchemaField, nested
 
 
 def _special(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any], bool]:
-    """What is left of the original, the items of the patch that are no directives, and whether they replace it."""
+    """The original without deleted items, the items of the patch, and whether they replace the original."""
     kept, additions, replaced = original, [], False
     for entry in patch:
         if not isinstance(entry, dict):
@@ -127,13 +127,13 @@ def _special(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any]
 
 
 def _key_of(item: SchemaField | None) -> Callable[[Any], Any] | None:
-    """What an item of a list is told apart by; None for plain values."""
+    """The function that gives the merge key of an item; None for plain values."""
     key = item.merge_key if item is not None else None
     return (lambda one: one.get(key) if isinstance(one, dict) else one) if key else None
 
 
 def _in_order(merged: list[Any], order: list[Any], original: list[Any], key: Callable[[Any], Any] | None) -> list[Any]:
-    """The items the patch speaks of in its order, the others in theirs; what is new goes before what was there."""
+    """The items in the order of the patch, between the other items in the order of the original."""
     identity = key or (lambda one: one)
     wanted = [identity(one) for one in order]
     server = [identity(one) for one in original]
@@ -149,7 +149,7 @@ def _in_order(merged: list[Any], order: list[Any], original: list[Any], key: Cal
 
 
 def _plain(value: Any) -> Any:
-    """A value that is new: nulls and directives in it mean nothing."""
+    """A new value, without nulls and directives."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items() if one is not None and not key.startswith("$")}
     if isinstance(value, list):

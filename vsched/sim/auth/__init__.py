@@ -1,1 +1,1 @@
-"""What those who ask may do."""
+"""Authorization by roles."""

@@ -1,8 +1,4 @@
-"""The door with a lock: every request is somebody's, and does only what they have been given.
-
-Who somebody is (``authentication``) and what they may do (``rbac``) is decided elsewhere; here both are asked, and the
-reviews are answered by which clients ask the same.
-"""
+"""Access control: authenticates and authorizes requests, and answers the reviews by which clients ask for the same."""
 
 from __future__ import annotations
 
@@ -35,14 +31,14 @@ _AS_USER, _AS_GROUP, _AS_UID, _AS_EXTRA = (f"Impersonate-{part}" for part in ("U
 
 
 class AccessControl:
-    """Lets requests in or refuses them, and tells who may do what."""
+    """Admits requests or raises a Failure, and answers reviews."""
 
     def __init__(self, store: Store, tokens: TokenAuthenticator) -> None:
         self.tokens = tokens
         self._authorizer = Authorizer(store)
 
     def admit(self, call: ApiRequest, headers: Headers) -> None:
-        """Say whose the request is; raises a 401 or 403 Failure where it may not go on."""
+        """Sets the user of the request; raises a 401 or 403 Failure if it is not allowed."""
         user = self._impersonated(self.tokens.user_of(headers.get("Authorization", "")), headers)
         self._demand(user, attributes_of(call))
         call.user = user
@@ -53,7 +49,7 @@ class AccessControl:
             raise forbidden(user, wanted, decision.reason)
 
     def _impersonated(self, user: UserInfo, headers: Headers) -> UserInfo:
-        """The user that somebody acts as, which is a right of its own."""
+        """The user that a user impersonates, if the headers ask for it; that has to be allowed."""
         if not any(name.lower().startswith("impersonate-") for name in headers):
             return user
         name, groups = headers.get(_AS_USER, ""), tuple(headers.getall(_AS_GROUP, ()))
@@ -79,7 +75,7 @@ class AccessControl:
     # -- reviews
 
     def review(self, call: ApiRequest, path: Path, kind: Kind, body: Obj) -> Obj:
-        """The answer to a review: the same with a status."""
+        """The answer to a review, which is the review with a status."""
         options = call.write_options()
         body = decoded(kind, body, options.field_validation, options.warnings)
         spec = body.get("spec") or {}
@@ -128,7 +124,7 @@ class AccessControl:
 
 
 def _asked(resource: Obj | None, other: Obj) -> Attributes:
-    """What a review asks about; a star as name or namespace stands for all of them."""
+    """The attributes that a review asks for; the name ``*`` stands for all names."""
     if resource is None:
         return Attributes(other.get("verb", ""), path=other.get("path", ""))
     words = ("verb", "group", "resource", "subresource", "namespace", "name")
@@ -138,7 +134,7 @@ def _asked(resource: Obj | None, other: Obj) -> Attributes:
 
 
 def _told(given: Given) -> Obj:
-    """Everything a user may do, as ``kubectl auth can-i --list`` shows it."""
+    """The rules of a user, as ``kubectl auth can-i --list`` shows them."""
     rules = [rule for grant in given.grants for rule in grant.rules]
     names = ("verbs", "apiGroups", "resources", "resourceNames")
     resource = [_kept(rule, names) for rule in rules if rule.get("resources")]

@@ -1,7 +1,6 @@
-"""The cluster roles that are there before anybody writes one: a subset of the real server's, by the same names.
+"""The cluster roles that a cluster starts with: a subset of the real server's, with the same names.
 
-Those for people who work in a namespace (admin, edit, view) and those of Kubernetes' own components are not among
-them.
+The roles admin, edit and view, and those of Kubernetes' own components are not among them.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def _objects() -> Iterator[Obj]:
 
 
 def _role(name: str, rules: Sequence[Obj], groups: Sequence[str]) -> Iterator[Obj]:
-    """A cluster role, and its binding to groups where there are any."""
+    """A cluster role, and its binding if it has groups."""
     head = {"apiVersion": _API_VERSION, "metadata": {"name": name, **_MARKED}}
     yield {**head, "kind": "ClusterRole", "rules": list(rules)}
     if groups:

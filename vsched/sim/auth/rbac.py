@@ -1,8 +1,8 @@
-"""Who may do what: roles and their bindings, weighed as the real server's RBAC authorizer does.
+"""Authorization by roles and bindings, as by the real server's RBAC authorizer.
 
-Rules only ever allow. What a user has been given in a namespace is gathered once and kept until a role or a binding
-changes. Aggregated roles hold what the roles they select hold. Whether somebody may give rights away that are not
-theirs (escalation, binding) is not asked: whoever may write roles and bindings may write any.
+The rules of a user in a namespace are gathered once, and kept until a role or a binding changes. Aggregated roles have
+the rules of the roles that they select. There are no checks for privilege escalation: users who may write roles and
+bindings may write any.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ GROUP = "rbac.authorization.k8s.io"
 ALL = "*"
 _KINDS = ("clusterrolebindings", "rolebindings", "clusterroles", "roles")
 _MOST_KEPT = 1024
-"""Users in namespaces that are remembered; one more, and all are forgotten."""
+"""The most users in namespaces whose rules are kept; one more clears them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessDecision:
-    """Whether, and why or why not; the reason is often empty, as in the real server."""
+    """Whether a request is allowed, and the reason, which may be empty."""
 
     allowed: bool
     reason: str = ""
@@ -34,7 +34,7 @@ class AccessDecision:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rules of one role, and by which binding they came."""
+    """The rules of one role, and the binding that grants it."""
 
     source: str
     rules: tuple[Obj, ...]
@@ -42,15 +42,15 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Everything a user has been given in one namespace, cluster-wide grants first."""
+    """All grants of a user in one namespace, cluster-wide ones first."""
 
     grants: tuple[Grant, ...]
     problems: tuple[str, ...]
-    """Roles that are bound and not there."""
+    """Roles of bindings that do not exist."""
 
 
 class Authorizer:
-    """Weighs requests against the roles and bindings of one store."""
+    """Decides on requests by the roles and bindings of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class Authorizer:
         self._kept_at: tuple[int, ...] = ()
 
     def decide(self, user: UserInfo, wanted: Attributes) -> AccessDecision:
-        """Whether this user may do that."""
+        """Whether a user may do something."""
         if MASTERS in user.groups:
             return AccessDecision(True)
         given = self.given(user, wanted.namespace)
@@ -69,7 +69,7 @@ class Authorizer:
         return AccessDecision(False, f"RBAC: {_aggregate(given.problems)}" if given.problems else "")
 
     def given(self, user: UserInfo, namespace: str) -> Given:
-        """What a user may do in a namespace, or with no namespace cluster-wide."""
+        """The grants of a user in a namespace, or with an empty one cluster-wide."""
         now = tuple(self._store.shelf(kind).history.end for kind in self._kinds.values())
         if now != self._kept_at or len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
@@ -97,7 +97,7 @@ class Authorizer:
         return Given(tuple(grants), tuple(dict.fromkeys(problems)))
 
     def _bindings(self, namespace: str) -> Iterator[tuple[Obj, str]]:
-        """Bindings that reach a namespace, each with the namespace it lies in."""
+        """The bindings for a namespace, each with its own namespace."""
         for record in self._store.items(self._kinds["clusterrolebindings"]):
             yield record.obj, ""
         if namespace:
@@ -111,7 +111,7 @@ class Authorizer:
         return record.obj if record is not None else None
 
     def _rules(self, role: Obj, seen: set[str]) -> Iterator[Obj]:
-        """The rules of a role; of an aggregated one those of the roles it selects, and theirs in turn."""
+        """The rules of a role; of an aggregated one, those of the roles it selects."""
         seen.add(role["metadata"]["name"])
         selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
         if selectors is None:
@@ -161,7 +161,7 @@ def _is(subject: Obj, user: UserInfo, namespace: str) -> bool:
 
 
 def _source(binding: Obj, subject: Obj, namespace: str) -> str:
-    """Where a grant comes from, in the words of the real server."""
+    """The binding of a grant, in the words of the real server."""
     name, reference = binding["metadata"]["name"], binding["roleRef"]
     shown = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'
     whom = subject["name"]
@@ -175,7 +175,7 @@ def _aggregate(problems: tuple[str, ...]) -> str:
 
 
 def forbidden(user: UserInfo, wanted: Attributes, reason: str = "") -> Failure:
-    """The refusal of a request, word for word as the real server's."""
+    """The error for a request that is not allowed, in the words of the real server."""
     if wanted.path:
         text = f'User "{user.name}" cannot {wanted.verb} path "{wanted.path}"'
     else:

@@ -46,7 +46,7 @@ def finalizers_of(obj: Obj) -> tuple[str, ...]:
 def decide(
     resource: str, obj: Obj, dependents: Sequence[Dependent], owners: Callable[[Obj], OwnerState], has_dependents: bool
 ) -> list[Action]:
-    """What to do with an object: handle its dependents while it is being deleted, or delete it if its owners are gone."""
+    """What to do with an object: release its dependents while it is deleted, or delete it if its owners are gone."""
     if is_deleting(obj) and ORPHAN in finalizers_of(obj):
         freed: list[Action] = [_without_owner(each, obj) for each in dependents]
         return [*freed, Update(resource, without_finalizer(obj, ORPHAN))]

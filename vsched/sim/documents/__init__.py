@@ -1,1 +1,1 @@
-"""What the server says about itself: discovery and OpenAPI."""
+"""Discovery, OpenAPI and the other paths that are not resources."""

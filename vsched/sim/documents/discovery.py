@@ -1,7 +1,6 @@
-"""What is served, told to clients: the plain lists of groups and resources, and the aggregated form of both.
+"""Discovery documents: the plain lists of groups and resources, and the aggregated form.
 
-Pure functions over the registry. Clients that do not ask for the aggregated form in its current version get the plain
-lists, whichever older version they would have liked.
+Pure functions over the registry. The aggregated form has its current version only; other clients get plain lists.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def _resource(kind: Kind) -> Obj:
 
 
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-"""Custom kinds list their verbs in an order of their own."""
+"""The order of the verbs of custom kinds."""
 
 
 def _other_names(kind: Kind) -> Obj:
@@ -97,7 +96,7 @@ def _verbs(kind: Kind) -> list[str]:
 
 
 def _storage_hash(kind: Kind) -> str:
-    """Tells clients when the stored version of a resource changes."""
+    """A hash by which clients see that the stored version of a resource changed."""
     return b64encode(sha256(f"{kind.group}/{kind.version}/{kind.kind}".encode()).digest()[:8]).decode()
 
 
@@ -159,6 +158,6 @@ def _resource_discoveries(kinds: Iterable[Kind]) -> list[Obj]:
 def _response_kind(kind: Kind, sub: Subresource) -> Obj:
     if sub.version:
         return {"group": sub.group, "version": sub.version, "kind": sub.kind}
-    # A subresource that answers with another kind and does not say of which group is listed without one.
+    # A subresource of another kind without a group of its own is listed without one.
     version = kind.version if sub.kind == kind.kind else ""
     return {"group": kind.group if version else "", "version": version, "kind": sub.kind}

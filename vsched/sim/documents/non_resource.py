@@ -1,7 +1,6 @@
-"""Everything the server says about itself: version, health, discovery, OpenAPI.
+"""Answers the paths that are not resources: version, health, discovery, OpenAPI.
 
-Chooses which document a path means and keeps the rendered bytes until a kind comes or goes; what the documents say is
-written elsewhere.
+Rendered documents are kept until a kind is added or removed.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _JSON_MEDIA = ("application/json", "application/*", "*/*")
 _NOT_FOUND = "404 page not found\n"
 _DOCUMENT_MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _EMPTY_DOCUMENT = b"\n\x032.0"
-"""A v2 document that says its version and describes nothing: its first field, of three letters."""
+"""A v2 document without definitions: its first field, the version."""
 
 
 class Documents:
@@ -89,7 +88,7 @@ class Documents:
         if parts == ["v3"]:
             return Answer(raw=self._kept("v3", lambda: openapi.index(self._registry)))
         if parts == ["v2"]:
-            # kubectl wants the protobuf form before it applies a List, and checks nothing that is not in it.
+            # kubectl gets the protobuf form before it applies a List, and checks only what is in it.
             if "protobuf" in call.accept and "application/json" not in call.accept:
                 return Answer(raw=_EMPTY_DOCUMENT, content_type=_DOCUMENT_MEDIA)
             return Answer(raw=self._kept("v2", lambda: openapi.swagger(self._registry)))
@@ -100,7 +99,7 @@ class Documents:
         return Answer(raw=body)
 
     def _kept(self, name: str, render: Callable[[], Obj]) -> bytes:
-        """The document as bytes, rendered once as long as the kinds stay the same."""
+        """The document as bytes, rendered once until the kinds change."""
         if self._rendered_at != self._registry.changes:
             self._rendered.clear()
             self._rendered_at = self._registry.changes

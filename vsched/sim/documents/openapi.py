@@ -1,7 +1,6 @@
-"""OpenAPI documents of what is served: the v3 index, one document for each group version, and a v2 document.
+"""OpenAPI documents: the v3 index, one document for each group version, and a v2 document. Pure.
 
-Generated from the schema table and from the schemas of custom kinds. Pure: the caller keeps what it renders until the
-registry changes. Descriptions of the built-in fields are not part of it.
+They come from the schema table and the schemas of custom kinds. Built-in fields have no descriptions.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _SHARED: dict[str, tuple[str, Obj]] = {
     "fields": (f"{_MACHINERY}.apis.meta.v1.FieldsV1", {"type": "object"}),
     "raw": (f"{_MACHINERY}.runtime.RawExtension", {"type": "object"}),
 }
-"""Scalars that have a schema of their own: its name and what it says."""
+"""Scalars that have a schema of their own: its name and content."""
 
 _ALWAYS = ("meta/v1.DeleteOptions", "meta/v1.Status", "meta/v1.ListMeta", OBJECT_META)
 
@@ -65,7 +64,7 @@ def _group_versions(registry: KindRegistry) -> list[tuple[str, str]]:
 
 
 def _hash(registry: KindRegistry, group: str, version: str) -> str:
-    # Built-in kinds do not change while the server runs, so that their names will do.
+    # Of built-in kinds the names are enough, because they do not change while the server runs.
     described = [
         [kind.plural, kind.kind, [sub.name for sub in kind.subresources], kind.schema]
         for kind in _kinds(registry, group, version)
@@ -92,7 +91,7 @@ def document(registry: KindRegistry, group: str, version: str) -> Obj:
 
 
 def swagger(registry: KindRegistry) -> Obj:
-    """/openapi/v2: the definitions of everything, for clients that look up types there."""
+    """/openapi/v2: all definitions, for clients that look up types."""
     writer = _Writer("#/definitions/")
     writer.add_kinds(registry)
     return {"swagger": "2.0", "info": _TITLE, "paths": {}, "definitions": writer.schemas}
@@ -142,7 +141,7 @@ class _Writer:
         return custom_component_name(kind) if one is None else component_name(one.name)
 
     def _mark(self, name: str, kind: Kind) -> None:
-        """Says which kind a schema is, and that objects of it carry apiVersion and kind."""
+        """Adds the kind of a schema, and the fields apiVersion and kind."""
         schema = self.schemas[name]
         schema.setdefault("properties", {}).update({"apiVersion": {"type": "string"}, "kind": {"type": "string"}})
         schema["x-kubernetes-group-version-kind"] = [{"group": kind.group, "kind": kind.kind, "version": kind.version}]
@@ -211,7 +210,7 @@ class _Writer:
 
 
 def _list_rules(item: SchemaField) -> Obj:
-    """How patches and server-side apply treat a list, in the extensions clients read."""
+    """The extensions that say how patches and server-side apply treat a list."""
     rules: Obj = {}
     if item.map_keys:
         rules["x-kubernetes-list-type"] = "map"

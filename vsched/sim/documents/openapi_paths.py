@@ -1,7 +1,7 @@
-"""The paths of an OpenAPI document: for each resource its operations, the kind they act on and their parameters.
+"""The paths of an OpenAPI document: for each resource its operations with their kinds and parameters.
 
-Clients look here for whether an operation takes a parameter (dryRun, fieldValidation) and which patches a kind takes;
-they know the URLs themselves, so responses are described no further than that there is one.
+Clients look up whether an operation has a parameter (dryRun, fieldValidation) and which patches a kind takes. Responses
+have no details.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from vsched.sim.store.kinds import Kind, Obj, Subresource
 
 _METHODS = {"list": "get", "create": "post", "update": "put", "deletecollection": "delete"}
-"""Of the verbs that are called otherwise than their method."""
+"""The methods of verbs that have another name."""
 _ACTIONS = {"create": "post", "update": "put"}
 _COLLECTION = ("list", "create", "deletecollection")
 _ITEM = ("get", "update", "patch", "delete")
@@ -32,12 +32,12 @@ _TYPES = {
     **dict.fromkeys(("limit", "timeoutSeconds", "gracePeriodSeconds"), "integer"),
     **dict.fromkeys(("allowWatchBookmarks", "sendInitialEvents", "watch", "force", "orphanDependents"), "boolean"),
 }
-"""Of the parameters that are no strings."""
+"""The types of parameters that are no strings."""
 _PATH_PARAMETERS = ("namespace", "name")
 
 
 def paths_of(kind: Kind, reference_of: Callable[[Kind], Obj]) -> dict[str, Obj]:
-    """Every path of one kind with its operations."""
+    """All paths of one kind with their operations."""
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     base = f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
     reference = reference_of(kind)

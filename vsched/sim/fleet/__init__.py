@@ -1,1 +1,1 @@
-"""Nodes, pods and workloads for an embedded cluster, from descriptions."""
+"""Nodes, residents and sample gangs for an embedded cluster."""

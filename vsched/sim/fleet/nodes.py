@@ -2,8 +2,6 @@
 
 A description is a list (or several documents) of groups and of plain Node objects; ``vsched cluster --help`` shows one
 with every key.
-
-Makes Node manifests only; nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class FleetGroup:
-    """Nodes that are alike but for name and zone."""
+    """Nodes that differ only in name and zone."""
 
     count: int
     prefix: str = "node-"
@@ -42,15 +40,15 @@ class FleetGroup:
     annotations: dict[str, str] = field(default_factory=dict)
     taints: list[Obj] = field(default_factory=list)
     capacity: dict[str, str] = field(default_factory=dict)
-    """Added to the default of 32 cpu, 128Gi and 110 pods."""
+    """Overrides the default of 32 cpu, 128Gi and 110 pods."""
     allocatable: dict[str, str] = field(default_factory=dict)
-    """Where it differs from the capacity."""
+    """Overrides the capacity."""
     zones: list[str] = field(default_factory=lambda: list(DEFAULT_ZONES))
-    """Taken in turn; an empty list gives nodes without a zone."""
+    """Taken in turn; empty for nodes without a zone."""
 
 
 def uniform_fleet(count: int) -> list[Obj]:
-    """So many default nodes."""
+    """So many nodes with the defaults."""
     if not 0 <= count <= MAX_NODES:
         raise BadInput(f"{count} nodes: expected 0 to {MAX_NODES}")
     return fleet([FleetGroup(count)])
@@ -63,7 +61,7 @@ def fleet(groups: list[FleetGroup], now: datetime | None = None) -> list[Obj]:
 
 
 def read_fleet(path: Path, now: datetime | None = None) -> list[Obj]:
-    """The nodes a file describes; raises BadInput with file and place for one that cannot be read."""
+    """The nodes of a file; raises BadInput with file and place for an invalid one."""
     nodes: list[Obj] = []
     found = [each for document in read_documents(path) for each in _entries(document)]
     if not found:

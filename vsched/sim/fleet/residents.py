@@ -1,6 +1,6 @@
-"""Residents: pods that an embedded cluster has from its start, by the hundred thousand, from a YAML description.
+"""Residents: pods that an embedded cluster has from its start, up to hundreds of thousands, from a YAML description.
 
-A description is a list (or several documents) of groups of pods that are alike:
+A description is a list (or several documents) of groups of similar pods:
 
     - count: 120000
       prefix: train-
@@ -44,33 +44,33 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Residents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Pods that are alike but for name, namespace, gang and node."""
+    """Pods that differ only in name, namespace, gang and node."""
 
     count: Count
     prefix: str = "resident-"
     gang: Positive = 1
-    """Pods of one PodGroup; pods in gangs of one have none."""
+    """The pods of one PodGroup; 1 for pods without a PodGroup."""
     namespace: Name = "default"
     namespaces: Positive = 1
-    """How many namespaces gangs take in turn; more than one are numbered."""
+    """The number of namespaces, which gangs take in turn; if more than one, they are numbered."""
     queue: str = "default"
     scheduler: str = SCHEDULER_NAME
     request: dict[str, str | int] = msgspec.field(default_factory=lambda: {"cpu": "100m", "memory": "128Mi"})
     running: bool = True
-    """On the nodes, in turn; else they wait for a scheduler."""
+    """Whether they run on the nodes, in turn, or wait for a scheduler."""
 
     @property
     def gangs(self) -> int:
-        """How many gangs, the last of which may be smaller."""
+        """The number of gangs; the last one may be smaller."""
         return -(-self.count // self.gang)
 
     def namespace_of(self, gang: int) -> str:
-        """The namespace that the gang of this number lives in."""
+        """The namespace of the gang with this number."""
         return self.namespace if self.namespaces == 1 else f"{self.namespace}-{gang % self.namespaces}"
 
 
 def read_residents(path: Path) -> list[Residents]:
-    """The groups a file describes; raises BadInput with file and place for one that cannot be used."""
+    """The groups of a file; raises BadInput with file and place for an invalid one."""
     found = []
     for document in read_documents(path):
         content: Any = document.obj
@@ -83,7 +83,7 @@ def read_residents(path: Path) -> list[Residents]:
 
 
 class ResidentLoader:
-    """Puts residents into a store; nobody need be looking yet."""
+    """Puts residents into a store, before the controllers start."""
 
     def __init__(self, store: Store, writer: ObjectWriter, nodes: Sequence[Obj], now: datetime) -> None:
         self._store, self._writer, self._now = store, writer, now
@@ -94,7 +94,7 @@ class ResidentLoader:
         self._groups = store.registry.resource("scheduling.volcano.sh/podgroups")
 
     def settle(self, residents: Residents) -> Iterator[None]:
-        """Stores one group, a gang at each step; raises BadInput where its pods would not be admitted."""
+        """Stores one group, a gang at each step; raises BadInput if its pods would not be admitted."""
         if residents.running and residents.count and not self._nodes:
             raise BadInput(f"residents {residents.prefix}*: they run, and there is no node (expected some)")
         for number in range(min(residents.namespaces, residents.gangs)):
@@ -140,7 +140,7 @@ class ResidentLoader:
 
 
 class PodCopier:
-    """An admitted pod, and others made like it; what is equal in all of them is shared."""
+    """Makes copies of an admitted pod, which share all equal parts."""
 
     def __init__(self, kind: Kind, admitted: Obj, running: bool, now: datetime) -> None:
         self._moment = format_time(now)
@@ -154,7 +154,7 @@ class PodCopier:
         self._entries = entries
 
     def pod(self, name: str, group: str, node: Obj | None, new_ip: Any) -> Obj:
-        """One more pod, on a node where there is one."""
+        """One more pod, on the node if there is one."""
         admitted, uid = self._admitted, str(uuid4())
         metadata: Obj = {
             **admitted["metadata"],
@@ -188,7 +188,7 @@ class PodCopier:
 
 
 def _managed_fields(kind: Kind, obj: Obj, manager: str, moment: str) -> Obj:
-    """An entry of metadata.managedFields: pods of a real cluster have them, and they are a good part of their size."""
+    """An entry of metadata.managedFields, which are a good part of the size of real pods."""
     return {
         "manager": manager,
         "operation": "Update",
@@ -212,7 +212,7 @@ def _group_body(residents: Residents, name: str, namespace: str, size: int) -> O
 
 
 def _body(residents: Residents, namespace: str) -> Obj:
-    """A pod of about the size and the parts that workload controllers give theirs."""
+    """A pod of about the size of real pods."""
     name = residents.prefix.rstrip("-.") or "resident"
     request = {resource: str(amount) for resource, amount in residents.request.items()}
     environment: list[Obj] = [{"name": f"SETTING_{number}", "value": f"value-{number}"} for number in range(8)]

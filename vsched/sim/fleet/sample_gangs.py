@@ -1,4 +1,4 @@
-"""Sample workloads: a gang as manifests. Equal arguments give equal objects, and nothing talks to a server."""
+"""Sample workloads: the manifests of a gang. Equal arguments give equal objects."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SHAPES: tuple[dict[str, str], ...] = (
     {"cpu": "4", "memory": "8Gi"},
     {"cpu": "8", "memory": "32Gi"},
 )
-"""What the pods of a gang may ask for."""
+"""Requests for the pods of a gang."""
 
 
 DEFAULT_GANG_SIZES = (1, 2, 4, 8, 16)
 
 
 def gang(name: str, namespace: str, queue: str, size: int, request: dict[str, str], seconds: float) -> list[Obj]:
-    """A PodGroup that needs all its pods at once, and the pods."""
+    """A PodGroup that needs all its pods, and the pods."""
     group: Obj = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
@@ -32,7 +32,7 @@ def gang(name: str, namespace: str, queue: str, size: int, request: dict[str, st
 
 
 def _times(request: dict[str, str], count: int) -> dict[str, str]:
-    """The request of all pods together; the quantities of SHAPES are whole numbers with an optional unit."""
+    """The request of all pods together; quantities are whole numbers with an optional unit, as in SHAPES."""
     total = {}
     for resource, quantity in request.items():
         digits = quantity.rstrip("KMGTi")

@@ -1,1 +1,1 @@
-"""What a request asks for, and what it is answered."""
+"""Requests, their attributes and options, and answers."""

@@ -1,4 +1,4 @@
-"""What the router says to a request: an answer that is complete, or a stream that runs until it ends."""
+"""The answers of the router: a complete answer, or the stream of a watch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Send = Callable[[bytes], Awaitable[None]]
 
 @dataclass(slots=True)
 class Answer:
-    """One of ``obj``, ``raw`` (ready bytes) and ``listing`` is the body."""
+    """An answer; its body is one of ``obj``, ``raw`` (bytes) and ``listing``."""
 
     code: int = 200
     obj: Obj | None = None

@@ -1,6 +1,6 @@
-"""What a request wants to do, in the words that permissions and faults are written in: verb, group, resource, name.
+"""The attributes of a request, for permissions and faults: verb, group, resource, name.
 
-Read off the path and the query alone, as the real server does before it looks at anything else.
+They come from the path and the query alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMED = "metadata.name="
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One request; ``path`` is set, and all but the verb is empty, where it is not about a resource."""
+    """The attributes of a request; a request that is not for a resource has the verb and ``path`` only."""
 
     verb: str
     group: str = ""
@@ -29,18 +29,18 @@ class Attributes:
 
     @property
     def combined(self) -> str:
-        """The resource as rules name it: ``pods`` or ``pods/binding``."""
+        """The resource with its subresource, as in rules: ``pods`` or ``pods/binding``."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 def attributes_of(call: ApiRequest) -> Attributes:
-    """What this request wants to do."""
+    """The attributes of a request."""
     path = parse_path(call.path)
     if path is None or not path.plural:
         return Attributes(call.method.lower(), path=unquote(call.path))
     verb, name, namespace = _VERBS.get(call.method, call.method.lower()), path.name, path.namespace
     if path.plural == "namespaces" and not path.group and not namespace:
-        # A namespace lies within itself, so that a role in it may be about it.
+        # The namespace of a namespace is itself, so that a role in it can allow it.
         namespace = name
     if path.watch:
         verb = "watch"
@@ -53,7 +53,7 @@ def attributes_of(call: ApiRequest) -> Attributes:
 
 
 def _named_by_selector(call: ApiRequest) -> str:
-    """A list or watch of one name is about that name."""
+    """The name in the field selector of a list or watch."""
     for term in call.query.get("fieldSelector", "").split(","):
         if term.startswith(_NAMED):
             name = term.removeprefix(_NAMED).removeprefix("=")

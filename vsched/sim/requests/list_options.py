@@ -1,7 +1,4 @@
-"""The options of a list or watch in its query: which may be given together, and what they mean for where to read.
-
-Nothing is read here; the refusals carry every cause at once, as the real server's do.
-"""
+"""The options of a list or watch in its query, and which of them can be combined."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ def version_match(call: ApiRequest) -> str:
 
 
 def asked_version(call: ApiRequest) -> int | None:
-    """The resourceVersion of the query as a number; None where there is none."""
+    """The resourceVersion of the query as a number; None if there is none."""
     given = call.query.get("resourceVersion", "")
     if not given:
         return None
@@ -32,12 +29,12 @@ def is_version(text: str) -> bool:
 
 
 def not_a_version(text: str) -> str:
-    """What the real server says of a resourceVersion that is no number."""
+    """The real server's message for a resourceVersion that is no number."""
     return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
 
 
 def check_list_options(call: ApiRequest) -> None:
-    """What a list may not combine."""
+    """Raises a Failure for options of a list that cannot be combined."""
     causes = Causes()
     match, version = version_match(call), call.query.get("resourceVersion", "")
     if match:
@@ -57,7 +54,7 @@ def check_list_options(call: ApiRequest) -> None:
 
 
 def check_watch_options(call: ApiRequest) -> None:
-    """What a watch may not combine."""
+    """Raises a Failure for options of a watch that cannot be combined."""
     causes = Causes()
     match, initial = version_match(call), "sendInitialEvents" in call.query
     if initial and match != _NOT_OLDER:

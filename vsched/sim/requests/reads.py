@@ -1,6 +1,6 @@
-"""Reading: one object, and lists with selectors, pages and versions.
+"""Reads: one object, and lists with selectors, pages and versions.
 
-A page pins the version of the first one; what the history no longer reaches is a 410 with a token to go on with.
+All pages have the version of the first one. If the history no longer has it, the answer is a 410 with a new token.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ TOO_OLD_LIST = "The resourceVersion for the provided list is too old."
 
 @dataclass(frozen=True, slots=True)
 class ObjectList:
-    """The outcome of a list: its metadata, and the records still to be written out."""
+    """The result of a list: its metadata and objects."""
 
     kind: Kind
     metadata: Obj
     records: Sequence[StoredObject]
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The JSON of the list in pieces of so many items."""
+        """The JSON of the list, in chunks of so many items."""
         head = {"kind": self.kind.list_kind, "apiVersion": self.kind.api_version, "metadata": self.metadata}
         yield orjson.dumps(head)[:-1] + b',"items":['
         for start in range(0, len(self.records), size):
@@ -52,7 +52,7 @@ class ObjectList:
 
 
 def item_bytes(kind: Kind, record: StoredObject) -> bytes:
-    """An object as a list item: those of built-in kinds do not repeat kind and apiVersion."""
+    """An object as a list item; those of built-in kinds have no kind and apiVersion."""
     if not kind.stored:
         obj = conversion.to_served(kind, record.obj)
         shown = obj if kind.custom else {key: obj[key] for key in obj if key not in ("kind", "apiVersion")}
@@ -92,7 +92,7 @@ def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: ApiR
         return _next_page(store, kind, namespace, token, limit, selector, call)
     version = asked_version(call)
     if version == 0 or (selector is not None and selector.names_one and (namespace or not kind.namespaced)):
-        # From a cache, or of one object, there is nothing to page through.
+        # A list from the cache or of one object has no pages.
         limit = 0
     if version and version > store.revision:
         raise future_version(version, store.revision)
@@ -104,7 +104,7 @@ def list_objects(store: Store, kind: Kind, namespace: str, name: str, call: ApiR
 
 
 def check_selectors(call: ApiRequest) -> None:
-    """The grammar of both selectors, which is looked at before anything else the query says."""
+    """Checks the syntax of both selectors, before all other options."""
     parse_labels(call.query.get("labelSelector", ""))
     parse_fields(call.query.get("fieldSelector", ""))
 
@@ -152,13 +152,13 @@ def _page(
 
 
 def make_token(version: int, start: str) -> str:
-    """The continue token: where to go on, in which version."""
+    """The continue token for a version and the next key."""
     body = orjson.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": f"/{start}"})
     return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
 
 
 def read_token(token: str) -> tuple[int, str]:
-    """The version and the key a token goes on with; a 400 for one that this server has not made."""
+    """The version and the next key of a token; raises a 400 Failure for an invalid one."""
     try:
         body = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError) as error:

@@ -1,7 +1,4 @@
-"""What a request asks for: its path, query, wanted form of the answer and body, read once and typed.
-
-Nothing is looked up or decided here beyond what the words of the request mean.
-"""
+"""A request: its path, query, accepted forms of the answer, and body."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ MAX_BODY_BYTES = 3 * 1024 * 1024
 ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
 _OPTIONS = {"PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
-"""What the query of a write is read as, where it is not CreateOptions."""
+"""The options that the query of a write stands for, if they are not CreateOptions."""
 _MANAGER_CHARS = 128
 _FALSE = frozenset({"", "0", "false"})
 _SHAPES = frozenset({("meta.k8s.io", "v1"), ("meta.k8s.io", "v1beta1")})
@@ -50,7 +47,7 @@ _INT64 = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form an answer is wanted in; ``kind`` is Table, PartialObjectMetadata or empty for the object itself."""
+    """The form of the answer; ``kind`` is Table, PartialObjectMetadata or empty for the object itself."""
 
     kind: str = ""
     version: str = ""
@@ -59,7 +56,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A resource path, taken apart."""
+    """The parts of a resource path."""
 
     group: str
     version: str
@@ -72,7 +69,7 @@ class Path:
 
 @dataclass(slots=True)
 class ApiRequest:
-    """One request: what the path, the query and the headers say."""
+    """One request, from its path, query, headers and body."""
 
     method: str
     path: str
@@ -84,10 +81,10 @@ class ApiRequest:
     warnings: list[str] = field(default_factory=list)
     reviews: Reviews = field(default_factory=Reviews)
     user: UserInfo | None = None
-    """Who asks, where anybody has to say so."""
+    """The user, if the server has authentication."""
 
     def flag(self, name: str) -> bool:
-        """A boolean of the query: anything but empty, 0 and false is true."""
+        """A boolean of the query; everything but empty, 0 and false is true."""
         return self.query.get(name, "").lower() not in _FALSE
 
     @property
@@ -100,7 +97,7 @@ class ApiRequest:
 
     @property
     def manager(self) -> str:
-        """Who the fields of this write belong to."""
+        """The field manager of this write."""
         return self.query.get("fieldManager") or self.user_agent.partition("/")[0] or "unknown"
 
     def write_options(self) -> WriteOptions:
@@ -120,7 +117,7 @@ class ApiRequest:
         )
 
     def refuse_force(self) -> None:
-        """Only server-side apply may be forced."""
+        """Raises a Failure if ``force`` is given, which only server-side apply has."""
         if "force" in self.query:
             raise self._invalid_options([forbidden("force", "may not be specified for non-apply patch")])
 
@@ -163,7 +160,7 @@ def _resource_path(group: str, version: str, rest: list[str]) -> Path | None:
     if watch:
         rest = rest[1:]
     namespace = ""
-    # /namespaces/x and its subresources are the namespace itself, anything longer lies inside it.
+    # /namespaces/x and its subresources are the namespace itself; longer paths are inside it.
     if len(rest) >= 3 and rest[0] == "namespaces" and not (rest[2] in ("status", "finalize") and len(rest) == 3):
         namespace, rest = rest[1], rest[2:]
     if len(rest) > 3:
@@ -174,7 +171,7 @@ def _resource_path(group: str, version: str, rest: list[str]) -> Path | None:
 
 @lru_cache(maxsize=256)
 def wanted_form(accept: str) -> Form:
-    """The first form of an Accept header that is served; protobuf is never, JSON always comes with it."""
+    """The first form of an Accept header that is served. Protobuf is not; its clients accept JSON as well."""
     if not accept:
         return Form()
     for clause in accept.split(","):
@@ -192,7 +189,7 @@ def wanted_form(accept: str) -> Form:
 
 
 def include_object(call: ApiRequest) -> str:
-    """What the rows of a table shall carry."""
+    """What the rows of a table contain of their objects."""
     given = call.query.get("includeObject", "")
     if given not in ("", "None", "Metadata", "Object"):
         why = "must be 'Metadata', 'Object', 'None', or empty"
@@ -206,7 +203,7 @@ def media_type(content_type: str) -> str:
 
 
 def read_body(call: ApiRequest, expected: str, *, custom: bool = False) -> Obj:
-    """The body as an object of the expected kind: JSON, YAML or, but not for custom kinds, protobuf."""
+    """The body as an object of the expected kind: JSON, YAML or, for built-in kinds, protobuf."""
     value = _decoded(call, expected, custom)
     if value.__class__ is not dict:
         raise unrecognized(call.body, expected, f"json: cannot unmarshal {json_type(value)} into {_KIND_TYPE}")
@@ -248,7 +245,7 @@ def _decoded(call: ApiRequest, expected: str, custom: bool) -> Any:
 
 
 def _read_yaml(body: bytes) -> Any:
-    """YAML as the JSON it stands for, which has string keys and no numbers beyond 64 bits."""
+    """YAML as JSON, which has string keys and no numbers beyond 64 bits."""
     try:
         if is_too_deep(body.decode("utf-8", "replace")):
             raise ValueError("nested too deeply")
@@ -266,7 +263,7 @@ def dry_run_causes(given: list[str]) -> list[StatusCause]:
 
 
 def read_delete_options(call: ApiRequest) -> DeleteOptions:
-    """Delete options from the body; the query says them only where there is no body."""
+    """The delete options of the body, or of the query if there is no body."""
     body = (
         request_bodies.delete_options(read_body(call, "DeleteOptions")) if call.body else _queried_delete_options(call)
     )

@@ -1,7 +1,7 @@
 """The built-in API types: which fields each has, of what type, and how patches treat them.
 
 They come from the text tables in ``vsched.sim.store.schemas``, which are read once. Strict decoding, protobuf,
-strategic merge patches, server-side apply and OpenAPI all use them. Custom kinds are not here: they bring their own schema.
+strategic merge patches, server-side apply and OpenAPI use them. Custom kinds bring schemas of their own.
 """
 
 from __future__ import annotations

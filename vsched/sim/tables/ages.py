@@ -1,4 +1,4 @@
-"""How long ago, in as few words as ``kubectl get`` uses."""
+"""Ages and durations in the short form of ``kubectl get``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
 def age_of(text: str | None, now: datetime) -> str:
-    """The time since a moment the API wrote; ``<unknown>`` without one."""
+    """The age of a time stamp; ``<unknown>`` without one."""
     if not text:
         return "<unknown>"
     try:
@@ -21,7 +21,7 @@ def age_of(text: str | None, now: datetime) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """Two units where the smaller still matters, one otherwise."""
+    """One or two units, as kubectl writes durations."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"

@@ -137,7 +137,7 @@ def _service_ports(obj: Obj, now: datetime) -> str:
 
 
 def _balancer(obj: Obj) -> str:
-    """Where the load balancer of an ingress or a service can be reached."""
+    """The addresses of the load balancer of an ingress or a service."""
     ingress = _status(obj).get("loadBalancer", {}).get("ingress") or ()
     return ",".join(one.get("ip") or one.get("hostname") or "" for one in ingress)
 
@@ -176,7 +176,7 @@ def _volume_claim(obj: Obj, now: datetime) -> str:
 
 
 def _bound(obj: Obj) -> Obj:
-    """The status of a claim that has its volume."""
+    """The status of a claim if it is bound."""
     return _status(obj) if _spec(obj).get("volumeName") else {}
 
 

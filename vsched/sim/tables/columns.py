@@ -124,7 +124,7 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of one kind, and what fills each of them."""
+    """The columns of one kind, and the functions that fill them."""
 
     columns: tuple[PrinterColumn, ...]
     sources: tuple[Source, ...]
@@ -141,11 +141,11 @@ _PLAIN = Layout(
         lambda obj, now: obj["metadata"].get("creationTimestamp"),
     ),
 )
-"""For kinds that have no line."""
+"""For kinds without a line."""
 
 
 def layout_of(kind: Kind) -> Layout:
-    """The columns that objects of a built-in kind are shown in."""
+    """The columns of a built-in kind."""
     text = _TABLES.get(kind.storage)
     return _layout(text) if text else _PLAIN
 

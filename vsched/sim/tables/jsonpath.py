@@ -1,7 +1,7 @@
 """The JSON paths of printer columns: ``.spec.weight``, ``.status.conditions[?(@.type=="Ready")].status``.
 
-The part of the language that column definitions use: fields, quoted and escaped fields, indexes, ``[*]`` and filters
-that compare one field of an item.
+Supports what column definitions use: fields, quoted and escaped fields, indexes, ``[*]`` and filters that compare one
+field of an item.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _STEP = re.compile(
 )
 
 Step = tuple[str, str, str, str]
-"""What kind of step (field, index, filter), then its name or index, the operator and value of a filter."""
+"""The type of step (field, index, filter), its name or index, and the operator and value of a filter."""
 
 
 @lru_cache(maxsize=512)
 def parse(path: str) -> tuple[Step, ...] | None:
-    """The steps of a path; None for one that is not understood."""
+    """The steps of a path; None for a path that is not supported."""
     steps: list[Step] = []
     position = 0
     path = path.strip().removeprefix("{").removesuffix("}")
@@ -44,7 +44,7 @@ def parse(path: str) -> tuple[Step, ...] | None:
 
 
 def find(obj: Any, path: str) -> list[Any]:
-    """Every value the path leads to."""
+    """All values at the path."""
     steps = parse(path)
     if steps is None:
         return []

@@ -13,13 +13,13 @@ UNKNOWN = "<unknown>"
 
 
 def _sidecars(obj: Obj) -> set[str]:
-    """The init containers that run beside the others."""
+    """The names of sidecars: init containers that run beside the others."""
     containers = obj.get("spec", {}).get("initContainers") or ()
     return {container["name"] for container in containers if container.get("restartPolicy") == "Always"}
 
 
 def _statuses(obj: Obj) -> list[Obj]:
-    """The statuses of the containers that run as long as the pod does."""
+    """The statuses of containers and sidecars."""
     status, sidecars = obj.get("status", {}), _sidecars(obj)
     counted = [one for one in status.get("initContainerStatuses") or () if one.get("name") in sidecars]
     return [*counted, *(status.get("containerStatuses") or ())]
@@ -45,7 +45,7 @@ def address(obj: Obj, now: datetime) -> str:
 
 
 def pod_reason(obj: Obj) -> str:
-    """The word in the STATUS column."""
+    """The text of the STATUS column."""
     status = obj.get("status", {})
     reason: str = status.get("reason") or status.get("phase") or "Unknown"
     conditions = {one.get("type"): one for one in status.get("conditions") or ()}

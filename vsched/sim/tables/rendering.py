@@ -1,6 +1,6 @@
-"""Objects as tables, the way ``kubectl get`` wants them: column definitions, cells, and metadata for each row.
+"""Objects as tables for ``kubectl get``: column definitions, cells, and the metadata of each row.
 
-Built-in kinds have theirs in ``columns``; custom kinds bring columns with JSON paths.
+The columns of built-in kinds are in ``columns``; custom kinds have columns with JSON paths.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AGE = PrinterColumn("Age", "date", json_path=".metadata.creationTimestamp")
 
 
 def table(kind: Kind, items: Sequence[Obj], include_object: str, now: datetime, with_columns: bool = True) -> Obj:
-    """A Table of the items; ``include_object`` is None, Metadata or Object, empty for Metadata."""
+    """A Table of the items; ``include_object`` is None, Metadata (or empty) or Object."""
     if kind.custom:
         columns = kind.columns or (AGE,)
         definitions = [_definition(NAME), *(_definition(column) for column in columns)]
@@ -42,7 +42,7 @@ def table(kind: Kind, items: Sequence[Obj], include_object: str, now: datetime, 
 
 
 def partial(obj: Obj) -> Obj:
-    """The metadata of an object and nothing else."""
+    """The metadata of an object."""
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
 
 
