@@ -80,8 +80,8 @@ def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet
     if refusal is None:
         refusal = session.plugins.grantable(queue, job.namespace, sheet[0].shape)
     if refusal is None or refusal.rank == PASSES:
-        told = f"queue {queue.name} holds all that it deserves"
-        refusal = Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name)
+        message = f"queue {queue.name} holds all that it deserves"
+        refusal = Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name)
     note(session, job, sheet, missing, refusal)
 
 

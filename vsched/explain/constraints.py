@@ -149,8 +149,8 @@ class Examiner:
         dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
         if not said and tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
-            told = f"queue {queue.name} holds all that it deserves"
-            asked.append(Refusal(QUEUE_OVERUSED, told, code=Code.QUEUE_SHARE, subject=queue.name))
+            message = f"queue {queue.name} holds all that it deserves"
+            asked.append(Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)
         for task in _kinds(tasks):
             limits = plugins.taking_part(NamespaceLimit)
@@ -303,9 +303,9 @@ def _said(failing: Sequence[Failing], total: int, known: Mapping[str, int]) -> I
     """``3 of 5 nodes have too little cpu``, one a reason; what the headline counts as it counted when it was so."""
     for reason, code, rows in failing:
         count = known.get(reason) or int(np.count_nonzero(rows))
-        told = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
+        message = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
         resource = resource_in(reason) if code is Code.RESOURCES else ""
-        yield Constraint(code, told, resource=resource, repeats=reason in known)
+        yield Constraint(code, message, resource=resource, repeats=reason in known)
 
 
 def _asked(task: Task, column: int) -> int:

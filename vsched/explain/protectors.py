@@ -38,8 +38,8 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
             continue
         if action not in session.policy.actions:
             if action == RECLAIM and _under_share(session, view):
-                told = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
-                yield Constraint(Code.PROTECTED, told)
+                message = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
+                yield Constraint(Code.PROTECTED, message)
         elif not search.may_take(task):
             yield Constraint(Code.PROTECTED, _may_not(view, task))
         else:
@@ -88,8 +88,8 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
         said.update(dict.fromkeys((one.because for one in found), 1))
     where = "other queues" if search.purpose is Purpose.RECLAIM else "the queue's other jobs"
     reasons = "; ".join(f"{why} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common())
-    told = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
-    yield Constraint(Code.PROTECTED, told)
+    message = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
+    yield Constraint(Code.PROTECTED, message)
 
 
 def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:

@@ -100,10 +100,10 @@ def _may_be_helped(job: Job) -> bool:
 
 
 def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
-    told = f"queue {name} does not exist: {counted(len(jobs), 'job waits', 'jobs wait')} for it to be created"
-    constraint = Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=name, repeats=True)
+    message = f"queue {name} does not exist: {counted(len(jobs), 'job waits', 'jobs wait')} for it to be created"
+    constraint = Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=name, repeats=True)
     return Explanation(
-        QUEUE, name, State.NEVER, told, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
+        QUEUE, name, State.NEVER, message, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
     )
 
 
@@ -193,10 +193,12 @@ def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Se
     for name in sorted(groups, key=lambda one: (one != leading, -len(groups[one]), one))[:GROUPS_TOLD]:
         keys = groups[name]
         first = report.jobs[keys[0]]
-        told = f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {keys[0]} first"
+        message = f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {keys[0]} first"
         if name != leading or len(groups) == 1:
-            told += f": {headline_of(first.message)}"
-        yield Constraint(first.code or Code.OTHER, told, subject=name if inner else keys[0], repeats=len(groups) == 1)
+            message += f": {headline_of(first.message)}"
+        yield Constraint(
+            first.code or Code.OTHER, message, subject=name if inner else keys[0], repeats=len(groups) == 1
+        )
 
 
 def _holders(

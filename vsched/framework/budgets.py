@@ -70,8 +70,8 @@ class Budgets:
         doubled = sorted({_name(budget) for about in found if len(about) > 1 for budget in about})
         if not doubled:
             return None
-        told = f"the only victims are in more than one disruption budget ({_list(doubled)}): nobody may evict them"
-        return _refusal(doubled, told)
+        message = f"the only victims are in more than one disruption budget ({_list(doubled)}): nobody may evict them"
+        return _refusal(doubled, message)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """An eviction was taken back."""

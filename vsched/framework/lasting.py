@@ -115,11 +115,11 @@ def _closed(closing: Sequence[Check]) -> Lasting:
     for check in closing:
         counts[check.reason] += int(np.count_nonzero(~check.passes))
         codes[check.reason] = check.code
-    told = ", ".join(
+    message = ", ".join(
         f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
     )
     first = max(counts, key=lambda reason: (counts[reason], reason))
-    return Lasting(codes[first], f"no node is open to it: {told}")
+    return Lasting(codes[first], f"no node is open to it: {message}")
 
 
 def _of_open(count: int) -> str:

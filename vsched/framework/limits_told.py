@@ -66,15 +66,15 @@ class LimitsTold:
             return beyond
         if refusal.code is Code.QUEUE_CAPABILITY:
             bounds = ((one, self.bound(refusal.subject, one.resource)) for one in sorted(short))
-            told = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
-            return UnschedulableReason(refusal.code, told)
+            message = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
+            return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
-            told = "as much is admitted as the cluster is to be promised"
-            return UnschedulableReason(refusal.code, f"{told}: {amounts(short, 'held or promised')}")
-        told = f"queue {refusal.subject} would hold more than it deserves"
+            message = "as much is admitted as the cluster is to be promised"
+            return UnschedulableReason(refusal.code, f"{message}: {amounts(short, 'held or promised')}")
+        message = f"queue {refusal.subject} would hold more than it deserves"
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = f"; some of it is kept for {listed('job', kept)}" if kept else ""
-        return UnschedulableReason(refusal.code, f"{told}: {amounts(short, 'held')}{others}")
+        return UnschedulableReason(refusal.code, f"{message}: {amounts(short, 'held')}{others}")
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:
         """That more is asked than could ever be held, and what sets that: what lasts is told alone."""
@@ -85,14 +85,14 @@ class LimitsTold:
                 found.append((one._replace(limit=bound.limit), bound))
         if not found:
             return None
-        told = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in found)
+        message = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in found)
         if any(bound.holder or bound.guaranteed for _, bound in found):
             shared = any(bound.guaranteed for _, bound in found)
-            return UnschedulableReason(Code.QUEUE_SHARE if shared else Code.QUEUE_CAPABILITY, told)
-        told += self._to_come(one.resource for one, _ in found)
+            return UnschedulableReason(Code.QUEUE_SHARE if shared else Code.QUEUE_CAPABILITY, message)
+        message += self._to_come(one.resource for one, _ in found)
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, NO_NODES_KNOWN)
-        return UnschedulableReason(Code.RESOURCES, told)
+        return UnschedulableReason(Code.RESOURCES, message)
 
     def _to_come(self, resources: Iterable[str]) -> str:
         """What nodes have yet to register of these resources, as the end of a sentence."""

@@ -43,8 +43,8 @@ def to_leave(node: str) -> Refusal:
 
 def to_start(node: str, *, at_once: bool) -> Refusal:
     """What a task waits for that has its place and nobody has to leave: the next session, or its gang."""
-    told = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
-    return Refusal(PIPELINED, told, code=Code.STARTING, subject=node)
+    message = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
+    return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
 
 
 def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:

@@ -79,13 +79,13 @@ class UnschedulableReasons:
         waiting = [task for uid, task in view.job.pending.items() if _has_place(view, uid)]
         left = [task for task in waiting if self.session.is_left(view.moved[task.uid][1])]
         first = min(left or waiting, key=lambda task: (task.created, task.name))
-        told = f"{first.name} {place_of(self.session, view, first.uid).message}"
+        message = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
             return UnschedulableReason(
-                Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {told}"
+                Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {message}"
             )
         who = counted(len(left), "pod has its place and waits", "pods have their places and wait")
-        return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {told}")
+        return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {message}")
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
@@ -112,12 +112,14 @@ class UnschedulableReasons:
             return UnschedulableReason(
                 Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
             )
-        told = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
+        message = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
             fits = _fitting(self.session, view, None)
-            told += f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
-        return UnschedulableReason(Code.GATED, told)
+            message += (
+                f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
+            )
+        return UnschedulableReason(Code.GATED, message)
 
     def _incomplete(self, view: JobView) -> UnschedulableReason:
         """Of a job without a task that waits: its pods were lost, or are not made yet."""
@@ -265,7 +267,7 @@ def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = N
     many = fits if fits else "none"
     verb = "fits" if fits == 1 else "fit"
     needs = f"{minimum}" if missing == minimum else f"{missing} more of its minimum of {minimum}"
-    told = f"{who} needs {needs}, {many} {verb}"
+    message = f"{who} needs {needs}, {many} {verb}"
     if most is None or (not most and not fits):
-        return told
-    return f"{told}, and {'no more' if most <= fits else most} would if all nodes were empty"
+        return message
+    return f"{message}, and {'no more' if most <= fits else most} would if all nodes were empty"

@@ -110,8 +110,8 @@ def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
         return NO_NODES_KNOWN
     if not reasons:
         return f"0/{nodes} nodes are available"
-    told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-    return f"0/{nodes} nodes are available: {told}."
+    message = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+    return f"0/{nodes} nodes are available: {message}."
 
 
 def exceeding(

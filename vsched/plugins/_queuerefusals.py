@@ -23,11 +23,11 @@ HOLD_NO_MORE = "their queues hold no more than they deserve"
 
 def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
     """The queue takes no jobs; where one above it is not open either, that one is to be opened first."""
-    told = f"queue {queue.name} is {queue.state}, not Open"
+    message = f"queue {queue.name} is {queue.state}, not Open"
     shut = next((one for one in above(queue, queues.get) if not one.open), None)
     if shut is not None:
-        told += f", and queue {shut.name} above it is {shut.state}"
-    return Refusal(QUEUE_NOT_OPEN, told, code=Code.QUEUE_CLOSED, subject=queue.name)
+        message += f", and queue {shut.name} above it is {shut.state}"
+    return Refusal(QUEUE_NOT_OPEN, message, code=Code.QUEUE_CLOSED, subject=queue.name)
 
 
 def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
@@ -39,8 +39,8 @@ def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
         return None
     if not len(snapshot.nodes):
         return Refusal(NO_NODES, NO_NODES_KNOWN, code=Code.NO_NODES, shortages=short)
-    told = "; ".join(in_all(one) for one in sorted(short))
-    return Refusal(TOO_SMALL, f"the cluster has {told}", code=Code.RESOURCES, shortages=short)
+    message = "; ".join(in_all(one) for one in sorted(short))
+    return Refusal(TOO_SMALL, f"the cluster has {message}", code=Code.RESOURCES, shortages=short)
 
 
 def quota_insufficient(
@@ -52,8 +52,8 @@ def quota_insufficient(
     """
     if beyond is not None and all(one is not None and not one.holder and not one.guaranteed for one in bounds):
         return beyond
-    told = f"{shown} resource quota insufficient: insufficient {named(short)}"
-    return Refusal(QUEUE_FULL, told, code=Code.QUEUE_CAPABILITY, subject=queue, shortages=short)
+    message = f"{shown} resource quota insufficient: insufficient {named(short)}"
+    return Refusal(QUEUE_FULL, message, code=Code.QUEUE_CAPABILITY, subject=queue, shortages=short)
 
 
 def named(short: tuple[Shortage, ...]) -> str:

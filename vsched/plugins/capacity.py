@@ -162,8 +162,8 @@ class Capacity(
         for one in (account, *account.above):
             short = shortages(self._names, request, one.terms.limit, one.taken(self._usage), one.reserved)
             if short:
-                told = f"{_named(one, account)} would hold more than it may of {named(short)}"
-                return Refusal(QUEUE_FULL, told, False, Code.QUEUE_CAPABILITY, one.name, short)
+                message = f"{_named(one, account)} would hold more than it may of {named(short)}"
+                return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
@@ -214,11 +214,11 @@ class Capacity(
         """The account of a queue that jobs may be placed in, or why none may."""
         account = self._accounts.get(queue.name)
         if account is None:
-            told = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
-            return Refusal(QUEUE_LEFT_OUT, told, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
+            message = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
+            return Refusal(QUEUE_LEFT_OUT, message, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
         if account.subtree is not None:
-            told = f"queue {queue.name} has child queues; jobs belong in one of these"
-            return Refusal(QUEUE_NOT_LEAF, told, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
+            message = f"queue {queue.name} has child queues; jobs belong in one of these"
+            return Refusal(QUEUE_NOT_LEAF, message, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
             return not_open(self._queues, queue)
         return account

@@ -53,18 +53,18 @@ class Gang(
         """Enough tasks exist for every role's minimum and for the job's."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            told = f"not enough pods exist for the minima of its roles: {_told(missing)}{self._of_others(job)}"
-            return Refusal(NOT_ENOUGH_OF_ROLE, told, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
+            message = f"not enough pods exist for the minima of its roles: {_told(missing)}{self._of_others(job)}"
+            return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
             gone, others = _gone(job), self._foreign.get(job.key, "")
-            told = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
+            message = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
             if not job.valid_count and others:
-                told = f"the gang needs {job.min_member} pods, and {others}{gone}"
+                message = f"the gang needs {job.min_member} pods, and {others}{gone}"
             elif not job.valid_count:
-                told = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
+                message = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
             else:
-                told += self._of_others(job)
-            return Refusal(NOT_ENOUGH_TASKS, told, code=Code.GANG_INCOMPLETE)
+                message += self._of_others(job)
+            return Refusal(NOT_ENOUGH_TASKS, message, code=Code.GANG_INCOMPLETE)
         return None
 
     def _of_others(self, job: JobView) -> str:

@@ -81,5 +81,5 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:
     """As much is used and promised as the cluster may be: more has to wait."""
-    told = f"resource in cluster is overused: overused {named(short)}"
-    return Refusal(OVERUSED, told, code=Code.QUEUE_ADMISSION, shortages=short)
+    message = f"resource in cluster is overused: overused {named(short)}"
+    return Refusal(OVERUSED, message, code=Code.QUEUE_ADMISSION, shortages=short)

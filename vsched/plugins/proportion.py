@@ -149,8 +149,8 @@ class Proportion(
         if short:
             code = self._sort(queue, short)
             bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
-            told = f"queue {queue.name} would hold more than {bound} of {named(short)}"
-            return Refusal(QUEUE_OVER_SHARE, told, True, code, queue.name, short)
+            message = f"queue {queue.name} would hold more than {bound} of {named(short)}"
+            return Refusal(QUEUE_OVER_SHARE, message, True, code, queue.name, short)
         return None
 
     def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:
