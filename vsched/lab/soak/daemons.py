@@ -18,7 +18,7 @@ from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.lab.children import Child, child, free_port
-from vsched.lab.soak.ledger import Violations
+from vsched.lab.soak.outcomes import Violations
 from vsched.together import together
 
 AGAIN_SECONDS = 0.2

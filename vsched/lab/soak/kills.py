@@ -13,7 +13,7 @@ from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.lease_record import LEASES
 from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leader_of, until
-from vsched.lab.soak.ledger import SoakOutcomes, Violations
+from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 
 FOLLOWED_SECONDS = 90.0
 """The longest time until another daemon leads, and then until it binds."""

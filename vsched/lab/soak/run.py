@@ -29,7 +29,7 @@ from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Churn, Rate
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
-from vsched.lab.soak.ledger import SoakOutcomes, Violations
+from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY

@@ -1,0 +1,42 @@
+"""Daemons of a soak: their logs, and an end that nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vsched.lab.soak.daemons import SoakDaemon, complaint_of, until
+from vsched.lab.soak.outcomes import Violations
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        pytest.param({"event": "session", "level": "info"}, "", id="a line of every day"),
+        pytest.param({"event": "binding failed", "level": "warning"}, "", id="a warning"),
+        pytest.param({"event": "session failed", "level": "error"}, "session failed", id="an error"),
+        pytest.param({"event": "e", "level": "info", "exception": "Traceback\n  f\nValueError: x\n"}, "e ValueError: x",
+                     id="an exception"),
+        pytest.param({"event": "Task was destroyed but it is pending!"}, "Task was destroyed but it is pending!",
+                     id="what Python says itself"),
+        pytest.param({"event": "vsched: lease lost"}, "", id="the last word of the command"),
+    ],
+)  # fmt: skip
+def test_which_lines_of_a_log_are_complaints(record: Mapping[str, Any], complaint: str) -> None:
+    assert complaint_of(record) == complaint
+
+
+async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path: Path) -> None:
+    violations = Violations()
+    daemon = SoakDaemon("d", ("nonsense",), tmp_path, violations, Counter())
+    running = asyncio.create_task(daemon.run())
+    assert await until(lambda: bool(violations.counts), 10.0)
+    await daemon.close()
+    await running
+    assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")
+    assert "No such command 'nonsense'" in violations.first["daemon died"][0]
