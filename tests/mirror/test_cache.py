@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support.mirrors import Fields, World
 from tests.support.views import view
 from vsched.mirror.cache import Cache
-from vsched.mirror.state.resource_versions import Seen
+from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.shape import Requirement, Selector
 from vsched.model.status import Status
@@ -357,10 +357,10 @@ def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
 
 
 def test_what_is_remembered_of_deleted_objects_is_bounded() -> None:
-    seen = Seen()
-    for number in range(2 * Seen.REMEMBERED):
+    seen = SeenVersions()
+    for number in range(2 * SeenVersions.REMEMBERED):
         seen.delete(str(number), number + 1)
-    assert len(seen._deleted) == Seen.REMEMBERED
+    assert len(seen._deleted) == SeenVersions.REMEMBERED
 
 
 def test_bookmarks_and_unknown_kinds_are_ignored() -> None:

@@ -95,7 +95,7 @@ class MirrorSink:
         """Nothing to do: not even the metadata could be read. The reflector counts it."""
 
 
-class Both:
+class TwoSinks:
     """Passes everything on to two sinks."""
 
     def __init__(self, first: ObjectSink, second: ObjectSink) -> None:
@@ -148,7 +148,7 @@ def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | Non
     if kind not in wire.KINDS:
         return other
     mirror = MirrorSink(cache, kind)
-    return mirror if other is None else Both(mirror, other)
+    return mirror if other is None else TwoSinks(mirror, other)
 
 
 def awaited(kind: str, reflector: Reflector[wire.Object]) -> asyncio.Event:

@@ -7,110 +7,25 @@ Objects may arrive in any order, twice or late; the result is the same as from a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
-from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.awaiting_columns import AwaitingColumns
-from vsched.mirror.handlers import Handlers
-from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
-from vsched.mirror.ingest.nodes import node_of
-from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
-from vsched.mirror.ingest.podgroups import job_spec_of
-from vsched.mirror.ingest.pods import PodReader
-from vsched.mirror.ingest.queues import queue_of
-from vsched.mirror.ingest.weights import weight_of
-from vsched.mirror.problems import ObjectProblems, Problem, Problems
-from vsched.mirror.state.budgets import BudgetIndex
-from vsched.mirror.state.defaults import ClusterDefaults
-from vsched.mirror.state.foreign_pods import ForeignPodIndex
-from vsched.mirror.state.jobs import JobStore
-from vsched.mirror.state.namespace_objects import NamespaceIndex, as_selections, in_order
-from vsched.mirror.state.nodes import NodeStore, dense_vector
-from vsched.mirror.state.podgroups import PodGroupStore
-from vsched.mirror.state.pods import PodStore
-from vsched.mirror.state.refused_bindings import RefusedBindings
-from vsched.mirror.watch_events import WatchHandler
+from vsched.mirror.intake import ObjectIntake
+from vsched.mirror.problems import Problem
+from vsched.mirror.state.nodes import dense_vector
 from vsched.model.advice import Advice
 from vsched.model.arbitration import Arbitration, Ceiling, Pool
 from vsched.model.nodes import NodeAttributes
 from vsched.model.plan import CycleReport
-from vsched.model.quota import Quota
-from vsched.model.resources import Amounts, ResourceAxis
-from vsched.model.selections import Selections
-from vsched.model.shape import Selector
+from vsched.model.resources import Amounts
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.model.usage import Reading
 
 
-def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
-    """The problem of an object, as one line."""
-    return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
-
-
-class Cache(WatchHandler):
+class Cache(ObjectIntake):
     """The mirror of the cluster that cycles are decided on."""
-
-    def __init__(
-        self,
-        scheduler_names: frozenset[str],
-        default_queue: str = "default",
-        *,
-        open_without_state: bool = False,
-        arbitrating: bool = False,
-        queue_gates: bool = True,
-        ignored: frozenset[str] = frozenset(),
-        on_change: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
-        self.axis = ResourceAxis()
-        self._published_axis = self.axis.copy()
-        """The columns of the last snapshot."""
-        self._awaiting_columns = AwaitingColumns(self.axis)
-        self._problems = ObjectProblems()
-        self.broken: Problems = self._problems.broken
-        """Problems of objects that are left out."""
-        self.blemished: Problems = self._problems.blemished
-        """Problems of objects that are used except for an annotation."""
-        self._open_without_state = open_without_state
-        self._default_queue = default_queue
-        self.arbitrating = arbitrating
-        """Whether the objects of arbitration are mirrored; otherwise they are ignored."""
-        self._defaults = ClusterDefaults(default_queue, ignored)
-        self._nodes = NodeStore(self.axis)
-        self._selections: NamespaceIndex[tuple[str, str], Selector, Selections] = NamespaceIndex(as_selections)
-        self._budgets = BudgetIndex()
-        self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
-        self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
-        self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
-        self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
-        self._ceilings: Mapping[str, Ceiling] = {}
-        self._pools: Mapping[str, Pool] = {}
-        self._advice: Mapping[str, Advice] = {}
-        self.refused = RefusedBindings()
-        self.on_arrival: Handlers[str] = Handlers()
-        """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""
-        self.on_foreign: Handlers[Task] = Handlers()
-        """Called with a pod of ours that another scheduler has bound."""
-        self._scheduler_names = scheduler_names
-        self._foreign = ForeignPodIndex(scheduler_names)
-        reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
-        accounts = self._accounts if arbitrating else None
-        self._pods = PodStore(
-            reader,
-            self._seen["Pod"],
-            self._nodes,
-            self._jobs,
-            self._defaults.judge_pod,
-            accounts,
-            self.on_arrival,
-            self.on_foreign,
-        )
-        self._snapshots = 0
-        self._previous = 0.0
 
     def use(self, reading: Reading | None) -> None:
         """Set the measured usage of nodes; None where it is not collected."""
@@ -331,114 +246,3 @@ class Cache(WatchHandler):
             "snapshots": self._snapshots,
             **(self._accounts.describe() if self.arbitrating else {}),
         }
-
-    # One object
-
-    def _put(self, kind: str, key: str, found: wire.Object) -> bool:
-        """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
-        remarks, matters = list[str](), False
-        self._awaiting_columns.drop(kind, key)
-        try:
-            match found:
-                case wire.Pod():
-                    matters = self._pods.put(key, found, remarks)
-                case wire.Node():
-                    matters = self._nodes.see(node_of(found, self.axis))
-                case wire.PodGroup():
-                    spec = job_spec_of(found, self.axis, self._default_queue, remarks, self._defaults.ignored)
-                    matters = self._groups.put(key, spec)
-                case wire.Queue():
-                    matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
-                case wire.PriorityClass():
-                    matters = self._defaults.put_class(class_of(found))
-                case wire.Namespace():
-                    matters = self._defaults.put_namespace(namespace_of(found))
-                case wire.ResourceQuota():
-                    matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
-                    matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found, remarks))
-                case wire.PodDisruptionBudget():
-                    matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
-                case wire.Selecting():
-                    matters = self._put_selection(kind, key, selected_by(found))
-                case wire.Malformed():
-                    raise BadObject(found.message)
-            if isinstance(found, wire.Workload):
-                matters |= self._jobs.workloads.put(kind, key, found)
-            if self.arbitrating and kind != "Pod":
-                matters |= self._accounts.put(key, found)
-        except UNUSABLE as error:
-            if not isinstance(found, wire.Pod):
-                self._drop(kind, key)
-            if self.arbitrating:
-                self._accounts.leave_out(kind, key)
-            if isinstance(error, NoColumn):
-                self._awaiting_columns.put(kind, key, found)
-            self._problems.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
-            return True
-        if isinstance(found, wire.Pod):
-            matters |= self._put_foreign(key, found)
-        if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
-            self._problems.put_foreign(key, found)
-        elif remarks:
-            self._problems.put_blemished(kind, key, found.metadata, remarks)
-        else:
-            self._problems.drop(kind, key)
-        return matters
-
-    def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
-        """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
-        ours = (pod.spec.scheduler_name or "") in self._scheduler_names
-        return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
-
-    def _delete(self, kind: str, key: str) -> bool:
-        self._problems.drop(kind, key)
-        self._awaiting_columns.drop(kind, key)
-        if kind == "Pod":
-            self.refused.drop(key)
-        return self._drop(kind, key)
-
-    def _drop(self, kind: str, key: str) -> bool:
-        """Forget an object; True where it was known."""
-        match kind:
-            case "Pod":
-                known = self._jobs.tell_again(self._foreign.drop(key))
-                return self._pods.drop(key) or known
-            case "Node":
-                return self._nodes.lose(key)
-            case "PodGroup":
-                return self._groups.drop(key)
-        said = self._jobs.workloads.drop(kind, key)
-        if issubclass(wire.KINDS[kind], wire.Selecting):
-            return self._put_selection(kind, key, None) or said
-        if kind == "PodDisruptionBudget":
-            return self._budgets.see(wire.namespace_in(key), key, None, self._pods.has_left)
-        limited = kind == "ResourceQuota" and self._quotas.put(wire.namespace_in(key), key, None)
-        divided = self.arbitrating and self._accounts.drop(kind, key)
-        return self._defaults.drop(kind, key) or limited or divided or said
-
-    def _put_selection(self, kind: str, key: str, selector: Selector | None) -> bool:
-        """Never a reason for a session: a selector changes scores, not whether a node fits."""
-        self._selections.put(wire.namespace_in(key), (kind, key), selector)
-        return False
-
-    def _make_room(self, now: float) -> None:
-        """Free columns that nothing uses any more, for resources that found none."""
-        room = False
-        if self._awaiting_columns.due(now):
-            self._pods.sweep()
-            offered = self._nodes.columns() | self._defaults.columns()
-            asked = self._pods.columns() | self._jobs.columns()
-            divided = {column for ceiling in self._ceilings.values() for column in ceiling.most}
-            room = self.axis.keep(offered | asked | divided, offered)
-        for kind, key, found in self._awaiting_columns.again(room=room):
-            self._put(kind, key, found)
-
-    # What one object means for others
-
-    def _settle_defaults(self) -> None:
-        """Recompute what depends on classes, queues and namespaces that changed, once for each snapshot."""
-        if self._defaults.take_priorities_changed():
-            self._pods.reprice()
-            self._jobs.reprice()
-        if self._defaults.take_default_queues_changed():
-            self._jobs.respecify_implicit()

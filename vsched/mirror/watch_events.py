@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vsched.mirror import wire
-from vsched.mirror.state.resource_versions import Seen, as_number
+from vsched.mirror.state.resource_versions import SeenVersions, as_number
 
 DELETED = "DELETED"
 UPSERTS = frozenset({"ADDED", "MODIFIED"})
@@ -21,7 +21,7 @@ class WatchHandler(ABC):
     def __init__(self, kinds: Iterable[str], on_change: Callable[[], None]) -> None:
         self.on_change = on_change
         """Called after changes that can matter to scheduling. It must return at once."""
-        self._seen: Mapping[str, Seen] = {kind: Seen() for kind in kinds}
+        self._seen: Mapping[str, SeenVersions] = {kind: SeenVersions() for kind in kinds}
         """By kind that is mirrored; others are ignored."""
 
     def apply(self, kind: str, type: str, found: wire.Object) -> None:

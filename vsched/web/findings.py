@@ -7,6 +7,7 @@ readers copy maps before they iterate.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from vsched.model.arbitration import Arbitration, Award, Division
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.snapshot import Snapshot
 from vsched.model.status import Phase
+from vsched.web.snapshots import FrozenSnapshot
 
 _SLACK = 10_000
 """How many outdated verdicts may stay before they are removed."""
@@ -110,3 +112,14 @@ class Findings:
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
         return job is not None and verdict.uid in job.pending
+
+
+def with_division(frozen: FrozenSnapshot, findings: Findings) -> FrozenSnapshot:
+    """The snapshot with the input of the last round of arbitration, if its session had none.
+
+    Without it, simulations cannot try other limits of namespaces.
+    """
+    last, snapshot = findings.arbitrated, frozen.snapshot
+    if last is None or snapshot.arbitration is not None:
+        return frozen
+    return frozen._replace(snapshot=replace(snapshot, arbitration=last.arbitration))

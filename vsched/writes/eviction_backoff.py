@@ -41,7 +41,7 @@ class EvictionMirror(Protocol):
     def unspare(self, uid: str) -> None: ...
 
 
-class Due(Enum):
+class WaitsFor(Enum):
     """What a pod waits for."""
 
     END_OF_WAIT = 1
@@ -57,26 +57,26 @@ class EvictionBackoff:
         self._settings = settings
         self._refusals: LRUCache[str, int] = LRUCache(settings.remembered)
         bounds = WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0)
-        self._workqueue: Workqueue[str, Due] = Workqueue(bounds, self._write)
+        self._workqueue: Workqueue[str, WaitsFor] = Workqueue(bounds, self._write)
 
     def granted(self, uid: str) -> None:
         """The pod was evicted or is gone; the watch is expected to show it."""
         self._refusals.pop(uid, None)
-        self._wait(uid, Due.CONFIRMATION, self._settings.unconfirmed_seconds)
+        self._wait(uid, WaitsFor.CONFIRMATION, self._settings.unconfirmed_seconds)
 
     def doubted(self, uid: str) -> None:
         """Nobody knows whether the pod was evicted. If the watch does not show it soon, it counts as refused."""
-        self._wait(uid, Due.CERTAINTY, self._settings.doubt_seconds)
+        self._wait(uid, WaitsFor.CERTAINTY, self._settings.doubt_seconds)
 
     def refused(self, uid: str, asked_seconds: float) -> None:
         """The pod stays, and is no victim for its wait or for ``asked_seconds``, whichever is longer."""
         refusals = self._refusals.get(uid, 0) + 1
         self._refusals[uid] = refusals
-        if self._wait(uid, Due.END_OF_WAIT, spared_seconds(self._settings, refusals, asked_seconds)):
+        if self._wait(uid, WaitsFor.END_OF_WAIT, spared_seconds(self._settings, refusals, asked_seconds)):
             self._mirror.spare(uid)
         self._mirror.forget(uid)
 
-    def _wait(self, uid: str, due: Due, wait_seconds: float) -> bool:
+    def _wait(self, uid: str, due: WaitsFor, wait_seconds: float) -> bool:
         self._workqueue.discard(uid)
         return self._workqueue.put(uid, due, wait_seconds)
 
@@ -84,13 +84,13 @@ class EvictionBackoff:
         """Update the mirror when waits are over, until cancelled."""
         await self._workqueue.run()
 
-    async def _write(self, uid: str, due: Due) -> None:
+    async def _write(self, uid: str, due: WaitsFor) -> None:
         match due:
-            case Due.END_OF_WAIT:
+            case WaitsFor.END_OF_WAIT:
                 self._mirror.unspare(uid)
-            case Due.CONFIRMATION:
+            case WaitsFor.CONFIRMATION:
                 self._mirror.forget(uid)
-            case Due.CERTAINTY:
+            case WaitsFor.CERTAINTY:
                 if self._mirror.forget(uid):
                     self.refused(uid, 0.0)
 

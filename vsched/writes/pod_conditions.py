@@ -39,7 +39,7 @@ class PodConditionSettings(msgspec.Struct, frozen=True):
     remembered: int = 100_000
 
 
-class Written(NamedTuple):
+class WrittenCondition(NamedTuple):
     """The condition written last, and when (by the monotonic clock)."""
 
     reason: str
@@ -47,7 +47,7 @@ class Written(NamedTuple):
     at: float
 
 
-class Due(NamedTuple):
+class DueCondition(NamedTuple):
     """A condition to write."""
 
     verdict: Unschedulable
@@ -69,10 +69,10 @@ class PodConditions:
         self._events = events
         self._settings = settings
         self._clock = clock
-        self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
+        self._written: LRUCache[str, WrittenCondition] = LRUCache(settings.remembered)
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the reasons in the last report. Bounded by the pods that wait."""
-        self.workqueue: Workqueue[str, Due] = Workqueue(settings.workqueue, self._write)
+        self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Queue the reasons why pods wait, and drop those of pods that no longer wait."""
@@ -117,14 +117,14 @@ class PodConditions:
                 wait_seconds = max(wait_seconds, reword_seconds - since_seconds)
         elif same_reason:
             wait_seconds = reword_seconds
-        self.workqueue.put(verdict.uid, Due(verdict, about(task.condition) == about(said)), wait_seconds)
+        self.workqueue.put(verdict.uid, DueCondition(verdict, about(task.condition) == about(said)), wait_seconds)
 
-    async def _write(self, key: str, due: Due) -> None:
+    async def _write(self, key: str, due: DueCondition) -> None:
         what = due.verdict
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._written[key] = Written(what.reason, what.message, self._clock.monotonic())
+            self._written[key] = WrittenCondition(what.reason, what.message, self._clock.monotonic())
             pod = pod_reference(what.namespace, what.name, what.uid)
             self._events.record(pod, WARNING, "FailedScheduling", what.message, cause=cause_of(what), again=due.again)
             return

@@ -51,7 +51,7 @@ class JobStatusSettings(msgspec.Struct, frozen=True):
     remembered: int = 50_000
 
 
-class Content(NamedTuple):
+class StatusContent(NamedTuple):
     """The part of an outcome that is written to the object."""
 
     phase: str
@@ -65,14 +65,14 @@ class Content(NamedTuple):
         return (*self[:4], tuple((c.kind, c.status, c.reason) for c in self.conditions))
 
 
-class Written(NamedTuple):
+class WrittenStatus(NamedTuple):
     """What was last written, and when (by the monotonic clock)."""
 
-    content: Content
+    content: StatusContent
     at: float
 
 
-class Due(msgspec.Struct, frozen=True):
+class DueStatus(msgspec.Struct, frozen=True):
     """An outcome with the identity of its object."""
 
     outcome: JobOutcome
@@ -81,16 +81,16 @@ class Due(msgspec.Struct, frozen=True):
     """The conditions the object has, as far as the mirror knows."""
 
 
-def content_of(outcome: JobOutcome) -> Content:
-    return Content(outcome.phase, outcome.running, outcome.succeeded, outcome.failed, outcome.conditions)
+def content_of(outcome: JobOutcome) -> StatusContent:
+    return StatusContent(outcome.phase, outcome.running, outcome.succeeded, outcome.failed, outcome.conditions)
 
 
-def spoken_by(spec: JobSpec) -> Content:
+def spoken_by(spec: JobSpec) -> StatusContent:
     """The content an object has, as far as the mirror knows."""
-    return Content(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
+    return StatusContent(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
 
 
-def _adds_advice(content: Content, before: Content) -> bool:
+def _adds_advice(content: StatusContent, before: StatusContent) -> bool:
     """Whether nothing but advice is new, numbers aside: advice is written soon."""
     pairs = zip(content.conditions, before.conditions, strict=True)
     changed = [(new.message, old.message) for new, old in pairs if new.message != old.message]
@@ -99,7 +99,7 @@ def _adds_advice(content: Content, before: Content) -> bool:
     )
 
 
-def _loses_advice(content: Content, before: Content) -> bool:
+def _loses_advice(content: StatusContent, before: StatusContent) -> bool:
     """Whether nothing is new but that the advice is missing."""
     if content.without_messages() != before.without_messages():
         return False
@@ -143,10 +143,10 @@ class JobStatuses:
         self._events = events
         self._settings = settings
         self._clock = clock
-        self._written: LRUCache[str, Written] = LRUCache(settings.remembered)
+        self._written: LRUCache[str, WrittenStatus] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
-        self.workqueue: Workqueue[str, Due] = Workqueue(settings.workqueue, self._write)
+        self.workqueue: Workqueue[str, DueStatus] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of what a job's status should be."""
@@ -173,7 +173,7 @@ class JobStatuses:
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.workqueue.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
-        self.workqueue.put(key, Due(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
+        self.workqueue.put(key, DueStatus(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
 
     def forget(self, keys: Iterable[str]) -> None:
         """These jobs are gone: nothing is to be written of them, and nothing to be known."""
@@ -188,23 +188,23 @@ class JobStatuses:
             self._began = self._clock.monotonic()
         return self._clock.monotonic() < self._began + self._settings.inherited_seconds
 
-    def _wait_seconds(self, content: Content, before: Content, on_its_way: bool) -> float:
+    def _wait_seconds(self, content: StatusContent, before: StatusContent, on_its_way: bool) -> float:
         if content.phase != before.phase and not on_its_way:
             return self._settings.phase_seconds
         if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
             return max(self._settings.reword_seconds, len(self.workqueue) / self._settings.rewords_per_second)
         return self._settings.grace_seconds
 
-    async def _write(self, key: str, due: Due) -> None:
+    async def _write(self, key: str, due: DueStatus) -> None:
         outcome = due.outcome
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
         answer = await self._statuses.send(lambda subresource: podgroup_write(outcome, conditions, subresource))
         if answer.done:
-            self._written[key] = Written(content_of(outcome), self._clock.monotonic())
+            self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic())
             self._say(due)
         self._statuses.answered(key, answer)
 
-    def _say(self, due: Due) -> None:
+    def _say(self, due: DueStatus) -> None:
         reference = podgroup_reference(due.outcome.key, due.uid)
         for condition in due.outcome.conditions:
             if condition.status == "True" and condition.kind in SAYS and condition not in due.known:

@@ -23,7 +23,7 @@ from vsched.cli.queue.source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
-from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
@@ -171,7 +171,7 @@ def test_a_token_for_no_daemon_is_refused() -> None:
 
 
 async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path) -> None:
-    access = Access(TokenTable(tokens(tmp_path)), Listed(("alice",)), SystemClock(), Lines(), certificates=False)
+    access = Access(TokenTable(tokens(tmp_path)), AllowList(("alice",)), SystemClock(), Lines(), certificates=False)
     async with hello(access, routes=ROUTES) as url:
         unknown = await problem(DaemonTarget(url))
         assert str(unknown) == f"{url}: does not know who asks: expected a bearer token ({LETTING_IN})"

@@ -16,7 +16,7 @@ from tests.support.waiting import until
 from vsched.cli import cli, main
 from vsched.model.dump import decode
 from vsched.sim.cluster import Cluster
-from vsched.web.pages.recording_ring import Kept
+from vsched.web.pages.recording_ring import StoredRecording
 
 
 def read(name: str) -> bytes:
@@ -56,7 +56,7 @@ async def test_files_lists_and_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
         done = await dump(*asked, "--list")
         assert done.stdout == "nothing looked wrong\n"
-        daemon.showing.recorder.ring.put(Kept(recording.head, mine))
+        daemon.showing.recorder.ring.put(StoredRecording(recording.head, mine))
         number = recording.head.number
         done = await dump(*asked, "--list", "-o", "json")
         assert [one["number"] for one in json.loads(done.stdout)["recordings"]] == [number]

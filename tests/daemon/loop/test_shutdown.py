@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tests.support.recording_server import RecordingServer, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.daemon.loop.shutdown import TELLING_SECONDS, Left, wind_down
+from vsched.daemon.loop.shutdown import TELLING_SECONDS, Unfinished, wind_down
 from vsched.model.plan import Bind, Evict
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.evictions import EvictionSettings, Evictor
@@ -24,7 +24,7 @@ class SessionParts(NamedTuple):
     evictor: Evictor
     outcomes: list[Outcome]
 
-    async def end(self, seconds: float, longest_seconds: float) -> tuple[Left, list[float]]:
+    async def end(self, seconds: float, longest_seconds: float) -> tuple[Unfinished, list[float]]:
         """What is left, and how much time those had who tell of it."""
         had: list[float] = []
 
@@ -68,7 +68,7 @@ async def test_what_was_decided_is_carried_out_first() -> None:
         left, had = await found.end(5.0, 5.0)
         assert verdicts(found.outcomes) == {BindOutcome.BOUND: 20}
         assert len(found.server.of("/eviction")) == 1
-        assert left == Left(writes=1, bindings=0)
+        assert left == Unfinished(writes=1, bindings=0)
         assert had[0] > 1.0
 
 
@@ -100,5 +100,5 @@ async def test_bindings_that_nobody_answers_are_left_on_the_wire() -> None:
 async def test_a_daemon_that_has_nothing_to_do_ends_at_once() -> None:
     async with parts() as found:
         left, had = await asyncio.wait_for(found.end(300.0, 600.0), 60.0)
-        assert left == Left(writes=1, bindings=0)
+        assert left == Unfinished(writes=1, bindings=0)
         assert had[0] > 20.0

@@ -25,7 +25,7 @@ from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import PATIENCE_SECONDS, RELOAD_SECONDS, STATUS_SECONDS, Supervision, Watched
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
-from vsched.web.pages.health import Check
+from vsched.web.pages.health import HealthCheck
 
 Facts = dict[str, str]
 
@@ -255,12 +255,12 @@ def test_the_status_says_who_it_is_and_how_much_there_is() -> None:
         cluster.task(job, f"waits-{number}", shape)
     waiting = sum(len(job.pending) for job in cluster.snapshot().jobs.values())
     assert waiting >= 3
-    line = status_line(Check(True, LISTED), SIZES, cluster.snapshot(), FINE)
+    line = status_line(HealthCheck(True, LISTED), SIZES, cluster.snapshot(), FINE)
     assert line == f"leader: 5,000 nodes, 140,000 pods, {waiting} waiting"
 
 
 def test_the_status_of_a_standby_says_nothing_of_sessions() -> None:
-    assert status_line(Check(True, {**LISTED, "role": "standby"}), SIZES, None, FINE) == (
+    assert status_line(HealthCheck(True, {**LISTED, "role": "standby"}), SIZES, None, FINE) == (
         "standby: 5,000 nodes, 140,000 pods"
     )
 
@@ -268,13 +268,13 @@ def test_the_status_of_a_standby_says_nothing_of_sessions() -> None:
 def test_the_status_names_what_is_waited_for_but_not_what_cannot_be_had() -> None:
     synced = {"Pod": False, "Node": True, "Command": False, **{f"Kind{number}": False for number in range(5)}}
     details = {"role": "standby", "synced": synced, "absent": {"Command": "not found"}}
-    line = status_line(Check(False, details), SIZES, None, FINE)
+    line = status_line(HealthCheck(False, details), SIZES, None, FINE)
     assert line == "waits for the first lists: Pod, Kind0, Kind1, Kind2 and 2 more"
 
 
 def test_the_status_says_that_a_policy_was_refused() -> None:
     refused = Reading(False, 0.0, 1, problems=("scheduler.yaml: actions, line 1: no such action", "and more"))
-    line = status_line(Check(True, LISTED), SIZES, None, refused)
+    line = status_line(HealthCheck(True, LISTED), SIZES, None, refused)
     assert line.endswith("; policy refused, the last good one stays: scheduler.yaml: actions, line 1: no such action")
 
 

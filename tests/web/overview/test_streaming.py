@@ -22,7 +22,7 @@ from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
 from vsched.web.overview.feed import MOST_DELTAS, MOST_WATCHERS, Feed
 from vsched.web.overview.streaming import picture_routes
-from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.tokens import TokenTable
 
@@ -254,7 +254,7 @@ async def test_those_who_may_no_longer_look_are_let_go(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text("a-token-of-sixteen-letters,alice,1\nanother-token-of-letters,bob,2\n")
     tokens = TokenTable(file)
-    access = Access(tokens, Listed(), FakeClock(), Lines(), certificates=False)
+    access = Access(tokens, AllowList(), FakeClock(), Lines(), certificates=False)
     port = Port(Limits(recheck_seconds=0.1))
     async with showing(access, port) as (shown, url):
         shown.show("a")

@@ -12,7 +12,7 @@ from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
 from vsched.clock import SystemClock
 from vsched.web.overview.assembly import Around, bare_picture
-from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.tokens import TokenTable
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
@@ -24,7 +24,7 @@ async def test_who_must_show_a_token_is_asked_and_it_stays_in_the_tab(browser: A
     tokens = tmp_path / "tokens.csv"
     tokens.write_text("the-right-one-of-all,alice,1\n")
     tokens.chmod(0o600)
-    access = Access(TokenTable(tokens), Listed(), SystemClock(), lambda event, **fields: None, certificates=False)
+    access = Access(TokenTable(tokens), AllowList(), SystemClock(), lambda event, **fields: None, certificates=False)
     async with pictured(Going(1, 1), access=access) as url, sitting(browser, url) as found:
         page = found.page
         await expect(page.locator("#token-why")).to_contain_text("bearer token")

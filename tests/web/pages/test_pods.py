@@ -10,7 +10,7 @@ import pytest
 from tests.support.plans import manifests, mirror
 from vsched.model.plan import Evict, Unschedulable
 from vsched.web.evictions import MOST_TOLD, Evictions
-from vsched.web.pages.pods import MOST_PODS, Seen, pod_routes
+from vsched.web.pages.pods import MOST_PODS, MirrorView, pod_routes
 from vsched.web.serve.server import serving
 
 TEXT = f"""
@@ -28,7 +28,7 @@ async def ask(path: str, evictions: Evictions | None = None) -> tuple[int, dict[
     cache = mirror(manifests(TEXT))
     (waits,) = [task for task in cache.tasks_of("ns/train") or () if not task.node]
     told = {waits.key: Unschedulable(waits.uid, "ns", waits.name, "ns/train", "Unschedulable", "no room")}
-    seen = Seen(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
+    seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
     routes = pod_routes(seen, evictions or Evictions(), lambda: told)
     async with (
         serving(routes, "127.0.0.1:0", "--listen-address") as port,

@@ -13,7 +13,7 @@ import pytest
 from tests.support.asking import HELLO, Lines, ask, hello
 from vsched.clock import FakeClock
 from vsched.web.pages.static import INDEX, TYPES, front, page_routes, read_files
-from vsched.web.serve.access import Access, Listed
+from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.routing import Route, as_json
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -129,7 +129,7 @@ async def test_nothing_else_is_served(folder: Path, path: str) -> None:
 
 
 async def test_the_page_is_for_everybody_and_the_list_of_paths_for_those_who_are_let_in(folder: Path) -> None:
-    access = Access(None, Listed(), FakeClock(), Lines(), certificates=True)
+    access = Access(None, AllowList(), FakeClock(), Lines(), certificates=True)
     async with served(folder, access) as url:
         assert (await ask(url, Accept=BROWSER)).status == 200
         assert (await ask(f"{url}/page/page.js")).status == 200

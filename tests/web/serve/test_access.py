@@ -17,7 +17,7 @@ from tests.support.answering import CERTIFICATES
 from tests.support.asking import PEOPLE, Lines, ask, hello, trusting
 from vsched.clock import FakeClock, SystemClock
 from vsched.errors import BadInput
-from vsched.web.serve.access import Access, Listed, Person, is_from_here, person_of
+from vsched.web.serve.access import Access, AllowList, Person, is_from_here, person_of
 from vsched.web.serve.renewal import Renewal
 from vsched.web.serve.routing import Route
 from vsched.web.serve.server import serving
@@ -39,7 +39,7 @@ def access(
 ) -> Access:
     """Those of the token file, as far as they are named."""
     told = lines or Lines()
-    return Access(table(folder), Listed(users, groups), SystemClock(), told, certificates=False)
+    return Access(table(folder), AllowList(users, groups), SystemClock(), told, certificates=False)
 
 
 async def test_whose_a_token_is(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_list_of_tokens_that_is_not_there_is_refused(tmp_path: Path) -> None:
 async def test_a_new_list_of_tokens_is_taken_into_use_and_a_bad_one_is_not(tmp_path: Path) -> None:
     tokens = table(tmp_path)
     file = tmp_path / "tokens.csv"
-    guard = Access(tokens, Listed(), SystemClock(), Lines(), certificates=False)
+    guard = Access(tokens, AllowList(), SystemClock(), Lines(), certificates=False)
     async with hello(guard) as url:
         assert (await ask(url, ALICE)).status == 200
         file.write_text(f"{ALICE}\n")
@@ -166,7 +166,7 @@ def context(*, demanded: bool = False, authority: Path = PEOPLE / "authority.pem
 
 
 def by_certificate(tokens: TokenTable | None = None, groups: tuple[str, ...] = ()) -> Access:
-    return Access(tokens, Listed((), groups), SystemClock(), Lines(), certificates=True)
+    return Access(tokens, AllowList((), groups), SystemClock(), Lines(), certificates=True)
 
 
 async def _seen(tls: ssl.SSLContext) -> tuple[int, ...]:

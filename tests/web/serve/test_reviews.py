@@ -18,7 +18,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.credentials import FixedHeaders, bearer
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.web.serve.access import Access, Listed, Person, Refusal
+from vsched.web.serve.access import Access, AllowList, Person, Refusal
 from vsched.web.serve.reviews import AccessReviews, ReviewSettings, TokenReviews
 
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -163,7 +163,7 @@ async def test_while_the_api_server_cannot_be_asked_nobody_is_let_in(reply: Repl
     clock, lines = FakeClock(), Lines()
     async with asked(reply) as (server, client):
         tokens = TokenReviews(client, clock, lines)
-        async with hello(Access(tokens, Listed(), clock, lines, certificates=False)) as url:
+        async with hello(Access(tokens, AllowList(), clock, lines, certificates=False)) as url:
             for _ in range(3):
                 answer = await ask(url, SECRET)
                 assert answer.status == 503

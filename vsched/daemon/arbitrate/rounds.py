@@ -37,7 +37,7 @@ SHARE = 2.0
 """The pause after a round, as a multiple of its duration: sessions wait while a round runs."""
 
 
-class Decided(NamedTuple):
+class RoundDecisions(NamedTuple):
     """The result of one round."""
 
     division: Division
@@ -117,14 +117,14 @@ class Arbiter:
         self._telemetry.arbitrated(Arbitrated(snapshot.now, arbitration, division, verdict), ended - began)
         return after
 
-    def decide(self, snapshot: Snapshot) -> Decided:
+    def decide(self, snapshot: Snapshot) -> RoundDecisions:
         """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
         division = divide(snapshot)
         verdict = reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
         ceilings = ceilings_of(division, snapshot.axis, lends=not verdict.promised)
-        return Decided(division, verdict, ceilings, pools_of(division, snapshot.axis))
+        return RoundDecisions(division, verdict, ceilings, pools_of(division, snapshot.axis))
 
-    def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: Decided) -> Snapshot:
+    def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: RoundDecisions) -> Snapshot:
         verdict = decided.verdict
         self._promised = verdict.promised
         self._cache.set_ceilings(decided.ceilings, decided.pools)

@@ -10,7 +10,7 @@ from vsched.controllers.queue_controller import QueueController
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
-from vsched.daemon.watches import Both
+from vsched.daemon.watches import TwoSinks
 from vsched.kube.deltas import PartsSink
 from vsched.mirror import wire
 
@@ -40,7 +40,7 @@ class Housekeeping:
         for controller in (self.queues, self.podgroups):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
-                    sinks[kind] = Both(sinks[kind], sink) if kind in sinks else sink
+                    sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
         return sinks
 
     @property

@@ -21,7 +21,7 @@ TELLING_SECONDS = 0.1
 """The least time for statuses and Events, however long the rest took."""
 
 
-class Left(NamedTuple):
+class Unfinished(NamedTuple):
     """What was not finished in time."""
 
     writes: int
@@ -37,7 +37,7 @@ async def wind_down(
     telling: Sequence[Drain],
     seconds: float,
     longest_seconds: float,
-) -> Left:
+) -> Unfinished:
     """Finish within ``seconds``; bindings that are on the wire by then have ``longest_seconds``."""
     began = time.monotonic()
 
@@ -51,4 +51,4 @@ async def wind_down(
         await dispatcher.drain(left_of(longest_seconds))
     for drain in telling:
         left += await drain(max(left_of(seconds), min(seconds, TELLING_SECONDS)))
-    return Left(left, dispatcher.in_flight)
+    return Unfinished(left, dispatcher.in_flight)

@@ -27,7 +27,7 @@ from vsched.mirror.whatif.edits import JobEdit
 from vsched.model.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
 from vsched.model.status import Phase
-from vsched.web.pages.divisions import with_division
+from vsched.web.findings import with_division
 from vsched.web.snapshots import FrozenSnapshot
 
 PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Code.UNSUPPORTED, ""))

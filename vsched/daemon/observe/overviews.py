@@ -32,7 +32,7 @@ ANEW_SECONDS = 10.0
 """For so long an overview may stay for sessions that change nothing."""
 
 
-class Made(NamedTuple):
+class MadeOverview(NamedTuple):
     """An overview, and its difference from the one before: as a record and as an event."""
 
     overview: Overview
@@ -40,7 +40,7 @@ class Made(NamedTuple):
     event_bytes: Piece | None
 
 
-class Drawn(NamedTuple):
+class OverviewSources(NamedTuple):
     """What the last overview was made of."""
 
     frozen: FrozenSnapshot
@@ -48,7 +48,7 @@ class Drawn(NamedTuple):
     at: float
     """Monotonic time."""
 
-    def still_shows(self, later: Drawn) -> bool:
+    def still_shows(self, later: OverviewSources) -> bool:
         """Whether the last overview still holds; never longer than ``ANEW_SECONDS``, as positions depend on time."""
         return (
             later.at - self.at < ANEW_SECONDS
@@ -81,7 +81,7 @@ class OverviewPublisher:
         """``leader`` where there are sessions."""
         self._settings = settings or PictureSettings()
         self._complaint = ""
-        self._drawn: Drawn | None = None
+        self._drawn: OverviewSources | None = None
         self._looked = -UNHURRIED_SECONDS
         """Monotonic time of the last session that was used."""
 
@@ -134,20 +134,20 @@ class OverviewPublisher:
                     return await self._snapshots.look(urgent=False)
         return await self._snapshots.look()
 
-    def _draw(self, frozen: FrozenSnapshot, around: Around, before: Overview | None) -> Made:
+    def _draw(self, frozen: FrozenSnapshot, around: Around, before: Overview | None) -> MadeOverview:
         """Runs in a thread; it reads frozen data only."""
-        seen = Drawn(frozen, around, self._clock.monotonic())
+        seen = OverviewSources(frozen, around, self._clock.monotonic())
         if before is not None and self._drawn is not None and self._drawn.still_shows(seen):
-            return Made(before, None, None)
+            return MadeOverview(before, None, None)
         positions = waiting_order(frozen.snapshot, frozen.policy, self._registry).positions()
         made = self._compare(picture(frozen, around._replace(positions=positions), before), before)
         self._drawn = seen
         return made
 
-    def _compare(self, found: Overview, before: Overview | None) -> Made:
+    def _compare(self, found: Overview, before: Overview | None) -> MadeOverview:
         overview, change = following(found, before)
         event_bytes = None if change is None else event("delta", self._feed.identity(overview.number), change)
-        return Made(overview, change, event_bytes)
+        return MadeOverview(overview, change, event_bytes)
 
     def _around(self, role: str) -> Around:
         findings, history = self._telemetry.findings, self._telemetry.history

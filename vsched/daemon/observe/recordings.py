@@ -20,7 +20,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.metrics.counters import KEPT
 from vsched.web.pages.recording import Whose, error_text, recording_of
-from vsched.web.pages.recording_ring import Kept, Ring
+from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.snapshots import FrozenSnapshot
 
 EXCEPTION, NO_PROGRESS, USELESS = KEPT
@@ -34,7 +34,7 @@ MOST_WAITING = 4
 """How many recordings may wait to be packed."""
 
 
-class Held(NamedTuple):
+class EvictingSession(NamedTuple):
     """A session that evicted, with its beneficiaries."""
 
     frozen: FrozenSnapshot
@@ -54,14 +54,14 @@ class Recorder:
         telemetry: Telemetry,
         binding_tries: int = TRIES,
     ) -> None:
-        self.ring = Ring(most)
+        self.ring = RecordingRing(most)
         self._on = most > 0
         self._snapshots = snapshots
         self._whose = whose
         self._clock = clock
         self._telemetry = telemetry
         self._stalling = Stalling(binding_tries)
-        self._held: list[Held] = []
+        self._held: list[EvictingSession] = []
         self._rest_until: dict[str, float] = {}
         """By reason: the monotonic time before which nothing more is recorded for it."""
         self._packing: asyncio.Queue[Recording] = asyncio.Queue(MOST_WAITING)
@@ -97,7 +97,7 @@ class Recorder:
         if stalled:
             self._keep(frozen, NO_PROGRESS, says)
         if followed and len(self._held) < MOST_HELD:
-            self._held.append(Held(frozen, takings))
+            self._held.append(EvictingSession(frozen, takings))
 
     def useless(self, beneficiary: str, node: str) -> None:
         """Evictions from this node for this beneficiary were wasted."""
@@ -115,7 +115,7 @@ class Recorder:
             except Exception as error:  # scheduling goes on without the recording
                 self._telemetry.worry("cycle not kept", number=recording.head.number, problem=error_text(error))
                 continue
-            if self.ring.put(Kept(recording.head, data)):
+            if self.ring.put(StoredRecording(recording.head, data)):
                 self._telemetry.kept(recording.head, len(data))
             else:
                 self._telemetry.worry("cycle not kept: too large", number=recording.head.number, bytes=len(data))
@@ -124,7 +124,7 @@ class Recorder:
         """Wait a little while for a session that is under way."""
         self._snapshots.at_rest.wait(GIVE_WAY_SECONDS)
 
-    def _is_open(self, held: Held) -> bool:
+    def _is_open(self, held: EvictingSession) -> bool:
         """Whether evictions of the session are still followed."""
         return any(self._telemetry.follows(beneficiary) for beneficiary, _ in held.takings)
 

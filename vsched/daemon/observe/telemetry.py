@@ -5,29 +5,24 @@ Other modules report facts here; this one turns them into metrics, log lines and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 from cachetools import LRUCache
-from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
-from vsched.collectors.poll import SourceState
+from vsched.daemon.observe.process_telemetry import ProcessTelemetry
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.summary import Summary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
-from vsched.daemon.policy.reload import Reading
 from vsched.daemon.triggers import Reason
-from vsched.kube.deltas import Statistics
-from vsched.log import logger
 from vsched.model.dump import Head
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.metrics.counters import Metrics
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.overview.history import History, session_row
 from vsched.writes.bindings import BindOutcome, Outcome
@@ -71,8 +66,8 @@ class Timing(msgspec.Struct, frozen=True):
         return sum(self.parts)
 
 
-class Telemetry:
-    """Counts and logs what happens."""
+class Telemetry(ProcessTelemetry):
+    """Counts and logs sessions, arbitration, bindings and evictions."""
 
     def __init__(
         self,
@@ -81,12 +76,10 @@ class Telemetry:
         settings: ObserveSettings | None = None,
     ) -> None:
         settings = settings or ObserveSettings()
-        self.registry = CollectorRegistry()
-        self.metrics = Metrics(self.registry)
+        super().__init__()
         self.findings = Findings()
         self.history = History()
         self._clock = clock
-        self._log = logger("vsched")
         self._created: dict[str, float] = {}
         """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
         self._accepted: LRUCache[str, float] = LRUCache(MOST_AWAITED)
@@ -242,15 +235,6 @@ class Telemetry:
 
     # -- writes
 
-    def request(self, kind: str, code: int, seconds: float) -> None:
-        """A write was answered, or not (code 0)."""
-        self.metrics.requests.labels(kind, str(code)).inc()
-        self.metrics.request_seconds.labels(kind).observe(seconds)
-
-    def answered(self, verb: str, code: int) -> None:
-        """Any request was answered, or not (code 0)."""
-        self.metrics.api_requests.labels(verb, str(code)).inc()
-
     def awaiting(self, uid: str) -> None:
         """A binding was accepted, and the watch does not show it yet."""
         self._accepted[uid] = self._clock.monotonic()
@@ -324,57 +308,3 @@ class Telemetry:
             unsaid=unsaid,
             **fields,
         )
-
-    # -- everything else
-
-    def reading(self, reading: Reading) -> None:
-        """The policy file was read."""
-        result = "success" if reading.ok else "failure"
-        self.metrics.reloads.labels(result).inc()
-        self.metrics.reloaded.labels(result).set(reading.at)
-        self.metrics.generation.set(reading.generation)
-        if reading.ok:
-            self._log.info("policy in force", generation=reading.generation, changes=reading.text)
-            for warning in reading.warnings:
-                self._log.warning("policy warning", warning=warning)
-        else:
-            self._log.error("policy refused, the last good one stays", problems=reading.problems)
-
-    def watch(self, statistics: Statistics) -> None:
-        """A watch has changed its state or its problem."""
-        resource = str(statistics.resource)
-        if statistics.problem:
-            self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
-        else:
-            self._log.debug("watch", resource=resource, state=statistics.state.value)
-
-    def usage(self, standing: SourceState) -> None:
-        """A source of node usage has changed its state."""
-        fields = {"source": standing.source, "nodes": standing.nodes, "known": len(standing.measured)}
-        if standing.problem:
-            self._log.warning("node usage", state=standing.state.value, problem=standing.problem, **fields)
-        else:
-            self._log.info("node usage", state=standing.state.value, **fields)
-
-    def lag(self, seconds: float, tasks: int) -> None:
-        """The event loop was late by this much, and has so many tasks."""
-        self.metrics.loop_lag.observe(seconds)
-        self.metrics.loop_tasks.set(tasks)
-
-    def advised(self, results: Iterable[str], seconds: float) -> None:
-        """Results of searches for advice, and the processor time of all of them together."""
-        self.metrics.advice_seconds.inc(seconds)
-        for result in results:
-            self.metrics.advice.labels(result).inc()
-
-    def picture_failed(self, error: Exception) -> None:
-        """An overview could not be made; sessions go on."""
-        self._log.error("picture failed", exc_info=error)
-
-    def note(self, event: str, **fields: object) -> None:
-        """Log a step of the daemon's life: started, synced, stopping."""
-        self._log.info(event, **fields)
-
-    def worry(self, event: str, **fields: object) -> None:
-        """Log a warning: something that a person should know, though the daemon goes on."""
-        self._log.warning(event, **fields)

@@ -11,12 +11,12 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
+from vsched.web.findings import with_division
 from vsched.web.overview.feed import Feed
 from vsched.web.overview.streaming import picture_routes
-from vsched.web.pages.divisions import with_division
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import explanation_routes
-from vsched.web.pages.pods import Seen, pod_routes
+from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.recording import Whose
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.routing import Route
@@ -46,7 +46,7 @@ class Inspection:
         self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         self._explanations = explanation_routes(self._look, registry, cache.unused, self.snapshots.at_rest.wait)
-        seen = Seen(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
+        seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
         self._feed = Feed(clock)

@@ -19,7 +19,7 @@ from vsched.settings.metrics import MetricsSource
 from vsched.settings.reach import NOTHING, Reach
 
 
-class Wanted(NamedTuple):
+class WantedUsage(NamedTuple):
     """What the policy in force asks for."""
 
     metrics: MetricsSource | None
@@ -73,11 +73,11 @@ class UsageCollector:
         """For metrics; empty where nothing is collected."""
         return {} if self._state is None else numbers_of(self._state, self._clock.now())
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> WantedUsage:
         settings = self._settings()
-        return Wanted(settings.metrics, settings.policy.usage_periods())
+        return WantedUsage(settings.metrics, settings.policy.usage_periods())
 
-    async def _poll(self, wanted: Wanted) -> None:
+    async def _poll(self, wanted: WantedUsage) -> None:
         before, self._state = self._state, None
         source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:

@@ -16,7 +16,7 @@ from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
-from vsched.web.serve.access import Access, Listed, Permissions, Tokens
+from vsched.web.serve.access import Access, AllowList, Permissions, Tokens
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.renewal import Renewal
 from vsched.web.serve.reviews import AccessReviews, TokenReviews
@@ -56,7 +56,7 @@ class Listeners:
     def _access(self, access: AccessOptions, client: ApiClient, clock: Clock) -> Access | None:
         log = self._telemetry.worry
         tokens: Tokens | None = None
-        permissions: Permissions = Listed(access.allow_users, access.allow_groups)
+        permissions: Permissions = AllowList(access.allow_users, access.allow_groups)
         match access.authentication:
             case "none":
                 return None

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from vsched.daemon.policy.reload import Reading
 from vsched.model.snapshot import Snapshot
-from vsched.web.pages.health import Check
+from vsched.web.pages.health import HealthCheck
 
 MOST_NAMED = 4
 """How many of the kinds that are waited for are named."""
 
 
-def status_line(ready: Check, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: Reading) -> str:
+def status_line(ready: HealthCheck, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: Reading) -> str:
     """The line, from readiness, the sizes of the mirror, the last snapshot, and the last reading of the policy."""
     if not ready.ok:
         return f"waits for the first lists: {_named(ready)}"
@@ -25,7 +25,7 @@ def status_line(ready: Check, sizes: Mapping[str, int], snapshot: Snapshot | Non
     return line
 
 
-def _named(ready: Check) -> str:
+def _named(ready: HealthCheck) -> str:
     missing = [kind for kind, listed in ready.details["synced"].items() if not listed]
     missing = [kind for kind in missing if kind not in ready.details["absent"]]
     more = len(missing) - MOST_NAMED

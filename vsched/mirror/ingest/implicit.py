@@ -138,7 +138,7 @@ def _minimum(annotations: Mapping[str, str]) -> int | None:
     return minimum
 
 
-class Said:
+class PodSpecs:
     """What the pods of one implicit job say of it. They may disagree: the oldest speaks for all, whoever came first."""
 
     __slots__ = ("speaker", "specs")
@@ -174,7 +174,7 @@ class Said:
         return self.specs[uid].created, uid
 
 
-def said_by_pods(spec: JobSpec, tasks: Mapping[str, Task]) -> Said:
+def said_by_pods(spec: JobSpec, tasks: Mapping[str, Task]) -> PodSpecs:
     """What each pod says of the job that they stand for, given what all of them say together."""
     alone = msgspec.structs.replace(
         spec,
@@ -189,7 +189,7 @@ def said_by_pods(spec: JobSpec, tasks: Mapping[str, Task]) -> Said:
         implicit=True,
         made=False,
     )
-    said = Said()
+    said = PodSpecs()
     for uid, task in tasks.items():
         said.put(uid, msgspec.structs.replace(alone, created=task.created))
     return said

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from vsched.mirror.ingest.implicit import ImplicitPodGroup, Said, joined, recorded, said_by_pods
+from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
@@ -26,7 +26,7 @@ _REVIEWED = 500
 """How many unchanged jobs a snapshot shows as changed for a review: each costs a cycle about 30 us."""
 
 
-class Holders:
+class RunningJobs:
     """Jobs with tasks that are bound or run, by queue: possible victims."""
 
     def __init__(self) -> None:
@@ -70,14 +70,14 @@ class JobStore:
         """Keys of published jobs that were admitted and do not use all they were admitted for."""
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue reserves room for."""
-        self.holders = Holders()
+        self.holders = RunningJobs()
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
         self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
         self._groups: dict[str, JobSpec] = {}
-        self._implicit: dict[str, Said] = {}
+        self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
         self._dirty: dict[str, None] = {}
@@ -164,7 +164,7 @@ class JobStore:
                 self._unsay(task, said)
             return
         if said is None:
-            said = self._implicit[task.job] = Said()
+            said = self._implicit[task.job] = PodSpecs()
         if said.put(task.uid, spec):
             self._respecify(task.job)
 
@@ -315,7 +315,7 @@ class JobStore:
             spec = joined(spec, workload, remarks)
         return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
 
-    def _unsay(self, task: Task, said: Said) -> None:
+    def _unsay(self, task: Task, said: PodSpecs) -> None:
         if said.drop(task.uid):
             if not said.specs:
                 del self._implicit[task.job]

@@ -8,7 +8,7 @@ import msgspec
 
 from vsched.mirror.state.assumed import AssumedPhases
 from vsched.mirror.state.jobs import JobStore
-from vsched.mirror.state.resource_versions import Seen, as_number
+from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.job import JobSpec
 from vsched.model.plan import JobOutcome
 
@@ -16,7 +16,7 @@ from vsched.model.plan import JobOutcome
 class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
 
-    def __init__(self, seen: Seen, jobs: JobStore) -> None:
+    def __init__(self, seen: SeenVersions, jobs: JobStore) -> None:
         self._seen = seen
         self._jobs = jobs
         self._watched: dict[str, JobSpec] = {}

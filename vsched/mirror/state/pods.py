@@ -19,7 +19,7 @@ from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
-from vsched.mirror.state.resource_versions import Seen, as_number
+from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.durations import Learnt
 from vsched.model.job import JobSpec
 from vsched.model.plan import CycleReport
@@ -38,7 +38,7 @@ class PodStore:
     def __init__(
         self,
         reader: PodReader,
-        seen: Seen,
+        seen: SeenVersions,
         nodes: NodeStore,
         jobs: JobStore,
         judge_class: Callable[[str], tuple[int, str]],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vsched.kube.deltas import ListUnderWay
 
 
-class Seen:
+class SeenVersions:
     """Resource versions by key; those of deleted objects are remembered for a while (bounded).
 
     While a list is under way, watch events that came since its beginning are newer than the list: they are valid

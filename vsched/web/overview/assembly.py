@@ -15,8 +15,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.version import build
 from vsched.web.overview.deltas import Delta, delta
 from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
-from vsched.web.overview.jobs import MOST_JOBS, Jobs, job_rows
-from vsched.web.overview.nodes import Held, held_after, node_rows
+from vsched.web.overview.jobs import MOST_JOBS, JobTable, job_rows
+from vsched.web.overview.nodes import NodeAllocation, held_after, node_rows
 from vsched.web.overview.queues import namespace_rows, queue_rows
 from vsched.web.snapshots import FrozenSnapshot
 
@@ -102,7 +102,7 @@ def _equal(was: Mapping[str, JobOutcome], found: Mapping[str, JobOutcome]) -> bo
 
 def bare_picture(around: Around) -> Overview:
     """The overview of a daemon without sessions."""
-    counts = _counts(around, 0, 0, Jobs())
+    counts = _counts(around, 0, 0, JobTable())
     return Overview(
         0, around.at, build().version, around.role, (), {}, {}, {}, {}, around.sessions, around.policy, counts
     )
@@ -117,7 +117,7 @@ def following(found: Overview, before: Overview | None) -> tuple[Overview, Delta
     return (before, None) if change is not None and change.empty else (found, change)
 
 
-def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]:
+def _counts(around: Around, nodes: int, pods: int, jobs: JobTable) -> dict[str, int]:
     return {
         "nodes": nodes,
         "pods_running": pods,
@@ -134,7 +134,7 @@ def _counts(around: Around, nodes: int, pods: int, jobs: Jobs) -> dict[str, int]
 # -- resources
 
 
-def shown_columns(snapshot: Snapshot, held: Held, before: Overview | None) -> tuple[int, ...]:
+def shown_columns(snapshot: Snapshot, held: NodeAllocation, before: Overview | None) -> tuple[int, ...]:
     """Columns of the resources that are shown: cpu, memory, then the scarcest others, pods at the end."""
     names, total = snapshot.axis.names, snapshot.total
     known = [found.name for found in before.resources] if before is not None else []
@@ -150,7 +150,7 @@ def shown_columns(snapshot: Snapshot, held: Held, before: Overview | None) -> tu
     return (*ALWAYS, *ranked, PODS)
 
 
-def _settled(columns: Sequence[int], snapshot: Snapshot, held: Held, known: Sequence[str]) -> list[int]:
+def _settled(columns: Sequence[int], snapshot: Snapshot, held: NodeAllocation, known: Sequence[str]) -> list[int]:
     """The columns in the order of the overview before, unless another resource has clearly become the scarcest."""
     names, total = snapshot.axis.names, snapshot.total
     if {names[column] for column in columns} != set(known[len(ALWAYS) : -1]):
@@ -163,7 +163,7 @@ def _settled(columns: Sequence[int], snapshot: Snapshot, held: Held, known: Sequ
     return kept
 
 
-def _matters(snapshot: Snapshot, held: Held, column: int) -> bool:
+def _matters(snapshot: Snapshot, held: NodeAllocation, column: int) -> bool:
     """Whether anybody would miss it: what nodes have only for volumes or as disk, once somebody holds some of it."""
     return bool(held.total[column] or ("/" in snapshot.axis.names[column] and snapshot.total[column]))
 
@@ -172,7 +172,7 @@ def _part(held: int, total: int) -> float:
     return held / total if total else float(held > 0)
 
 
-def _resource(snapshot: Snapshot, held: Held, column: int) -> Resource:
+def _resource(snapshot: Snapshot, held: NodeAllocation, column: int) -> Resource:
     name = snapshot.axis.names[column]
     return Resource(name, unit_of(name), int(snapshot.total[column]), held.total[column])
 

@@ -41,7 +41,7 @@ class Step(NamedTuple):
     event_bytes: Piece
 
 
-class Making:
+class SharedEncoding:
     """An encoding of the whole overview, made once for all threads that ask."""
 
     def __init__(self, make: Callable[[Overview], Piece]) -> None:
@@ -69,9 +69,9 @@ class Feed:
         self._confirmed = 0.0
         """Monotonic time when the latest overview was made or found to be still valid."""
         self._steps: deque[Step] = deque(maxlen=MOST_DELTAS)
-        self.whole = Making(lambda found: event("overview", self.identity(found.number), found))
+        self.whole = SharedEncoding(lambda found: event("overview", self.identity(found.number), found))
         """The overview as an event."""
-        self.document = Making(lambda found: piece(msgspec.json.encode(found)))
+        self.document = SharedEncoding(lambda found: piece(msgspec.json.encode(found)))
         """The overview as JSON."""
         self._turn: asyncio.Future[None] | None = None
         self._wanted = asyncio.Event()

@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Jobs:
+class JobTable:
     """Rows, and counts over all jobs, with a row or without."""
 
     rows: dict[str, JobRow] = field(default_factory=dict)
@@ -42,9 +42,9 @@ def job_rows(
     positions: Mapping[str, int],
     columns: Sequence[int],
     most: int = MOST_JOBS,
-) -> Jobs:
+) -> JobTable:
     """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
-    found = Jobs()
+    found = JobTable()
     rows = []
     for key, job in snapshot.jobs.items():
         row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns)

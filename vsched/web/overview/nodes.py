@@ -20,7 +20,7 @@ UNFIT = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 
-class Held(NamedTuple):
+class NodeAllocation(NamedTuple):
     """What is allocated once the bindings of a session are carried out."""
 
     by_node: Ints
@@ -29,7 +29,7 @@ class Held(NamedTuple):
     """By column."""
 
 
-def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> Held:
+def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> NodeAllocation:
     """The allocation of nodes, with the pods that the session has just placed."""
     table = snapshot.nodes
     held: Ints = table.allocatable - table.idle
@@ -40,10 +40,10 @@ def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> Held:
         if task is not None and row is not None:
             for column, value in task.shape.request:
                 held[column, row] += value
-    return Held(held, [int(value) for value in held.sum(axis=1)])
+    return NodeAllocation(held, [int(value) for value in held.sum(axis=1)])
 
 
-def node_rows(snapshot: Snapshot, held: Held, columns: Sequence[int]) -> dict[str, NodeRow]:
+def node_rows(snapshot: Snapshot, held: NodeAllocation, columns: Sequence[int]) -> dict[str, NodeRow]:
     """Every node by name."""
     table = snapshot.nodes
     parts = zip(*(per_cent(held.by_node[column], table.allocatable[column]) for column in columns), strict=True)

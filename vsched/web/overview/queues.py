@@ -12,7 +12,7 @@ from vsched.model.queue import ROOT
 from vsched.model.queue_tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.document import NamespaceRow, QueueRow
-from vsched.web.overview.jobs import Jobs, Pair
+from vsched.web.overview.jobs import JobTable, Pair
 
 DIGITS = 4
 """Of shares: what changes beyond them is not worth telling."""
@@ -20,7 +20,7 @@ DIGITS = 4
 Amounts = tuple[int | None, ...]
 
 
-def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: Jobs, columns: Sequence[int]) -> dict[str, QueueRow]:
+def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int]) -> dict[str, QueueRow]:
     """Every queue by name, with all that is below it."""
     parents = tree(snapshot.queues)
     names = [snapshot.axis.names[column] for column in columns]
@@ -123,7 +123,7 @@ def _limit(amount: int | None) -> int | None:
 def namespace_rows(
     snapshot: Snapshot,
     report: CycleReport,
-    jobs: Jobs,
+    jobs: JobTable,
     awards: Mapping[str, Award],
     weights: Mapping[str, int],
     columns: Sequence[int],

@@ -20,7 +20,7 @@ from vsched.web.overview.events import (
 )
 from vsched.web.overview.feed import PATIENCE_SECONDS, Feed
 from vsched.web.serve.routing import Route, as_json, aside
-from vsched.web.serve.streams import Lasting, Stay
+from vsched.web.serve.streams import LongResponse, Stay
 
 HEARTBEAT_SECONDS = 15.0
 UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}
@@ -55,7 +55,7 @@ def picture_routes(
     ]
 
 
-class EventStream(Lasting):
+class EventStream(LongResponse):
     """The stream of events for one client, until it disconnects or must.
 
     A slow client delays nobody, and nothing piles up for it: once it has read what was sent, it gets the latest state.

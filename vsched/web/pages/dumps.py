@@ -15,7 +15,7 @@ from vsched.errors import Unavailable
 from vsched.framework.registry import Registry
 from vsched.model.dump import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
-from vsched.web.pages.recording_ring import Kept, Ring
+from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.serve.routing import Handler, Route, as_json, aside
 from vsched.web.snapshots import Look
 
@@ -24,9 +24,9 @@ MOST_WAITING = 4
 """Of those who want a recording made: each takes a second of a core in a large cluster, and they are made in turn."""
 
 
-def dump_routes(look: Look, ring: Ring, whose: Whose, registry: Registry) -> Sequence[Route]:
+def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registry) -> Sequence[Route]:
     """``/dump`` and ``/recordings``; a recording is made of the next session, which is had to start."""
-    turns = Turns()
+    turns = PackingQueue()
     return [
         Route(
             "/dump",
@@ -39,7 +39,7 @@ def dump_routes(look: Look, ring: Ring, whose: Whose, registry: Registry) -> Seq
     ]
 
 
-class Turns:
+class PackingQueue:
     """One recording is made at a time; a few may wait for their turn."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Turns:
         self._lock.release()
 
 
-def _dump(look: Look, whose: Whose, registry: Registry, turns: Turns) -> Handler:
+def _dump(look: Look, whose: Whose, registry: Registry, turns: PackingQueue) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         hidden = _flag(request, "anonymous")
         if hidden is None:
@@ -80,14 +80,14 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: Turns) -> Handler
     return answer
 
 
-def _list(ring: Ring) -> Handler:
+def _list(ring: RecordingRing) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
         return as_json({"recordings": [_line(kept) for kept in ring]})
 
     return answer
 
 
-def _line(kept: Kept) -> dict[str, Any]:
+def _line(kept: StoredRecording) -> dict[str, Any]:
     head = kept.head
     return {
         "number": head.number,
@@ -101,7 +101,7 @@ def _line(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _one(ring: Ring, registry: Registry, turns: Turns) -> Handler:
+def _one(ring: RecordingRing, registry: Registry, turns: PackingQueue) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         hidden, number = _flag(request, "anonymous"), request.match_info["number"]
         if hidden is None:

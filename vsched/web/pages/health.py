@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from vsched.clock import Clock
 
 
-class Check(NamedTuple):
+class HealthCheck(NamedTuple):
     """The answer to a health question, with what it rests on."""
 
     ok: bool
@@ -41,12 +41,12 @@ class Health:
         """The loop has come round: it waits for work, or just did some."""
         self._turned = self._clock.monotonic()
 
-    def live(self) -> Check:
+    def live(self) -> HealthCheck:
         """The loop came round not long ago; a session that never ends is the one thing a restart cures."""
         age_seconds = self._clock.monotonic() - self._turned
-        return Check(age_seconds <= self._stale_seconds, {"loopAgeSeconds": round(age_seconds, 3)})
+        return HealthCheck(age_seconds <= self._stale_seconds, {"loopAgeSeconds": round(age_seconds, 3)})
 
-    def ready(self) -> Check:
+    def ready(self) -> HealthCheck:
         """Every kind has been listed, so decisions rest on the whole cluster.
 
         ``role`` is what this process is at the moment: ``leader`` acts, anything else only watches. Under ``absent``
@@ -61,4 +61,4 @@ class Health:
         rivals = self._rivals()
         if rivals:
             more["rivals"] = dict(rivals)
-        return Check(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})
+        return HealthCheck(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})

@@ -27,7 +27,7 @@ STATES = {Status.RELEASING: "Leaving", Status.PIPELINED: "Pending", Status.ALLOC
 Document = dict[str, Any]
 
 
-class Seen(NamedTuple):
+class MirrorView(NamedTuple):
     """The mirror as those who ask see it; asked on the event loop, which it belongs to."""
 
     tasks_of: Callable[[str], list[Task] | None]
@@ -38,7 +38,9 @@ class Seen(NamedTuple):
     """Of resources, by column."""
 
 
-def pod_routes(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]) -> list[Route]:
+def pod_routes(
+    seen: MirrorView, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]
+) -> list[Route]:
     """The two paths; ``verdicts`` are what pods that wait were told last, by ``namespace/name``."""
     return [
         Route("/pods", _pods(seen, evictions, verdicts), "pods and evictions of ?job=NAMESPACE/NAME or of ?node=NAME"),
@@ -46,7 +48,7 @@ def pod_routes(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[
     ]
 
 
-def _pods(seen: Seen, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]) -> Handler:
+def _pods(seen: MirrorView, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         job, node = request.query.get("job", ""), request.query.get("node", "")
         if bool(job) == bool(node):

@@ -12,7 +12,7 @@ MOST_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredRecording:
     """One recording."""
 
     head: Head
@@ -24,18 +24,18 @@ class Kept:
     """When it did last, seconds since the epoch."""
 
 
-class Ring:
+class RecordingRing:
     """Recordings by the number of their session, the oldest first."""
 
     def __init__(self, most: int, most_bytes: int = MOST_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, StoredRecording] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __iter__(self) -> Iterator[Kept]:
+    def __iter__(self) -> Iterator[StoredRecording]:
         return iter(tuple(self._kept.values()))
 
     @property
@@ -43,7 +43,7 @@ class Ring:
         """Bytes of all together."""
         return sum(len(kept.data) for kept in self._kept.values())
 
-    def put(self, kept: Kept) -> bool:
+    def put(self, kept: StoredRecording) -> bool:
         """Keep one, and let the oldest go for it; False where it alone is more than there is room for."""
         if len(kept.data) > self._most_bytes or self._most < 1:
             return False
@@ -53,7 +53,7 @@ class Ring:
             del self._kept[next(iter(self._kept))]
         return True
 
-    def get(self, number: int) -> Kept | None:
+    def get(self, number: int) -> StoredRecording | None:
         """The recording of this session, None where it is not kept (any more)."""
         return self._kept.get(number)
 

@@ -79,7 +79,7 @@ def _jobs(findings: Findings, positions: Callable[[], Awaitable[Mapping[str, int
     return answer
 
 
-def _check(check: Callable[[], health.Check]) -> Handler:
+def _check(check: Callable[[], health.HealthCheck]) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
         found = check()
         return as_json({"ok": found.ok, **found.details}, status=200 if found.ok else 503)

@@ -58,7 +58,7 @@ class Permissions(Protocol):
         ...
 
 
-class Listed:
+class AllowList:
     """Those named, and members of the groups named; everybody where nobody is named."""
 
     def __init__(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> None:

@@ -16,7 +16,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
 
 from vsched.web.serve.routing import Handler, as_json
-from vsched.web.serve.streams import Lasting, Stay
+from vsched.web.serve.streams import LongResponse, Stay
 
 GRACE_SECONDS = 0.05
 LINGER_SECONDS = 1.0
@@ -224,7 +224,7 @@ def bounded(port: Port) -> Any:
         try:
             response = await _answer(port, request, handler)
             response.headers["Server"] = "vsched"
-            if isinstance(response, Lasting):
+            if isinstance(response, LongResponse):
                 await _go_on(port, response, request, connection)
                 return response
             if connection.old:
@@ -269,7 +269,7 @@ async def _send(response: web.StreamResponse, request: web.Request, connection: 
         connection.hang_up()
 
 
-async def _go_on(port: Port, response: Lasting, request: web.Request, connection: Connection) -> None:
+async def _go_on(port: Port, response: LongResponse, request: web.Request, connection: Connection) -> None:
     """An answer without an end takes nobody's place among those that are worked on; its own makers bound their number.
 
     It ends with its connection's life. What it sends at a time has to be fetched in time like any answer.

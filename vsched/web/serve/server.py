@@ -15,7 +15,7 @@ from vsched.web.serve.access import Access, Refusal, is_from_here
 from vsched.web.serve.limits import Connection, Limits, Port, bounded, server_settings
 from vsched.web.serve.listener import Listener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
-from vsched.web.serve.streams import Lasting
+from vsched.web.serve.streams import LongResponse
 
 READ_BYTES = 1 << 20
 """What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""
@@ -99,7 +99,7 @@ def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
         except Refusal as refusal:
             return as_json({"error": str(refusal)}, refusal.status, access.headers(refusal))
         response = await handler(request)
-        if isinstance(response, Lasting):
+        if isinstance(response, LongResponse):
             response.recheck = partial(access.check, request)
         # What one may see is not for a cache to show to another.
         if "no-store" not in response.headers.get("Cache-Control", ""):

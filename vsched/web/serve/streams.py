@@ -19,7 +19,7 @@ class Stay:
 
     def __init__(
         self,
-        response: Lasting,
+        response: LongResponse,
         gone: asyncio.Future[None],
         young: Callable[[], bool],
         send_seconds: float,
@@ -63,7 +63,7 @@ class Stay:
         return True
 
 
-class Lasting(web.StreamResponse):
+class LongResponse(web.StreamResponse):
     """An answer that goes on until ``last`` returns."""
 
     recheck: Callable[[], Awaitable[None]] | None = None
