@@ -1,6 +1,6 @@
-"""Annotations that refine what an object says. One that makes no sense gets a remark for the object's owner.
+"""Annotations with settings for scheduling. An invalid one is ignored, with a remark for the object's owner.
 
-Nothing here raises: an object is not left out for the sake of an annotation.
+Nothing here raises: an object is not left out because of an annotation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from vsched.model.resources import Amounts, ResourceAxis
 from vsched.model.shape import Strategy
 
 WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
-"""The current name, and the one before it."""
+"""The current name, and the old one."""
 JOB_BUDGET = {"volcano.sh/jdb-min-available": False, "volcano.sh/jdb-max-unavailable": True}
-"""Whether the number may be away; the first that is there counts."""
+"""Whether the number is of unavailable pods; the first annotation that is there counts."""
 COOLDOWN_TIME = "volcano.sh/cooldown-time"
 EXPECTED_DURATION = "vsched.io/expected-duration"
 NODE_GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
@@ -33,18 +33,18 @@ STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
 """Whether fuller nodes are better."""
 
 NO_EFFECT = "not supported yet: the wish has no effect"
-"""How remarks end on what is good as it is, and is not built."""
+"""The end of remarks about valid settings that are not supported."""
 
 Annotations = Mapping[str, str]
 Remarks = MutableSequence[str]
-"""Takes one line for each annotation that cannot be used: where, what, what was expected, and what follows."""
+"""Gets one line for each annotation that cannot be used: where, what, what was expected, and what follows."""
 
 _Weight = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 _PODS = re.compile(r"([0-9]{1,9})(%?)")
 
 
 def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | None:
-    """The longest that a job is to wait, None where it does not say (reference 4.13)."""
+    """The longest time that a job is to wait, None without the annotation (reference 4.13)."""
     for name in WAITING_TIME:
         if name in annotations:
             seconds = _duration(annotations, name, remarks)
@@ -54,7 +54,7 @@ def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | No
 
 
 def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | None:
-    """How many pods of a job may be away, None where it does not say (reference 0.4)."""
+    """How many pods of a job may be unavailable, None without the annotation (reference 0.4)."""
     for name, unavailable in JOB_BUDGET.items():
         text = annotations.get(name)
         if text is not None:
@@ -66,7 +66,7 @@ def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | Non
 
 
 def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
-    """How long a pod is left alone once it was scheduled, by label, then annotation; 0 where it does not say."""
+    """How long a scheduled pod is no victim, by label, else by annotation; 0 without either."""
     if metadata.labels is not None and COOLDOWN_TIME in metadata.labels:
         return _duration(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
     if metadata.annotations is not None and COOLDOWN_TIME in metadata.annotations:
@@ -75,14 +75,14 @@ def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
 
 
 def expected_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
-    """How long the work is to take, 0 where it does not say."""
+    """The expected duration of the work, 0 without the annotation."""
     return (_duration(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
 
 
 def group_limits_of(
     annotations: Annotations, axis: ResourceAxis, remarks: Remarks
 ) -> tuple[tuple[str, Amounts], ...] | None:
-    """What a queue may hold on each group of nodes, zeros kept; None where that cannot be read (reference 4.17)."""
+    """A queue's limit on each group of nodes, with zeros; None for an invalid annotation (reference 4.17)."""
     text = annotations.get(NODE_GROUP_LIMITS)
     if text is None:
         return ()
@@ -102,7 +102,7 @@ def group_limits_of(
 
 
 def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
-    """How a pod wants nodes scored by what it asks for, None where it does not say both how and what counts."""
+    """How a pod wants nodes to be scored, None unless it states both the type and the weights."""
     kind, text = annotations.get(STRATEGY_TYPE), annotations.get(STRATEGY_WEIGHT)
     if kind is None and text is None:
         return None

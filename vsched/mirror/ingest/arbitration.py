@@ -1,7 +1,7 @@
-"""Consumers, buckets, Allocations and what quotas limit to the model: pure functions of one object each.
+"""Consumers, buckets, Allocations and limits of quotas to the model: pure functions of one object each.
 
-What people write raises BadObject with one line where it makes no sense. What the arbitrator writes itself
-(Allocations, every status) never does: what cannot be read is as if it were not there, and is written again.
+Invalid fields that people write raise BadObject with one line. Invalid fields that the arbitrator writes (Allocations
+and every status) count as absent, and are written again.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
 
 
 def allocation_of(found: wire.Allocation) -> AllocationRecord:
-    """An Allocation as it stands."""
+    """What an Allocation says; raises nothing."""
     metadata = found.metadata
     spec = _read(found.spec, AllocationSpec) or AllocationSpec()
     status = _status(found.status)
@@ -96,9 +96,9 @@ def allocation_of(found: wire.Allocation) -> AllocationRecord:
 
 
 def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
-    """What a quota limits of all that is divided; None where that is nothing, or only pods of a certain kind (scopes).
+    """The limits of a quota on what arbitration divides; None without any, or if the quota has scopes.
 
-    Raises BadObject. Of two spellings of one resource the tighter counts.
+    Raises BadObject. Of two names of one resource the lower limit counts.
     """
     spec, status = found.spec, found.status
     if spec.scopes or spec.scope_selector:
@@ -117,7 +117,7 @@ def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
 
 
 def counted_of(resources: ResourceList | None, at: str) -> Counted:
-    """Amounts that people state, base units by counted name; raises BadObject naming the field."""
+    """Amounts of an object, base units by counted name; raises BadObject naming the field."""
     if not resources:
         return NOTHING
     read(resources, DIVIDED_MAX, at)
@@ -130,7 +130,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
         try:
             value = parse_counted(counted, quantity)
         except BadInput as error:
-            # The name is said as it is written, not as it is counted.
+            # The message has the name as written, not as counted.
             raise BadObject(f"{at}.{name}{str(error).removeprefix(counted)}") from None
         if found.setdefault(shared(counted), value) != value:
             other = spelt[counted]
@@ -142,7 +142,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
 
 
 def _generation(metadata: wire.Metadata) -> int:
-    """Which edit of the object this is; it is written back as the one that was seen."""
+    """The generation of an object, which is written back as the observed one."""
     if not 0 <= metadata.generation < 1 << 63:
         raise BadObject(f"metadata.generation: {str(metadata.generation)[:40]} (expected a 64-bit number)")
     return metadata.generation
@@ -177,7 +177,7 @@ def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...
 
 
 def _read(raw: Raw, kind: type[Part]) -> Part | None:
-    """A part of an object that the arbitrator wrote; None where it is not there or makes no sense."""
+    """A part of an object that the arbitrator wrote; None where it is absent or invalid."""
     try:
         return msgspec.json.decode(raw, type=kind) if bytes(raw) else None
     except UNREADABLE:

@@ -1,7 +1,7 @@
-"""How much is read of one object: whatever a tenant writes costs as much as a real object at most.
+"""Bounds on the size of objects, so that no object costs much more than a usual one.
 
-Far beyond what real objects have. One that goes beyond is left out, and a pod waits, with the field, its number and the
-bound as the reason; nothing is cut off. Up to these bounds the work is linear in what is written.
+The bounds are far above what real objects have. An object beyond a bound is left out, and a pod waits; the message
+names the field, its number and the bound. Nothing is cut off. Up to the bounds, the work is linear in the size.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sized
 from vsched.errors import BadObject, Beyond
 
 LABELS_MAX = 512
-"""Labels of a pod, a namespace or anything else that selectors look at; nodes may have as many."""
+"""Labels of a pod, a node or a namespace."""
 ADDED_LABELS_MAX = 64
-"""Labels that API servers and kubelets add to a pod once it has a node: it is not left out for these."""
+"""Further labels that API servers and kubelets may add to a pod once it has a node."""
 CONTAINERS_MAX = 256
 """Containers of a pod, init containers included."""
 RESOURCES_MAX = 32
@@ -21,7 +21,7 @@ RESOURCES_MAX = 32
 OFFERED_MAX = 512
 """Resources that one node or one queue names."""
 DIVIDED_MAX = 128
-"""What one Consumer or Bucket limits or reserves: each name is a column of the division for all namespaces."""
+"""Resources of one Consumer or Bucket: each name is a column of the division for all namespaces."""
 STRATEGY_MAX = 64
 """Resources that a pod gives a weight of its own."""
 QUOTA_LINES_MAX = 1024
@@ -49,25 +49,25 @@ TAINTS_MAX = 256
 IMAGES_MAX = 4096
 """Names of images that a node has."""
 NAME_LENGTH_MAX = 317
-"""Letters of a name: 253 of a domain, a slash and 63 more are the longest that an API server takes."""
+"""The longest name: API servers accept 253 characters of a domain, a slash and 63 more."""
 PART_BYTES_MAX = 256 << 10
-"""Bytes of one part of a pod's spec, such as its affinity: as much as all annotations of an object may have."""
+"""Bytes of one part of a pod's spec, such as its affinity: the limit of all annotations of an object."""
 
 
 def bounded(count: int, most: int, at: str) -> None:
-    """Raise Beyond where there are more of something than are read."""
+    """Raise Beyond where ``count`` is more than ``most``."""
     if count > most:
         raise Beyond(f"{at}: {count:,} entries ({most:,} are read at most)")
 
 
 def read(found: Sized | None, most: int, at: str) -> None:
-    """The same of a list or a map that may be absent."""
+    """The same for a list or a map that may be absent."""
     if found is not None and len(found) > most:
         bounded(len(found), most, at)
 
 
 def short(name: str, at: str) -> str:
-    """The name; raises BadObject where it is longer than any that could be meant."""
+    """The name; raises BadObject where it is too long."""
     if len(name) > NAME_LENGTH_MAX:
         raise BadObject(f"{at}: {len(name):,} letters ({NAME_LENGTH_MAX} are read at most)")
     return name

@@ -18,18 +18,18 @@ from vsched.model.shared import shared
 REQUESTS, LIMITS = "requests.", "limits."
 _ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
 _OWN = "volcano.sh/namespace."
-"""Lines of a quota that limit nothing: weights."""
+"""Prefix of lines of a quota that are weights, not limits."""
 
 
 def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
-    """The budget as its status stands, None where it selects no pod: without a selector; an empty one selects all."""
+    """The budget with its status; None without a selector (an empty selector selects all pods)."""
     metadata, at = found.metadata, "spec.selector"
     with naming("PodDisruptionBudget", metadata):
         selector = selector_of(decoded(found.spec.selector, LabelSelector, at), at, {})
     if selector is None:
         return None
     status = found.status
-    # As the API server has it: nobody is evicted until a change of the budget has been taken in.
+    # Like the API server: no eviction until the controller has observed a change of the budget.
     behind = status.observed_generation is not None and status.observed_generation < metadata.generation
     allowed = 0 if behind else max(0, status.disruptions_allowed or 0)
     return DisruptionBudget(
@@ -44,7 +44,7 @@ def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
 
 
 def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
-    """Whether pods that run and are not ready may be evicted whatever the budget allows, as the API server has it."""
+    """Whether running pods that are not ready may be evicted whatever the budget allows, like in the API server."""
     if found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
     desired = found.status.desired_healthy or 0
@@ -52,7 +52,7 @@ def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
 
 
 def quota_of(found: wire.ResourceQuota) -> Quota | None:
-    """What a quota limits of pods' resources; None where that is nothing, or only pods of a certain kind (scopes)."""
+    """The limits of a quota on pods' resources; None without any, or if the quota has scopes."""
     spec, status = found.spec, found.status
     if spec.scopes or spec.scope_selector:
         return None
@@ -75,7 +75,7 @@ def quota_of(found: wire.ResourceQuota) -> Quota | None:
 
 
 def quota_request_of(resources: ResourceList | None, at: str) -> tuple[tuple[str, int], ...]:
-    """What a ResourceList names that only quotas know, base units by what is counted; raises BadObject."""
+    """What only quotas count of a ResourceList (``requests.``, ``limits.``), in base units; raises BadObject."""
     return tuple(
         sorted(
             (resource, _amount(resource, quantity, f"{at}.{name}"))
@@ -86,7 +86,7 @@ def quota_request_of(resources: ResourceList | None, at: str) -> tuple[tuple[str
 
 
 def _limited_by(name: str) -> str:
-    """What a line of a quota counts, empty where that is nothing the scheduler keeps books of."""
+    """The resource that a line of a quota counts, empty where the scheduler does not track it."""
     if name.startswith(LIMITS):
         return shared(name) if is_schedulable(name.removeprefix(LIMITS)) else ""
     if _ON_STORAGE_CLASSES in name or name.startswith(_OWN):

@@ -1,7 +1,7 @@
-"""Jobs that pods of ours stand for which name no PodGroup: what the pods say of one, and what their workload does.
+"""Implicit PodGroups: jobs of pods that name no PodGroup, from annotations of the pods and of their workload.
 
-A PodGroup that was made for such pods only records this, so nothing changes for a pod when it appears, is late or is
-lost. What pods say goes before what their workload says (reference 5.2, 5.5).
+A PodGroup object that is made for such pods only records the implicit one, so it may be late or lost. Annotations of
+pods take precedence over those of their workload (reference 5.2, 5.5).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _NONE: Mapping[str, str] = {}
 
 
 class ImplicitPodGroup(NamedTuple):
-    """A job that pods stand for."""
+    """A job of pods that name no PodGroup."""
 
     spec: JobSpec
     speaker: Task
-    """The oldest of its pods, which speaks for all."""
+    """The oldest of its pods, whose annotations count for all."""
     remarks: list[str]
-    """What of the workload's annotations cannot be used, and why."""
+    """Which of the workload's annotations cannot be used, and why."""
 
 
 def group_named(metadata: wire.Metadata) -> str:
@@ -53,12 +53,12 @@ def group_named(metadata: wire.Metadata) -> str:
 
 
 def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
-    """The reference to the object that controls this one, None where nothing does."""
+    """The owner reference of the controller, None without one."""
     return next((owner for owner in metadata.owner_references or () if owner.controller and owner.uid), None)
 
 
 def implied_name(metadata: wire.Metadata) -> str:
-    """The name of the PodGroup that a pod stands for, empty where it names another one (reference 5.2)."""
+    """The name of a pod's implicit PodGroup, empty where the pod names another one (reference 5.2)."""
     group = group_named(metadata)
     if group and not group.startswith(IMPLIED):
         return ""
@@ -68,7 +68,7 @@ def implied_name(metadata: wire.Metadata) -> str:
 
 
 def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remarks: Remarks) -> JobSpec:
-    """The job that a pod stands for, as far as the pod says, its queue empty where it names none; raises BadObject."""
+    """The implicit PodGroup by a pod's own fields; its queue is empty where the pod names none. Raises BadObject."""
     metadata = pod.metadata
     annotations = metadata.annotations or _NONE
     return JobSpec(
@@ -89,7 +89,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
 
 
 def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobSpec:
-    """The same with what the workload's annotations say where the pod's say nothing; what is wrong is remarked."""
+    """The spec completed by the workload's annotations where the pod has none; invalid ones get a remark."""
     own = dict(spec.annotations)
     minimum: int | None = spec.min_member
     if GROUP_MIN_MEMBER not in own:
@@ -115,7 +115,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
 
 
 def recorded(group: JobSpec, implied: JobSpec) -> JobSpec:
-    """A job that pods stand for, once there is a PodGroup that was made for them: its object, with what they say."""
+    """The implicit PodGroup with the status of the PodGroup object that was made for it."""
     return msgspec.structs.replace(
         implied,
         uid=group.uid,
@@ -139,7 +139,7 @@ def _minimum(annotations: Mapping[str, str]) -> int | None:
 
 
 class PodSpecs:
-    """What the pods of one implicit job say of it. They may disagree: the oldest speaks for all, whoever came first."""
+    """The specs by the pods of one implicit PodGroup. If they differ, the oldest pod's counts."""
 
     __slots__ = ("speaker", "specs")
 
@@ -148,7 +148,7 @@ class PodSpecs:
         self.speaker = ""
 
     def put(self, uid: str, spec: JobSpec) -> bool:
-        """Take note of what a pod says; True where that may change what is said for all."""
+        """Set a pod's spec; True where that may change the spec that counts."""
         if self.specs.get(uid) == spec:
             return False
         self.specs[uid] = spec
@@ -161,7 +161,7 @@ class PodSpecs:
         return False
 
     def drop(self, uid: str) -> bool:
-        """A pod is gone; True where that may change what is said for all."""
+        """A pod is gone; True where that may change the spec that counts."""
         if self.specs.pop(uid, None) is None or self.speaker != uid:
             return False
         self._choose()

@@ -51,7 +51,7 @@ class naming:  # noqa: N801  # read as "with naming(kind, metadata)"
 
 
 def is_made(metadata: wire.Metadata) -> bool:
-    """Whether we made a PodGroup, for pods that name none."""
+    """Whether vsched made this PodGroup, for pods that name none."""
     return metadata.name.startswith(IMPLIED) and (metadata.labels or _NONE).get(MADE_BY) == OURS
 
 
@@ -61,7 +61,7 @@ def created_of(metadata: wire.Metadata) -> float:
 
 
 def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
-    """The annotations that schedulers read, sorted; tools' own annotations are left out."""
+    """The annotations that schedulers read, sorted."""
     return tuple(
         sorted(
             (key, value)
@@ -100,7 +100,7 @@ def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
 
 
 def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:
-    """What a word stands for; raises BadObject naming the field and the words that were expected."""
+    """The meaning of a word; raises BadObject naming the field and the expected words."""
     if word not in choices:
         raise BadObject(f"{at}: {word!r} is unknown (expected {expected or ' or '.join(filter(None, choices))})")
     return choices[word]

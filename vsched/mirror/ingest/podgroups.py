@@ -41,12 +41,12 @@ def job_spec_of(
     remarks: Remarks,
     ignored: frozenset[str] = frozenset(),
 ) -> JobSpec:
-    """What a PodGroup says; raises BadObject. ``ignored`` is what it may ask for in vain."""
+    """What a PodGroup says; raises BadObject. ``ignored`` are unsupported features to ignore."""
     metadata, spec, status = group.metadata, group.spec, group.status
     annotations = metadata.annotations or _NONE
     made = is_made(metadata)
     wishes = remark_wishes(GROUP_WISHES, group, remarks)
-    # Its pods exist and were admitted as they are: nobody asks again, and what they will take is not counted twice.
+    # The pods of a PodGroup made here exist already: it is admitted at once, and its minResources count only once.
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     with naming("PodGroup", metadata):
         beyond = _beyond(group)
@@ -94,7 +94,7 @@ def job_spec_of(
 
 
 def _beyond(group: wire.PodGroup) -> str:
-    """What a PodGroup says beyond what is read, for which its job waits; raises BadObject where it cannot be used."""
+    """Why a job waits whose PodGroup exceeds a bound; raises BadObject where it cannot be used."""
     spec = group.spec
     short(spec.queue or "", "spec.queue")
     short(spec.priority_class_name or "", "spec.priorityClassName")
@@ -110,6 +110,6 @@ def _beyond(group: wire.PodGroup) -> str:
 
 
 def _volcano_job_of(metadata: wire.Metadata) -> str:
-    """The Volcano Job that owns a PodGroup: its controller sets what the PodGroup says back to what the Job says."""
+    """The name of the Volcano Job that controls a PodGroup and resets its spec; empty without one."""
     owner = next((one for one in metadata.owner_references or () if one.controller), None)
     return owner.name if owner is not None and owner.api_version.startswith(VOLCANO_JOBS) else ""

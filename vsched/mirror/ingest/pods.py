@@ -1,7 +1,7 @@
 """Pods to tasks.
 
-An object that cannot be used raises BadObject with one line: kind, name, field, what was expected. What one object
-means for another (priority classes, default queues, membership) is the mirror's business.
+A pod that cannot be used raises BadObject with one line: kind, name, field, what was expected. The mirror's stores add
+what depends on other objects (priority classes, default queues, membership).
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from vsched.model.task import Task
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
 QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
-"""Scheduling gate that is opened once the pod's queue has room; the annotation of this name, "true", asks for it."""
+"""Scheduling gate that is removed once the pod's queue has room; the annotation of this name, "true", requests it."""
 MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of pods that stand for static pods of a kubelet."""
+"""Annotation of mirror pods, which show static pods of a kubelet."""
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
 ON_NODES = (Status.BOUND, Status.RUNNING)
-"""Where it matters what a pod asks for in vain: another one in its place would wait."""
+"""Statuses in which unsupported features still matter: a replacement of the pod would wait."""
 DEFAULT_PRIORITY = 1
-"""The priority of a pod that says nothing (reference 0.3)."""
+"""The priority of a pod without one (reference 0.3)."""
 
 _NONE: Mapping[str, str] = {}
 
 
 class PodFacts(NamedTuple):
-    """A pod as a task, and what the mirror needs to place it among others."""
+    """A pod as a task, and what the stores need besides."""
 
     task: Task
     needs_class: bool
-    """Names a priority class and has no priority of its own: the class decides."""
+    """Whether the pod names a priority class and has no priority of its own."""
     implicit: JobSpec | None
-    """For pods of ours that name no PodGroup, or the one made for them: the job they stand for, as far as they say."""
+    """The implicit PodGroup of a pod of ours that names none, or the one that was made for it."""
     remarks: Sequence[str]
-    """What of its annotations cannot be used, and why; nothing of other schedulers' pods."""
+    """Which of its annotations cannot be used, and why; empty for pods of other schedulers."""
 
 
 class PodReader:
-    """Turns pods into tasks; pods of other schedulers count once they have a node, or before where that matters."""
+    """Turns pods into tasks; pods of other schedulers only once they have a node, except for arbitration."""
 
     def __init__(
         self,
@@ -69,19 +69,19 @@ class PodReader:
         self.shaper = Shaper(axis, limits=foreign)
         self.scheduler_names = scheduler_names
         self._queue_gates = queue_gates
-        """Whether somebody opens the gates of queues; else they are gates like others."""
+        """Whether this daemon removes the gates of queues; otherwise they are gates like others."""
         self._axis = axis
         self._ignored = ignored
-        """What pods may ask for in vain, though it is not built."""
+        """Unsupported features that are to be ignored."""
         self._reads_foreign = foreign
-        """Whether all pods are counted: those of other schedulers that have no node yet, and what limits add up to."""
+        """Whether pods of other schedulers count before they have a node, and limits are read, for arbitration."""
 
     def is_ours(self, pod: wire.Pod) -> bool:
         """Whether the pod names us as its scheduler."""
         return (pod.spec.scheduler_name or "") in self.scheduler_names
 
     def read(self, pod: wire.Pod) -> PodFacts | None:
-        """The pod as the scheduler sees it, None where it is none of ours; raises BadObject."""
+        """The pod as a task, None where it does not count; raises BadObject."""
         spec = pod.spec
         ours = self.is_ours(pod)
         if not ours and not spec.node_name and not self._reads_foreign:
@@ -99,7 +99,7 @@ class PodReader:
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
     def occupant(self, pod: wire.Pod) -> Task | None:
-        """A pod on a node that cannot be used, as far as it takes from the node; None where not even that."""
+        """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""
         if not pod.spec.node_name:
             return None
         try:
@@ -114,7 +114,7 @@ class PodReader:
         )
 
     def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
-        """The pod with all that it asks for; where that is ``beyond`` what is read, with that as why it waits."""
+        """The pod as a task; ``beyond`` is the reason why it waits, if it exceeds a bound."""
         metadata, spec = pod.metadata, pod.spec
         annotations = metadata.annotations or _NONE
         if not beyond:
@@ -128,7 +128,7 @@ class PodReader:
         remarks: list[str] = []
         implicit = implied_job(pod, own, namespace, created, remarks) if own else None
         if not ours and not spec.node_name:
-            group = ""  # whatever it is a member of, it is not ours to place
+            group = ""  # another scheduler places it, whatever its PodGroup is
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
         status = _pod_status(pod)
@@ -177,7 +177,7 @@ class PodReader:
 
 
 def _seen_labels(pod: wire.Pod) -> dict[str, str]:
-    """What selectors of other pods see of a pod that cannot be used: nothing where it has more labels than are read."""
+    """The labels of a pod that cannot be used; none where it has too many."""
     labels = pod.metadata.labels or {}
     return labels if len(labels) <= LABELS_MAX else {}
 
@@ -210,7 +210,7 @@ def _scheduled_condition(pod: wire.Pod) -> str:
 
 
 def _is_unready(pod: wire.Pod) -> bool:
-    """Whether it says so: a pod without the condition counts as ready."""
+    """Whether its condition says that it is not ready; a pod without the condition counts as ready."""
     return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
 
 
@@ -227,7 +227,7 @@ def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
 
 
 def _finished_at(pod: wire.Pod) -> float:
-    """When the last container ended, 0 where none of them says."""
+    """When the last container ended, 0 if that is unknown."""
     ends = (
         decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")
         for found in pod.status.container_statuses or ()
@@ -237,13 +237,13 @@ def _finished_at(pod: wire.Pod) -> float:
 
 
 def _is_owned(metadata: wire.Metadata) -> bool:
-    """Whether something makes another pod where this one goes: a node owns its mirror pods, but starts them itself."""
+    """Whether a controller replaces the pod. Nodes own mirror pods, but are no controllers."""
     owner = controller_of(metadata)
     return owner is not None and owner.kind != "Node"
 
 
 def _returns(metadata: wire.Metadata) -> bool:
-    """Whether a pod that goes comes back to its node."""
+    """Whether a deleted pod is created again on the same node."""
     if MIRROR in (metadata.annotations or _NONE):
         return True
     return any(owner.controller and owner.kind == "DaemonSet" for owner in metadata.owner_references or ())

@@ -41,7 +41,7 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             count_of(spec.priority, "spec.priority")
         state = queue.status.state or (OPEN if open_without_state else UNKNOWN)
         if state not in STATES:
-            state = UNKNOWN  # takes in nothing new; who looks after the states of queues says so on the object
+            state = UNKNOWN  # admits nothing new; the queue controller reports it on the object
         guarantee = spec.guarantee.resource if spec.guarantee is not None else None
         found = Queue(
             name=shared(metadata.name),

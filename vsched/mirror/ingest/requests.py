@@ -1,7 +1,7 @@
-"""What a pod takes from a node: the sums over its containers, by the rules of Kubernetes (reference 0.3).
+"""The resource requests of a pod: sums over its containers, by the rules of Kubernetes (reference 0.3).
 
-Init containers run one after the other, restartable ones (sidecars) stay; pod-level resources replace the sums they
-name; overhead comes on top; during an in-place resize the larger of wanted and given counts.
+Init containers run one after the other; restartable ones (sidecars) stay. Pod-level resources replace the sums of the
+same resources, and overhead is added. During an in-place resize the larger of desired and allocated counts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from vsched.model.quantity import MOST, MOST_HELD
 from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
-"""What scoring assumes of a container that asks for none: milli-cores and bytes."""
+"""What scoring assumes for a container without requests: milli-cores and bytes."""
 
 _POD_LEVEL = ("cpu", "memory")
 _POD_LEVEL_PREFIX = "hugepages-"
 _NO_STATUSES: Mapping[str, ContainerStatus] = {}
 
 ContainerReader = Callable[[Columns, Container, str, Mapping[str, ContainerStatus], bool], Amount]
-"""Reads one container: where it is in the pod, what the kubelet has given, and whether a resize was refused."""
+"""Reads one container: columns, container, its path, statuses by container, and whether a resize was refused."""
 
 
 class Resources(Wire):
@@ -37,13 +37,13 @@ class Resources(Wire):
 
 
 class Request(NamedTuple):
-    """What a pod takes, and what scoring counts it as."""
+    """The request of a pod, and what scoring counts."""
 
     amounts: Amounts
     scoring_cpu: int
     scoring_memory: int
     burst: tuple[int, int]
-    """cpu and memory that limits allow beyond what is asked for."""
+    """cpu and memory that limits allow beyond the request."""
 
 
 def request_of(pod: Pod, axis: Columns) -> Request:
@@ -67,9 +67,9 @@ def request_of(pod: Pod, axis: Columns) -> Request:
 
 
 def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
-    """The sums of a pod's limits by counted name, as quotas count them: what has no limit counts for nothing.
+    """The sums of a pod's limits by counted name, as quotas count them: containers without a limit count as zero.
 
-    Init containers, sidecars, pod-level limits and overhead count as they do for requests; raises BadObject.
+    Init containers, sidecars, pod-level limits and overhead count as for requests; raises BadObject.
     """
     spec = pod.spec
     total = _aggregate(*_container_amounts(pod, axis, _container_limit))
@@ -86,12 +86,12 @@ def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
 
 
 class ContainerAmounts(NamedTuple):
-    """What each container of a pod asks for, or is limited to."""
+    """The requests or the limits of each container of a pod."""
 
     apps: list[Amount]
     inits: list[Amount]
     restartable: list[bool]
-    """Of each init container, whether it stays."""
+    """For each init container, whether it is a sidecar."""
 
 
 def _container_amounts(pod: Pod, axis: Columns, one: ContainerReader) -> ContainerAmounts:
@@ -111,7 +111,7 @@ def _container_amounts(pod: Pod, axis: Columns, one: ContainerReader) -> Contain
 
 
 def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
-    """What the kubelet says it has given, by container; nothing for a pod without a node."""
+    """Statuses with allocated resources by container; empty for a pod without a node."""
     if not pod.spec.node_name:
         return _NO_STATUSES
     status = pod.status
@@ -122,7 +122,7 @@ def resize_statuses(pod: Pod) -> Mapping[str, ContainerStatus]:
 
 
 def resize_infeasible(pod: Pod) -> bool:
-    """Whether the kubelet has refused a resize for good, so that the wanted amounts will not come."""
+    """Whether the kubelet has refused a resize for good."""
     for condition in pod.status.conditions or ():
         if condition.type == "PodResizePending":
             return condition.status == "True" and condition.reason == "Infeasible"
@@ -206,7 +206,7 @@ def _counted_a_pod(resources: ResourceList | None) -> ResourceList:
 
 
 def _limits(pod: Pod, axis: Columns) -> Amount:
-    """What the pod may use at most, by column; without those that some container has no limit of."""
+    """The limits of the pod by column, without resources for which some container has no limit."""
     spec = pod.spec
     sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
     limits = [_limit(axis, one.resources, "spec.containers") for one in (*(spec.containers or ()), *sidecars)]

@@ -1,7 +1,7 @@
-"""Where a pod may run, from the raw parts of its spec to the model: selectors, affinity, tolerations, spread.
+"""Where a pod may run: selectors, affinity, tolerations and spread constraints, from a spec's raw parts to the model.
 
-Everything is brought into one order, so that specs that mean the same become equal values. Errors name the field
-under ``spec``; the caller adds the object.
+Everything is sorted, so that specs with the same meaning become equal values. Errors name the field under ``spec``;
+the caller adds the object.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
 
 
 def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, revocable: bool) -> Rules:
-    """Everything about nodes alone."""
+    """The rules about nodes."""
     selector = decoded(node_selector, dict[str, str], "spec.nodeSelector") or {}
     read(selector, REQUIREMENTS_MAX, "spec.nodeSelector")
     node = affinity.node_affinity if affinity is not None else None
@@ -80,7 +80,7 @@ def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, re
 
 
 def pod_affinity_of(affinity: Affinity | None, namespace: str, labels: Mapping[str, str]) -> PodAffinity | None:
-    """Wishes about other pods, None where there are none."""
+    """Affinity and anti-affinity to other pods, None without any."""
     if affinity is None:
         return None
     near, far = affinity.pod_affinity or PodAffinityFields(), affinity.pod_anti_affinity or PodAffinityFields()
@@ -201,7 +201,7 @@ def _tolerations(fields: Sequence[TolerationFields]) -> tuple[Toleration, ...]:
         at = f"spec.tolerations[{position}]"
         operator = toleration.operator or "Equal"
         if operator in NUMERIC_TOLERATION_OPERATORS:
-            continue  # Comparing taints by number is not done here; a pod that tolerates less is on the safe side.
+            continue  # Numeric comparison of taints is not supported; to tolerate less is safe.
         if operator not in TOLERATION_OPERATORS:
             raise BadObject(f"{at}.operator: {operator!r} is unknown (expected Equal or Exists)")
         if (toleration.effect or "") not in EFFECTS:

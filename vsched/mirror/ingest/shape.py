@@ -1,7 +1,7 @@
-"""From a pod's spec to its interned ``Shape``, at the cost of one dictionary look-up where the spec was seen before.
+"""From a pod's spec to its interned ``Shape``: one dictionary look-up for a spec that was seen before.
 
-The memo's key is the raw bytes of the parts that decide, so it splits on spelling; ``ShapeTable`` interns by meaning
-behind it. Parts that differ between equal pods (mounts, environment, injected tokens) are not in the key.
+The memo's key is the raw bytes of the parts that matter, so equal specs may have several keys; ``ShapeTable`` interns
+by meaning. Parts that differ between equal pods (mounts, environment, tokens) are not in the key.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class ContainerPort(Wire):
 
 
 class Shaper:
-    """Reads the shapes of pods, remembering what it has read; bounded."""
+    """Reads the shapes of pods, with bounded memos."""
 
     MEMO_LIMIT = 4096
     MEMO_BYTES = 32 << 10
-    """Specs with longer parts are known by a hash, and not kept themselves."""
+    """Longer specs are remembered by a hash only."""
     LARGE_MAX = 256
-    """So many of those."""
+    """How many of those are remembered."""
     TABLE_FLOOR = 2048
     """Tables smaller than this are never swept."""
 
@@ -58,13 +58,13 @@ class Shaper:
         self._asked = AskedColumns(axis)
         self._known = KnownColumns(axis)
         self._limits = limits
-        """Whether sums of limits are read, too: they set shapes apart that are one to a scheduler."""
+        """Whether limits are part of shapes, which arbitration needs."""
         self._table = ShapeTable()
         self._memo: dict[Hashable, Shape] = {}
         self._large: dict[int, Shape] = {}
-        """Of specs with long parts, by a hash of them."""
+        """Shapes of long specs by their hash."""
         self._occupants: dict[int, Shape] = {}
-        """Of pods on nodes that cannot be used, by a hash of their spec."""
+        """Shapes of pods on nodes that cannot be read otherwise, by a hash of their spec."""
         self._sweep_at = self.TABLE_FLOOR
 
     def __len__(self) -> int:
@@ -85,8 +85,8 @@ class Shaper:
         return shape
 
     def occupant(self, pod: Pod) -> Shape:
-        """What a pod takes from its node and nothing else, for pods whose other fields cannot be used."""
-        key = hash(_key(pod))  # what has thousands of containers is worked out once, and not kept itself
+        """The shape with only the pod's requests, for pods with other fields that cannot be used."""
+        key = hash(_key(pod))  # the key itself may be very large
         known = self._occupants.get(key)
         if known is not None:
             return known
@@ -102,7 +102,7 @@ class Shaper:
         return found
 
     def nothing(self) -> Shape:
-        """What is known of a pod that asks for more than is read: nothing but that it is one."""
+        """The shape of a pod that exceeds a bound: one pod, without requests."""
         return self._table.shape(ONE_POD)
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
@@ -160,7 +160,7 @@ def _keep(memo: dict[int, Shape], key: int, shape: Shape, most: int) -> None:
 
 
 def bound_labels(pod: Pod) -> None:
-    """Raise Beyond where a pod has more labels than are read."""
+    """Raise Beyond where a pod has too many labels."""
     most = LABELS_MAX + (ADDED_LABELS_MAX if pod.spec.node_name else 0)
     read(pod.metadata.labels, most, "metadata.labels")
 
@@ -187,7 +187,7 @@ def _length(pod: Pod) -> int:
 
 
 def _bound_parts(pod: Pod) -> None:
-    """Raise Beyond where a part of the spec is larger than what is read."""
+    """Raise Beyond where a part of the spec is too large."""
     spec = pod.spec
     for at, raw in _parts(pod):
         size = len(bytes(raw))
@@ -232,7 +232,7 @@ def _container_key(container: Container) -> Hashable:
 
 
 def _resize_key(pod: Pod) -> Hashable:
-    """What the kubelet has given each container; its names are those in the container keys."""
+    """The allocated resources of each container."""
     status = pod.status
     found = status.container_statuses
     if status.init_container_statuses:

@@ -1,4 +1,4 @@
-"""Claims to volumes, volumes and what is left of storage: pure functions of one object each; raise BadObject."""
+"""PersistentVolumeClaims, volumes and free storage capacity: pure functions of one object each; raise BadObject."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from vsched.model.counted import STORAGE, parse_counted
 from vsched.model.shared import shared
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-"""How classes were named once; goes before the field, as it does in Kubernetes."""
+"""The old way to name a class; it takes precedence over the field, as in Kubernetes."""
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _LOST_PHASES = ("Released", "Failed")
-"""Volumes that no claim can have any more."""
+"""Phases of volumes that no claim can use any more."""
 
 _NONE: Mapping[str, str] = {}
 
@@ -32,7 +32,7 @@ class VolumeClaim(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """A volume, or what is left to make volumes of."""
+    """A volume, or free capacity."""
 
     storage_class: str
     size: int
@@ -40,7 +40,7 @@ class Volume(NamedTuple):
 
 
 def volume_claim_of(found: wire.PersistentVolumeClaim) -> VolumeClaim:
-    """What counts of a claim: what it asks for, or what is set aside for it while it grows, whichever is more."""
+    """A claim with its request, or with what is allocated for it while it grows, whichever is more."""
     metadata, spec = found.metadata, found.spec
     name = wire.named("PersistentVolumeClaim", metadata)
     asked = _storage(spec.resources.requests, f"{name}: spec.resources.requests")
@@ -51,7 +51,7 @@ def volume_claim_of(found: wire.PersistentVolumeClaim) -> VolumeClaim:
 
 
 def volume_of(found: wire.PersistentVolume) -> Volume | None:
-    """A volume, None where no claim can have it any more."""
+    """A volume, None where no claim can use it any more."""
     size = _storage(found.spec.capacity, f"{wire.named('PersistentVolume', found.metadata)}: spec.capacity")
     if found.status.phase in _LOST_PHASES:
         return None
@@ -59,7 +59,7 @@ def volume_of(found: wire.PersistentVolume) -> Volume | None:
 
 
 def capacity_of(found: wire.CSIStorageCapacity) -> Volume:
-    """What is left of a storage class in one part of the cluster; nothing where that is not said."""
+    """The free capacity of a storage class in one part of the cluster; 0 where the object does not say."""
     if found.capacity is None:
         return Volume(shared(found.storage_class_name), 0)
     return Volume(
@@ -69,7 +69,7 @@ def capacity_of(found: wire.CSIStorageCapacity) -> Volume:
 
 
 def is_static(found: wire.StorageClass) -> bool:
-    """Whether nobody makes volumes of this class on demand."""
+    """Whether the class has no provisioner."""
     return found.provisioner == NO_PROVISIONER
 
 

@@ -1,7 +1,7 @@
-"""What objects ask for that is not built: tables. Who builds a thing takes its entries out, and is done here.
+"""Tables of features that are not supported. To implement a feature, remove its entries here.
 
-What is asked for makes pods wait, unless people say that it is to be ignored. What is only wished for is told to the
-owner of the object, and changes nothing.
+A required feature makes pods wait, unless a flag says to ignore it. A preferred one only gets a remark for the owner
+of the object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vsched.model.resources import PODS, ResourceAxis
 from vsched.model.shape import Shape
 
 PATHS_NAMED = 3
-"""So many fields of one object are named; the others are counted."""
+"""How many fields of one object are named; further ones are counted."""
 
 NODE_BOUND = (
     "persistentVolumeClaim",
@@ -36,20 +36,20 @@ NODE_BOUND = (
     "rbd",
     "vsphereVolume",
 )
-"""Volumes that say where a pod can be: claims, and disks that kube-scheduler counts or gives to one pod at a time.
+"""Volumes that limit the nodes for a pod: claims, and disks that kube-scheduler counts or gives to one pod at a time.
 
-Whatever else a volume may be (configMap, secret, emptyDir, projected, downwardAPI, hostPath, image, csi, nfs, cephfs …)
-is there on every node as far as schedulers know.
+All others (configMap, secret, emptyDir, projected, downwardAPI, hostPath, image, csi, nfs, cephfs …) are available on
+every node as far as schedulers know.
 """
 SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/vgpu-")
-"""How the names of resources begin that whoever binds a pod has to choose cards for."""
+"""Prefixes of resources for which the scheduler would have to choose cards."""
 DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
-"""How the names of resources begin that stand for a resource claim."""
+"""Prefix of resources that are resource claims."""
 DEVICES_OF_CLASS = "deviceclass/"
-"""What the names of amounts have in them that queues state of resource claims."""
+"""Part of the names of amounts of resource claims in queues."""
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
-"""Whether a policy has to be kept; None where there is nothing to keep."""
+"""Whether a policy is required; None for no policy."""
 TOPOLOGY_MODE, TOPOLOGY_TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 SOFT = "soft"
 GROUP_WISHES_SAID = (
@@ -58,14 +58,14 @@ GROUP_WISHES_SAID = (
     "volcano.sh/task-topology-task-order",
     "volcano.sh/forward-cluster",
 )
-"""Annotations of PodGroups: which roles had better be together, and which cluster."""
+"""Annotations of PodGroups: affinity between roles, and the preferred cluster."""
 FIFO = "fifo"
 
 _NONE: Mapping[str, str] = {}
 _ELSEWHERE = frozenset(NODE_BOUND).isdisjoint
 _VOLUMES = msgspec.json.Decoder(list[dict[str, Raw]])
 Paths = Iterator[str]
-"""Where an object asks for something."""
+"""Paths of the fields that require or prefer a feature."""
 
 
 # -- whether pods may ask ---------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def _may_have_volumes(pod: Pod) -> bool:
     try:
         return not all(map(_ELSEWHERE, _VOLUMES.decode(pod.spec.volumes)))
     except UNREADABLE:
-        return True  # whoever looks closer says what is wrong with it, or that there are none
+        return True  # _volumes reports what is wrong
 
 
 def _may_have_group(pod: Pod) -> bool:
@@ -196,14 +196,14 @@ POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] 
     ("scheduling-groups", _may_have_group, _scheduling_groups),
     ("numa", _is_annotated, _numa),
 )
-"""What pods may ask for: as what it is ignored, whether a pod may ask for it at all, and where it does.
+"""Required features of pods: the word of ``--ignore-unsupported``, a quick check, and the fields.
 
-Most pods ask for nothing of this, and every one of them that waits is looked at.
+Every waiting pod is checked, and most use none of these.
 """
 OWN_GROUP_ASKS: tuple[tuple[str, Callable[[Mapping[str, str]], Paths]], ...] = (("topology", _own_topology),)
-"""The same of the annotations of pods that name no PodGroup, and of their workloads."""
+"""The same for annotations of implicit PodGroups."""
 RESOURCES: tuple[tuple[str, str], ...] = (("claims", DEVICE_CLASS), *(("devices", name) for name in SHARED_DEVICES))
-"""Resources that a request cannot be met of by counting: as what that is ignored, and how their names begin."""
+"""Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
 GROUP_ASKS: tuple[tuple[str, Callable[[PodGroup], Paths]], ...] = (
     ("topology", _group_topology),
     ("subgroups", _sub_groups),
@@ -218,7 +218,7 @@ QUEUE_WISHES: tuple[Callable[[Queue], Paths], ...] = (_queue_wishes,)
 
 
 def asked_by_pod(pod: Pod, shape: Shape, axis: ResourceAxis, ignored: Collection[str]) -> str:
-    """Why a pod waits that asks for what is not built, empty where it does not."""
+    """Why a pod waits that requires an unsupported feature; empty if it requires none."""
     found: list[tuple[str, str]] = []
     for word, may_ask, paths in POD_ASKS:
         if may_ask(pod) and word not in ignored:
@@ -235,19 +235,19 @@ def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, s
 
 
 def asked_by_group(group: PodGroup, ignored: Collection[str]) -> str:
-    """Why the pods of a PodGroup wait that asks for what is not built, empty where it does not."""
+    """The same for a PodGroup."""
     return sentence([(word, path) for word, paths in GROUP_ASKS if word not in ignored for path in paths(group)])
 
 
 def asked_of_own_group(annotations: Mapping[str, str], ignored: Collection[str]) -> str:
-    """The same of pods that name no PodGroup, by their own annotations and those of their workload."""
+    """The same for an implicit PodGroup, by annotations of its pods and of their workload."""
     return sentence(
         [(word, path) for word, paths in OWN_GROUP_ASKS if word not in ignored for path in paths(annotations)]
     )
 
 
 def sentence(found: list[tuple[str, str]]) -> str:
-    """The fields, and how people have them ignored; empty where there are none."""
+    """The fields, and the flag that ignores them; empty without any."""
     if not found:
         return ""
     paths = ", ".join(path for _, path in found[:PATHS_NAMED])
@@ -257,9 +257,9 @@ def sentence(found: list[tuple[str, str]]) -> str:
 
 
 def no_such_class(name: str, ignored: Collection[str] | None = None) -> str:
-    """What is said of a PriorityClass that does not exist; of an object that waits for it, also how that is ignored.
+    """The message about a PriorityClass that does not exist.
 
-    Empty where it is ignored.
+    With ``ignored``, it names the flag that ignores it, and is empty if that is given.
     """
     lines = f"spec.priorityClassName: PriorityClass {name[:80]} does not exist"
     if ignored is None:
@@ -268,19 +268,19 @@ def no_such_class(name: str, ignored: Collection[str] | None = None) -> str:
 
 
 def ignoring(words: str) -> str:
-    """How people have something ignored."""
+    """The flag that ignores these words."""
     return f"--ignore-unsupported {words} ignores it"
 
 
 def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:
-    """Remark on each wish of a pod that nothing comes of."""
+    """Remark on each unsupported preference of a pod."""
     for may_wish, paths in POD_WISHES:
         if may_wish(pod):
             remark_wishes((paths,), pod, remarks)
 
 
 def remark_wishes(wishes: tuple[Callable[[Any], Paths], ...], found: object, remarks: Remarks) -> tuple[str, ...]:
-    """Remark on each wish of an object that nothing comes of; returns the lines."""
+    """Remark on each unsupported preference of an object; returns the lines."""
     lines = tuple(f"{path}: {NO_EFFECT}" for paths in wishes for path in paths(found))
     remarks += lines[:PATHS_NAMED]
     return lines[:PATHS_NAMED]

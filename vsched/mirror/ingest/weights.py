@@ -1,4 +1,4 @@
-"""Weights of namespaces and queues: what is beyond all measure counts as the most there is, with a remark."""
+"""Weights of namespaces and queues: one above the maximum counts as the maximum, with a remark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def queue_weight_of(weight: int | None, remarks: Remarks) -> int:
 
 
 def remark_hierarchy_weights(text: str, remarks: Remarks) -> None:
-    """Say which weights along a queue's path are more than count; ``drf`` takes them for the most there is."""
+    """Remark on weights along a queue's path that are above the maximum; ``drf`` takes the maximum."""
     for part in text.split("/")[1:]:
         try:
             weight = float(part)

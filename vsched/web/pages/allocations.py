@@ -1,4 +1,4 @@
-"""What is shown of arbitration: who deserves, holds and asks for what, as plain data. Pure, for any thread."""
+"""The page ``/allocations``: what namespaces deserve, use and ask for, as plain data. Pure, for any thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ View = dict[str, Any]
 
 
 def allocations(findings: Findings) -> View:
-    """The last round of arbitration; empty where there was none."""
+    """The last round of arbitration; empty before the first."""
     found = findings.arbitrated
     if found is None:
         return {}
@@ -66,7 +66,7 @@ def _account(account: NamespaceAccount | None) -> View:
 
 
 def _claim(claim: Claim | None) -> View:
-    """The Consumer that counts, as it is stated."""
+    """The Consumer in use, as its object states it."""
     if claim is None:
         return {"consumer": "", "parent": ""}
     stated = {"hard": dict(claim.stated_hard), "reserved": dict(claim.stated_reserved)}
@@ -93,7 +93,7 @@ def _conditions(conditions: tuple[Told, ...]) -> list[View]:
 
 
 def _bucket(bucket: Bucket | None, name: str, accounts: Mapping[str, NamespaceAccount], division: Division) -> View:
-    """A bucket that has no object stands for one without limits, reservation or weight."""
+    """A bucket without an object counts as one without limits, reservation or weight."""
     parents = division.parents
     below = sorted(
         namespace

@@ -1,6 +1,6 @@
-"""The pages of recordings: a cycle right now, and those that were kept because something looked wrong.
+"""The pages ``/dump`` (a recording of a cycle now) and ``/recordings`` (of cycles in which something looked wrong).
 
-What is answered is a file: gzipped JSON, as ``vsched replay`` reads it.
+They answer with gzipped JSON, which ``vsched replay`` reads.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from vsched.web.snapshots import Look
 
 GZIP = "application/gzip"
 MOST_WAITING = 4
-"""Of those who want a recording made: each takes a second of a core in a large cluster, and they are made in turn."""
+"""How many requests may wait: a recording of a large cluster takes a second of a core, and one is made at a time."""
 
 
 def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registry) -> Sequence[Route]:
-    """``/dump`` and ``/recordings``; a recording is made of the next session, which is had to start."""
+    """``/dump`` and ``/recordings``; ``/dump`` starts a session and records it."""
     turns = PackingQueue()
     return [
         Route(
@@ -40,7 +40,7 @@ def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registr
 
 
 class PackingQueue:
-    """One recording is made at a time; a few may wait for their turn."""
+    """Packs one recording at a time; a few requests may wait."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()

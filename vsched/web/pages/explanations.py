@@ -1,6 +1,6 @@
-"""The pages that explain: why a pod, a PodGroup or a queue waits, as of a session that starts when one asks.
+"""The pages that explain why a pod, a PodGroup or a queue waits, as of a session that starts with the request.
 
-What would help is found by simulation, for as long as whoever asks is made to wait for it: a second of work.
+Changes that would help are searched by simulation, for about a second of work.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from vsched.web.snapshots import FrozenSnapshot, Look
 
 T = TypeVar("T")
 Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
-"""Makes an explanation of a session; asks now and then whether it is over."""
+"""Makes an explanation of a session; it checks now and then whether it must stop."""
 Unused = Callable[[], Iterable[Problem]]
-"""Objects that nothing is done for, and why."""
+"""Objects that are not scheduled, and why."""
 
 EXPLAINING = ThreadPoolExecutor(2, "explain")
-"""Explanations are made here, two at a time: searches take longer than pages, and pages are not to wait for them."""
+"""Threads for explanations: searches take longer than pages, and pages must not wait for them."""
 MOST_AT_ONCE = 16
-"""Of explanations asked for and not made yet."""
+"""How many explanations may be under way or wait."""
 SEARCH_SECONDS = 1.0
-"""Of a core, for what would help."""
+"""Processor time for the search for changes."""
 ESTIMATE_SECONDS = 1.0
-"""Of a core, for when it may start."""
+"""Processor time for the estimate of the start."""
 SEARCH_LONGEST_SECONDS = 3.0
-"""By the clock, on a machine that is busy."""
+"""Elapsed time of a search, on a busy machine."""
 LONGEST_SECONDS = 20.0
-"""By the clock, from when it is asked for to when its thread is given back, whatever it is doing."""
+"""Elapsed time of a whole explanation; it is stopped after that."""
 REST_SECONDS = 0.05
-"""How long a search stands aside for a session, each time it comes upon one."""
+"""How long a search waits for a session, each time one is under way."""
 NAMES_MAX = 5_000
-"""So many names are compared with one that is not known."""
+"""How many names are compared with an unknown one."""
 CLOSE_MAX = 3
 
 KINDS = {"": "", "pod": POD, "podgroup": POD_GROUP, "pg": POD_GROUP}
-"""What ``?kind=`` may be, in small letters."""
+"""Values of ``?kind=``, in lower case."""
 SEARCHES = {"": True, "true": True, "1": True, "false": False, "0": False}
-"""What ``?changes=`` may be."""
+"""Values of ``?changes=``."""
 
 
 class Explainer:
@@ -74,7 +74,7 @@ class Explainer:
         self._registry = registry
         self._unused = unused
         self._at_rest = at_rest
-        """Waits until no session is under way, for so many seconds at most."""
+        """Waits until no session is under way, at most for so many seconds."""
         self._asked = 0
 
     async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
@@ -147,14 +147,14 @@ class Explainer:
         except Spent:
             raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
         finally:
-            ended.set()  # nobody waits for it any more: its thread is for others
+            ended.set()  # the caller has gone: give the thread back
             self._asked -= 1
 
     async def _aside(self, make: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(EXPLAINING, make)
 
     def _spent(self, most: float = SEARCH_SECONDS) -> Callable[[], bool]:
-        """Whether a search has had its time, counted from its first question; asked in the thread that searches."""
+        """A function that says whether a search has used its time, from its first call on. Call it in that thread."""
         until: list[float] = []
 
         def spent() -> bool:
@@ -214,7 +214,7 @@ async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
 
 
 def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
-    """Jobs and pods whose names are nearly this one, or are this one in another namespace."""
+    """Jobs and pods with a similar name, or with the same name in another namespace."""
     snapshot = frozen.snapshot
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
     own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))

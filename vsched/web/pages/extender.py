@@ -1,8 +1,7 @@
-"""The extender of kube-scheduler: it asks before it places a pod, and is told whether the pod's namespace may hold it.
+"""An extender for kube-scheduler, which calls it before it places a pod: may the pod's namespace use that much more?
 
-A namespace either may hold a pod or may not, wherever: so all nodes pass, or none does. Five thousand names take longer
-to read and to write than the answer takes to find: whole nodes go out again byte for byte, and an answer is sent in the
-parts it is made of, since copying a megabyte costs more than making it.
+The answer is the same for all nodes, so all pass the filter or none. Reading and writing five thousand names takes
+longer than the decision: nodes are sent back byte for byte, and an answer is sent in parts rather than copied together.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ MOST_BYTES = 64 << 20
 """Five thousand whole nodes with long lists of images are some 50 MB."""
 
 UNSEEN_SECONDS = 0.5
-"""How long a pod that is not known is waited for; kube-scheduler waits for us 1 s, as we have it configured."""
+"""How long to wait for an unknown pod; kube-scheduler is configured to wait 1 s for an answer."""
 UNSEEN_MOST = 64
-"""As many are waited for at a time."""
+"""How many requests may wait for unknown pods at a time."""
 LOOK_SECONDS = 0.02
-"""Between two looks."""
+"""Between two checks."""
 
 ABSENT = {
     "prioritize": "which of the nodes is best is kube-scheduler's to say, the arbitrator only counts",
     "preempt": "taking back goes by what namespaces deserve, through the Eviction API, not by priority",
     "bind": "kube-scheduler binds its pods itself; the arbitrator places nothing",
 }
-"""Verbs that an extender may have and this one has not, each with the reason."""
+"""Verbs of extenders that this one does not have, each with the reason."""
 
 Parts = tuple[bytes, ...]
 """An answer in JSON, piece by piece."""
@@ -48,19 +47,19 @@ _ABSENT = (b"", b"null")
 
 
 class Admitting(Protocol):
-    """Whoever knows what namespaces hold and may hold."""
+    """What the routes need of arbitration."""
 
     def ready(self) -> str:
-        """Why there is no answer at the moment: a standby, or a mirror that is not complete; empty where there is."""
+        """Why there is no answer now (a standby, an incomplete mirror); empty if there is."""
         ...
 
     def judge(self, asking: Asking) -> ExtenderAnswer:
-        """Whether the pod may be placed. Must be quick."""
+        """Whether the pod may be placed. It must return at once."""
         ...
 
 
 class _Arguments(msgspec.Struct):
-    """ExtenderArgs. Its Go type gives no names for JSON, so fields come as in Go; long ago they came in lower case."""
+    """ExtenderArgs. Its Go type has no names for JSON, so fields are named as in Go; in old versions in lower case."""
 
     pod: Raw = msgspec.field(default=NO_BYTES, name="Pod")
     nodes: Raw = msgspec.field(default=NO_BYTES, name="Nodes")
@@ -84,19 +83,19 @@ class _NodeList(msgspec.Struct):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What kube-scheduler asks: about which pod, and on which nodes it could run."""
+    """A request: a pod, and the nodes it could run on."""
 
     asking: Asking
     nodes: bytes
-    """A NodeList as it came, empty where none did."""
+    """The NodeList as received, empty without one."""
     names: Sequence[str] | None
-    """A list of names, None where none came."""
+    """The list of names, None without one."""
     named: Sequence[str]
-    """The names of the nodes, whichever way they came."""
+    """The names of the nodes from either list."""
 
 
 class InParts(web.StreamResponse):
-    """An answer whose parts are never put together: the socket takes them as they are."""
+    """An answer that is written to the socket part by part."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(headers={"Content-Type": "application/json"})
@@ -104,7 +103,7 @@ class InParts(web.StreamResponse):
         self._parts = parts
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Send them; whoever asks for that once more finds it done."""
+        """Send the parts; a second call sends nothing."""
         parts, self._parts = self._parts, ()
         for part in parts:
             await self.write(part)
@@ -112,11 +111,10 @@ class InParts(web.StreamResponse):
 
 
 class Unseen:
-    """Waits for pods that are asked about before the mirror shows them: only pods that exist are let through.
+    """Waits for pods that the mirror does not show yet, as only existing pods may be admitted.
 
-    kube-scheduler may hear of a pod a moment before we do. What is made up is waited for in vain: that is an error,
-    after which kube-scheduler soon tries again (or goes on, if it is told to ignore errors), and no refusal, after
-    which it waits for something to change.
+    kube-scheduler may see a pod a moment before this daemon. A pod that does not appear is an error, after which
+    kube-scheduler soon retries (or goes on, if the extender is ignorable). A refusal would make it wait for a change.
     """
 
     def __init__(self, seconds: float = UNSEEN_SECONDS, most: int = UNSEEN_MOST) -> None:
@@ -145,7 +143,7 @@ class Unseen:
 
 
 def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[Route]:
-    """What ``--listen-address`` serves besides while there is arbitration."""
+    """The routes for ``--listen-address``, with arbitration."""
     intake, unseen = Intake(most_bytes), Unseen()
 
     async def filter_nodes(request: web.Request) -> web.StreamResponse:
@@ -171,7 +169,7 @@ def _absent(verb: str) -> Route:
 
 
 def question_of(body: bytes) -> Question:
-    """What is asked; raises BadRequest, or BadObject for a pod that makes no sense."""
+    """The request in a body; raises BadRequest, or BadObject for an invalid pod."""
     arguments = decoded(body, _Arguments)
     pod = _first(arguments.pod, arguments.old_pod)
     if not pod:
@@ -186,7 +184,7 @@ def question_of(body: bytes) -> Question:
 
 
 def asking_of(data: bytes) -> Asking:
-    """A pod that is to be placed; raises BadObject, or BadRequest where it does not say of which namespace it is."""
+    """The pod that is to be placed; raises BadObject, or BadRequest without a namespace."""
     try:
         pod = wire.decode("Pod", data)
     except (UnicodeDecodeError, RecursionError) as error:
@@ -195,7 +193,7 @@ def asking_of(data: bytes) -> Asking:
     metadata = pod.metadata
     if not metadata.namespace:
         raise BadRequest(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
-    # An axis of its own: whoever can reach this port could make the mirror's grow for ever.
+    # A separate axis, so that clients cannot make the mirror's grow without bounds.
     axis = ResourceAxis()
     amounts = {counted_name(axis.names[column]): value for column, value in request_of(pod, axis).amounts}
     amounts |= limits_of(pod, axis)
@@ -204,18 +202,17 @@ def asking_of(data: bytes) -> Asking:
 
 
 def passed(question: Question) -> Parts:
-    """ExtenderFilterResult for a pod that may be placed: every node, as it came."""
+    """ExtenderFilterResult for an admitted pod: every node as received."""
     names = b"null" if question.names is None else orjson.dumps(question.names)
     return _result(question.nodes or b"null", names)
 
 
 def refused(question: Question, refusal: str) -> Parts:
-    """ExtenderFilterResult for a pod that may not: no node, and the reason at each.
+    """ExtenderFilterResult for a refused pod: no nodes, and the reason at each.
 
-    The nodes stand under both words for failure. kube-scheduler believes ``FailedAndUnresolvableNodes`` first, and that
-    is the truth for its preemption, which looks for pods to be taken from a node until the pod fits there: it fits
-    already, so there is nothing to find but an error ("expected at least one victim pod"). ``FailedNodes`` is what
-    schedulers read that do not know the other. A pod that comes without nodes gets the reason as ``Error``.
+    The nodes are in both lists of failures. ``FailedAndUnresolvableNodes`` takes precedence and stops kube-scheduler's
+    preemption, which would search for victims on a node where the pod already fits, and fail ("expected at least one
+    victim pod"). Older schedulers read ``FailedNodes``. A request without nodes gets the reason as ``Error``.
     """
     if question.names is None and not question.nodes:
         return _result(b"null", b"null", error=orjson.dumps(refusal))
@@ -226,8 +223,8 @@ def refused(question: Question, refusal: str) -> Parts:
 
 
 def _failures(names: Sequence[str], refusal: str) -> bytes:
-    """A map from each name to the reason, which is made JSON once and not five thousand times."""
-    if not names or b"\\" in orjson.dumps(names):  # names that JSON has to escape are none that nodes can have
+    """A map from each name to the reason, which is encoded once rather than for each node."""
+    if not names or b"\\" in orjson.dumps(names):  # JSON would have to escape a name, which no node has
         return orjson.dumps(dict.fromkeys(names, refusal))
     reason = orjson.dumps(refusal).decode()
     between = f'":{reason},"'

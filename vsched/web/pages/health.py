@@ -1,4 +1,4 @@
-"""Whether the daemon is alive and ready, as values; who asks and how is the route table's business."""
+"""Whether the daemon is alive and ready. The route table serves the answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vsched.clock import Clock
 
 
 class HealthCheck(NamedTuple):
-    """The answer to a health question, with what it rests on."""
+    """The result of a health check, with details."""
 
     ok: bool
     details: dict[str, Any]
 
 
 class Health:
-    """What is known of the daemon's health: when its loop last turned, and which kinds are mirrored."""
+    """The daemon's health: when its loop last turned, and which kinds are listed."""
 
     def __init__(
         self,
@@ -38,21 +38,20 @@ class Health:
         self._rivals = rivals
 
     def turned(self) -> None:
-        """The loop has come round: it waits for work, or just did some."""
+        """The loop has turned: it waits for the next session or has just finished one."""
         self._turned = self._clock.monotonic()
 
     def live(self) -> HealthCheck:
-        """The loop came round not long ago; a session that never ends is the one thing a restart cures."""
+        """Alive if the loop has turned recently: a restart helps against a session that never ends."""
         age_seconds = self._clock.monotonic() - self._turned
         return HealthCheck(age_seconds <= self._stale_seconds, {"loopAgeSeconds": round(age_seconds, 3)})
 
     def ready(self) -> HealthCheck:
-        """Every kind has been listed, so decisions rest on the whole cluster.
+        """Ready if every kind has been listed, so that decisions see the whole cluster.
 
-        ``role`` is what this process is at the moment: ``leader`` acts, anything else only watches. Under ``absent``
-        are the kinds that can be done without and cannot be had, each with the reason. Under ``usage``, where it is
-        collected, how its source is doing: decisions go on without. Under ``rivals`` that somebody else binds pods of
-        ours, while that is so.
+        ``role`` is that of this process: ``leader`` acts, any other only watches. ``absent`` has optional kinds that
+        cannot be listed, with the reason. ``usage`` has the state of its source, if usage is collected. ``rivals`` is
+        there while another scheduler binds pods of ours.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())

@@ -1,6 +1,6 @@
-"""``/pods``: the pods of one job or on one node, and who had to leave there; ``/evictions``: who had to leave anywhere.
+"""``/pods``: the pods of one job or on one node, with evictions there; ``/evictions``: the latest evictions.
 
-Pictures hold no pods, there are too many: whoever looks closer asks for those of one thing, and gets the first of them.
+Overviews have no pods, as there are too many. ``/pods`` answers the first of one job or node.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from vsched.web.serve.routing import Handler, Route, as_json, aside
 MOST_PODS = 100
 """In one answer."""
 STATES = {Status.RELEASING: "Leaving", Status.PIPELINED: "Pending", Status.ALLOCATED: "Binding"}
-"""What pods are, where that is not the name of their status."""
+"""States of pods that differ from the name of their status."""
 
 Document = dict[str, Any]
 
 
 class MirrorView(NamedTuple):
-    """The mirror as those who ask see it; asked on the event loop, which it belongs to."""
+    """What the pages read from the mirror, on the event loop."""
 
     tasks_of: Callable[[str], list[Task] | None]
     """Of a job, None where there is none."""
@@ -41,7 +41,7 @@ class MirrorView(NamedTuple):
 def pod_routes(
     seen: MirrorView, evictions: Evictions, verdicts: Callable[[], Mapping[str, Unschedulable]]
 ) -> list[Route]:
-    """The two paths; ``verdicts`` are what pods that wait were told last, by ``namespace/name``."""
+    """The two routes; ``verdicts`` are why pods wait, by ``namespace/name``."""
     return [
         Route("/pods", _pods(seen, evictions, verdicts), "pods and evictions of ?job=NAMESPACE/NAME or of ?node=NAME"),
         Route("/evictions", _evictions(evictions), "the last evictions: who, for whom, and why"),
@@ -78,7 +78,7 @@ def _evictions(evictions: Evictions) -> Handler:
 
 
 def pod_document(tasks: Iterable[Task], names: Sequence[str], unschedulable: Mapping[str, Unschedulable]) -> Document:
-    """How many there are by state, and the first of them: those that wait or leave before the others, then by name."""
+    """Counts by state, and the first pods: waiting and leaving ones before the others, then by name."""
     listed = list(tasks)
     states: dict[str, int] = {}
     for task in listed:
@@ -89,17 +89,17 @@ def pod_document(tasks: Iterable[Task], names: Sequence[str], unschedulable: Map
 
 
 def eviction_document(rows: Sequence[EvictionRow]) -> Document:
-    """How many are remembered, and the latest of them."""
+    """The number of remembered evictions, and the latest of them."""
     return {"evictions_total": len(rows), "evictions": [asdict(row) for row in rows[:MOST_TOLD]]}
 
 
 def state_of(task: Task) -> str:
-    """What a pod is, in one word."""
+    """The state of a pod, in one word."""
     return STATES.get(task.status) or task.status.name.capitalize()
 
 
 SETTLED = (Status.RUNNING, Status.SUCCEEDED, Status.FAILED)
-"""Statuses of pods with which nothing is about to happen; those that run come first among them."""
+"""Statuses of pods that neither wait nor leave, in the order in which they are shown."""
 
 
 def _rank(task: Task) -> tuple[int, str, int, str]:

@@ -1,4 +1,4 @@
-"""Recordings made of sights, run again, and anonymised."""
+"""Makes recordings of sessions, replays them, and anonymises them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from vsched.version import build
 from vsched.web.snapshots import FrozenSnapshot
 
 NOBODY = "http://extender.invalid"
-"""Stands for the address of an extender."""
+"""Replaces the address of an extender."""
 MOST_CHARACTERS = 500
-"""Of an error."""
+"""The longest text of an error."""
 DIFFERS = "under these names the cycle decides something else than it did"
 
 
 class Whose(NamedTuple):
-    """What a daemon was started with that a recording tells of."""
+    """Options of a daemon that a recording contains."""
 
     scheduler_names: tuple[str, ...] = ()
     default_queue: str = "default"
     decides: bool = True
-    """Whether it places pods: else there is nothing to record."""
+    """Whether it places pods; otherwise there is nothing to record."""
 
 
 def recording_of(
     frozen: FrozenSnapshot, whose: Whose, *, why: str = ASKED, says: str = "", error: str = ""
 ) -> Recording:
-    """A session as a recording; without a report where it ended in an error."""
+    """A session as a recording; without a report if it ended in an error."""
     found = build()
     head = Head(
         number=frozen.number,
@@ -64,18 +64,18 @@ def recording_of(
 
 
 def text_of(policy: Policy) -> str:
-    """The file that loads as this policy; of what is secret in it nothing is shown."""
+    """A policy file that loads as this policy, without its secrets."""
     document = policy_document(policy, None, show_secrets=False)
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
 def policy_of(recording: Recording, registry: Registry) -> Policy:
-    """The policy that was in force; raises BadPolicy where this vsched does not take it."""
+    """The policy of a recording; raises BadPolicy where this version does not accept it."""
     return load_text(recording.policy, "the policy of the recording", registry).policy
 
 
 def error_text(error: Exception) -> str:
-    """An error in one line: its kind, its words, and where it was raised."""
+    """An error in one line: its class, its message, and where it was raised."""
     frames = extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename.rpartition('vsched/')[2]}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(error).split())[:MOST_CHARACTERS]
@@ -83,15 +83,15 @@ def error_text(error: Exception) -> str:
 
 
 class Replay(NamedTuple):
-    """A cycle that was run again."""
+    """The result of a replayed cycle."""
 
     report: CycleReport
     unknown: int
-    """Questions to services outside that had not been asked then; they count as not answered."""
+    """Calls to external services that the recording does not have; they count as not answered."""
 
 
 def replay(recording: Recording, policy: Policy, registry: Registry, trace: Trace | None = None) -> Replay:
-    """Run the cycle again, by the policy that was in force or another one; nobody outside is called."""
+    """Run the cycle again by this policy; external services are not called."""
     answers = Repeating(recording.calls)
     report = run_cycle(recording.snapshot, policy, registry, trace, answers)
     return Replay(report, answers.unknown)
@@ -101,10 +101,10 @@ def replay(recording: Recording, policy: Policy, registry: Registry, trace: Trac
 
 
 def anonymous(recording: Recording, registry: Registry) -> Recording:
-    """The recording under made-up names, with what is decided under them.
+    """The recording with pseudonyms, and the decisions under them.
 
-    Sentences are told anew by running the cycle under those names, up to twice. Where something else is decided than
-    the recording says, the head of what is returned says so.
+    The cycle is run again under the pseudonyms, up to twice, to get its messages. If the decisions differ from those
+    of the recording, the head of the result says so.
     """
 
     def under(names: Pseudonyms) -> tuple[Recording, CycleReport | None]:
@@ -133,7 +133,7 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
 
 
 def without_words(report: CycleReport) -> CycleReport:
-    """What was decided, without any sentence about it: what names have no part in."""
+    """The decisions without messages, which contain names."""
     jobs = {
         key: msgspec.structs.replace(
             job,
@@ -149,7 +149,7 @@ def without_words(report: CycleReport) -> CycleReport:
 
 
 def _settled(recording: Recording, report: CycleReport) -> list[bool]:
-    """Of each job in order, whether its object says already what the cycle would have it say."""
+    """For each job in order, whether its object already has the conditions that the cycle decided."""
     outcomes, jobs = report.jobs, recording.snapshot.jobs
     return [
         key in outcomes and bool(job.spec.conditions) and outcomes[key].conditions == job.spec.conditions
@@ -158,7 +158,7 @@ def _settled(recording: Recording, report: CycleReport) -> list[bool]:
 
 
 def _with_conditions(renamed: Recording, settled: list[bool], report: CycleReport) -> Recording:
-    """Objects that say already what they are to say, say it under the new names, too."""
+    """Give such objects the conditions under the pseudonyms, too."""
     if not any(settled):
         return renamed
     jobs = dict(renamed.snapshot.jobs)
@@ -183,7 +183,7 @@ def _renamed_head(head: Head, names: Pseudonyms) -> Head:
 
 
 def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms) -> str:
-    """The policy without names: zones are labels of nodes, and the address of an extender is nobody's business."""
+    """The policy without names: pseudonyms for zones, and no address of an extender."""
     document = policy_document(policy_of(recording, registry), None, show_secrets=False)
     for tier in document["tiers"]:
         for plugin in tier["plugins"]:
@@ -202,7 +202,7 @@ def _renamed_key(key: str, names: Pseudonyms) -> str:
 
 
 def _renamed_call(call: Call, names: Pseudonyms) -> Call:
-    """What was answered, with other names of nodes and pods in it; questions are no longer the same."""
+    """A call with pseudonyms of nodes and pods in its answer, and without its question."""
     if call.answer is None:
         return Call(call.verb, "", None)
     try:
@@ -218,7 +218,7 @@ SAYS = "errorMessage"
 
 
 def _renamed_answer(found: Any, under: str, names: Pseudonyms) -> Any:
-    """An answer of an extender; what it does not need to have is left out."""
+    """The answer of an extender with pseudonyms; other text is removed."""
     match found:
         case Mapping() if under in BY_NODE:
             return {names.value(node): _renamed_answer(one, "", names) for node, one in found.items()}

@@ -1,4 +1,4 @@
-"""The last cycles in which something looked wrong, packed: a ring that is bounded in number and in bytes."""
+"""The last recordings of cycles in which something looked wrong, bounded in number and in bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vsched.model.dump import Head
 
 MOST_BYTES = 64 << 20
-"""Of all recordings together; one of five thousand nodes and as many jobs has one to five million."""
+"""Of all recordings together; one of five thousand nodes and as many jobs has one to five million bytes."""
 
 
 @dataclass(slots=True)
@@ -19,9 +19,9 @@ class StoredRecording:
     data: bytes
     """Gzipped."""
     times: int = 1
-    """How often the same has looked wrong until now; the first time is what is kept."""
+    """How often the same has happened until now; the first time is recorded."""
     last: float = 0.0
-    """When it did last, seconds since the epoch."""
+    """When it last happened, seconds since the epoch."""
 
 
 class RecordingRing:
@@ -44,7 +44,7 @@ class RecordingRing:
         return sum(len(kept.data) for kept in self._kept.values())
 
     def put(self, kept: StoredRecording) -> bool:
-        """Keep one, and let the oldest go for it; False where it alone is more than there is room for."""
+        """Add a recording, and drop the oldest to make room; False where it is too large."""
         if len(kept.data) > self._most_bytes or self._most < 1:
             return False
         self._kept.pop(kept.head.number, None)
@@ -54,11 +54,11 @@ class RecordingRing:
         return True
 
     def get(self, number: int) -> StoredRecording | None:
-        """The recording of this session, None where it is not kept (any more)."""
+        """The recording of this session, None where there is none (any more)."""
         return self._kept.get(number)
 
     def again(self, why: str, says: str, now: float) -> bool:
-        """Whether the same has been kept already, for the same reason in the same words; then it is only counted."""
+        """Count a repeat of a recorded reason and sentence; False where it is new."""
         for kept in self._kept.values():
             if (kept.head.why, kept.head.says) == (why, says):
                 kept.times += 1

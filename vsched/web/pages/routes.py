@@ -1,4 +1,4 @@
-"""The route tables: every path of a running daemon, and what is shown there."""
+"""The route tables: every path of a running daemon and its page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from vsched.web.serve.routing import Handler, Route, as_json, aside
 
 
 async def nowhere() -> Mapping[str, int]:
-    """No positions are known."""
+    """The default: no positions are known."""
     return {}
 
 
 class Sources(NamedTuple):
-    """Where the answers come from."""
+    """What the pages are made from."""
 
     findings: Findings
     registry: CollectorRegistry
@@ -29,13 +29,13 @@ class Sources(NamedTuple):
     """The policy in force and the last reload."""
     health: health.Health
     front: Callable[[Route], Route] = lambda index: index
-    """What stands at ``/`` in place of the list of paths, or before it."""
+    """Wraps the list of paths at ``/``, as to serve the page to browsers."""
     positions: Callable[[], Awaitable[Mapping[str, int]]] = nowhere
-    """The place of each waiting job in the order of its queue, as far as that is known."""
+    """The position of each waiting job in its queue, as far as it is known."""
 
 
 def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
-    """What ``--listen-address`` serves, and more that is served there and stands in the same list."""
+    """The routes of ``--listen-address``, with ``more`` in the same list."""
     findings = sources.findings
     routes = [
         Route("/metrics", _metrics(sources.registry), "metrics in Prometheus' text format"),
@@ -55,7 +55,7 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
 
 
 def health_routes(sources: Sources) -> list[Route]:
-    """What ``--healthz-address`` serves."""
+    """The routes of ``--healthz-address``."""
     checks = sources.health
     return [
         Route("/livez", _check(checks.live), "whether the loop turns"),

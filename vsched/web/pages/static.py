@@ -1,7 +1,7 @@
-"""The files of the page: read once, from the package, and served to everybody, for there is nothing in them to hide.
+"""The static files of the page, read once from the package and served without authentication.
 
-Whatever they show comes from paths that are guarded. Addresses are relative to the page, so that it also works below a
-path of somebody else's, as behind ``kubectl proxy``.
+The data they show comes from guarded paths. Addresses in the page are relative, so that it also works below another
+path, as behind ``kubectl proxy``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
-"""What files of the page may be; others are not served."""
+"""Types of files that are served; others are not."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -33,7 +33,7 @@ POLICY = "; ".join(
         *(f"{what} 'none'" for what in ("base-uri", "form-action", "frame-ancestors")),
     )
 )
-"""Nothing but our own files and paths, and nothing inline: names in the cluster are chosen by its users."""
+"""Only our own files and paths, and nothing inline, because users choose the names in the cluster."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -42,13 +42,13 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # To be asked about each time, which costs next to nothing: what is kept must never be of another version.
+    # Browsers ask each time, which is cheap, so that they never mix files of two versions.
     "Cache-Control": "no-cache",
 }
 
 
 class StaticFile(NamedTuple):
-    """One file, ready to be sent either way."""
+    """One file, plain and compressed."""
 
     kind: str
     plain: bytes
@@ -57,7 +57,7 @@ class StaticFile(NamedTuple):
 
 
 def read_files(folder: Traversable | None = None) -> dict[str, StaticFile]:
-    """The files of the page by name; nothing where the package was built without them."""
+    """The files by name; empty where the package was built without them."""
     folder = folder if folder is not None else resources.files("vsched.web").joinpath("page")
     if not folder.is_dir():
         return {}
@@ -71,12 +71,12 @@ def read_files(folder: Traversable | None = None) -> dict[str, StaticFile]:
 
 
 def wants_page(request: web.BaseRequest) -> bool:
-    """Whether a browser asks, which takes HTML by name; programs take anything."""
+    """Whether the client is a browser, which asks for HTML by name."""
     return "text/html" in request.headers.get(hdrs.ACCEPT, "").lower()
 
 
 def page_routes(files: Mapping[str, StaticFile]) -> list[Route]:
-    """Everything the page consists of; but for itself, which is the answer to ``/`` (``front``)."""
+    """The routes of all files but the page itself, which ``front`` serves at ``/``."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         file = files.get(request.match_info["file"])
@@ -88,7 +88,7 @@ def page_routes(files: Mapping[str, StaticFile]) -> list[Route]:
 
 
 def front(files: Mapping[str, StaticFile], otherwise: Route) -> Route:
-    """The page for browsers, something else for everybody else."""
+    """The page for browsers, ``otherwise`` for all other clients."""
     page = files.get(INDEX)
     if page is None:
         return otherwise
@@ -105,7 +105,7 @@ def front(files: Mapping[str, StaticFile], otherwise: Route) -> Route:
 
 def _sent(request: web.Request, file: StaticFile, vary: str = "Accept-Encoding") -> web.Response:
     zips = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
-    # The same thing in two forms, so the tag is a weak one.
+    # One tag for the plain and the compressed form, so it is a weak one.
     tag = f'W/"{file.tag}"'
     headers = HEADERS | {"ETag": tag, "Vary": vary}
     if _known(request.headers.get(hdrs.IF_NONE_MATCH, ""), tag):
@@ -115,7 +115,7 @@ def _sent(request: web.Request, file: StaticFile, vary: str = "Accept-Encoding")
 
 
 def _known(tags: str, tag: str) -> bool:
-    """Whether the other side has the file already."""
+    """Whether the client has the file already."""
     return tags.strip() == "*" or tag.removeprefix("W/") in [
         each.strip().removeprefix("W/") for each in tags.split(",")
     ]

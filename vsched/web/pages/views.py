@@ -1,4 +1,4 @@
-"""What is shown of the cluster and of the last cycles, as plain data. Pure functions, one a page, for any thread."""
+"""The pages ``/queues``, ``/jobs`` and ``/nodes`` as plain data: one pure function for each, for any thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def amounts(named: Mapping[str, int]) -> dict[str, str]:
 
 
 def queues(findings: Findings) -> View:
-    """Every queue with its share and what it holds, deserves and may hold, and what is wrong with it."""
+    """Every queue with its share, its allocated and deserved amounts, its limits, and its problem."""
     records = findings.snapshot.queues if findings.snapshot is not None else {}
     return {
         name: {
@@ -53,7 +53,7 @@ def queues(findings: Findings) -> View:
 
 
 def _record(queue: Queue | None) -> View:
-    """What a queue's own object says; nothing where it is gone."""
+    """Fields of a queue's object; empty where it is gone."""
     if queue is None:
         return {}
     return {
@@ -65,7 +65,7 @@ def _record(queue: Queue | None) -> View:
 
 
 def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> View:
-    """Every PodGroup with its phase, counts, the reason it waits, and its place in the order of its queue if known."""
+    """Every PodGroup with its phase, counts, the reason it waits, and its position in its queue if known."""
     snapshot = findings.snapshot
     if snapshot is None:
         return {}
@@ -95,7 +95,7 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
 
 
 def nodes(findings: Findings) -> View:
-    """Every node with what it has, what is taken and what is on its way back."""
+    """Every node with its allocatable, idle, releasing and pipelined amounts."""
     snapshot = findings.snapshot
     if snapshot is None:
         return {}

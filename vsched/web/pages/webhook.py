@@ -1,7 +1,7 @@
-"""The validating webhook for Consumers and buckets: an AdmissionReview in, the same with a verdict out.
+"""The validating webhook for Consumers and buckets.
 
-It judges by the mirror, which is a moment behind: two that are made in one breath may both pass. What comes of that,
-and what comes past a webhook that is not there, the arbitrator cuts and says so.
+It validates against the mirror, which is a moment behind, so two objects that are created at the same time may both
+pass. The arbitrator cuts what is too much then, and what was created without the webhook, and reports it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from vsched.web.serve.routing import Route, as_json
 PATH = "/validate/consumers"
 REVIEW_VERSION = "admission.k8s.io/v1"
 MOST_BYTES = 8 << 20
-"""Two objects of the size that the API server takes at most, and what is around them."""
+"""Room for two objects of the largest size and the rest of the review."""
 MOST_PROBLEMS = 20
-"""Said of one object at once."""
+"""The largest number of problems in one answer."""
 
 _ABSENT = (b"", b"null")
 
 
 class Reviewing(Protocol):
-    """Whoever knows all Consumers, buckets, quotas and what the cluster has."""
+    """What the route needs of arbitration."""
 
     def ready(self) -> str:
-        """Why there is no answer at the moment; empty where there is."""
+        """Why there is no answer now; empty if there is."""
         ...
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:
-        """What is wrong with an object that is to be as it is here, one line each."""
+        """The problems of a new or changed object, one line each."""
         ...
 
 
@@ -47,7 +47,7 @@ class _Kind(msgspec.Struct):
 
 
 class _Request(msgspec.Struct, rename="camel"):
-    """The part of an AdmissionRequest that matters."""
+    """The fields of an AdmissionRequest that are read."""
 
     uid: str
     operation: str
@@ -69,7 +69,7 @@ class _Specified(msgspec.Struct):
 
 
 def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
-    """What the webhook's own address serves, over TLS."""
+    """The routes of the webhook's own address."""
     intake = Intake(most_bytes)
 
     async def validate(request: web.Request) -> web.StreamResponse:
@@ -84,10 +84,10 @@ def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[R
 
 
 def problems_of(asked: _Request, reviewing: Reviewing) -> tuple[str, ...]:
-    """Why a request is to be denied; nothing where it is allowed. Raises BadRequest where it makes no sense.
+    """Why a request is denied; empty if it is allowed. Raises BadRequest for an invalid request.
 
-    Who leaves the spec as it is may do so whatever is wrong with it: else an object that has become bad could not lose
-    its finalizers, or be told so in its status.
+    A change that leaves the spec as it is passes, so that an object that has become invalid can still lose its
+    finalizers or get a status.
     """
     if asked.operation not in ("CREATE", "UPDATE") or asked.sub_resource:
         return ()
@@ -112,7 +112,7 @@ def _request(body: bytes) -> _Request:
 
 
 def _read(asked: _Request) -> Claim | Bucket:
-    """The object that is to be; raises BadObject, or BadRequest where it is of another kind."""
+    """The new object; raises BadObject, or BadRequest where it is of another kind."""
     kind = asked.kind.kind
     if kind not in ("Consumer", "Bucket"):
         raise BadRequest(400, f"request.kind.kind: {kind!r} (expected Consumer or Bucket)")

@@ -1,7 +1,6 @@
-"""Who may look: who asks is found out by a client certificate or a bearer token, and then whether they may.
+"""Authentication by client certificate or bearer token, and authorization.
 
-How tokens are known and who is let in are two questions with several answers each: ``tokens`` and ``reviews`` have
-them. What is said to those who are turned away tells nothing about the others.
+``tokens`` and ``reviews`` have the implementations. Refusals reveal nothing about other users.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from vsched.kube.errors import one_line
 from vsched.writes.limits import TokenBucket
 
 LINES_PER_SECOND, LINES_AT_ONCE = 1.0, 10.0
-"""Lines about those who are turned away: whoever can reach the port could fill a disk with them."""
+"""Log lines about refusals, which could otherwise fill a disk."""
 SHOWN_LETTERS = 120
-"""Of names and paths that others chose."""
+"""The longest name or path of a client in a message."""
 
 
 class Person(NamedTuple):
-    """Who asks, in the words of Kubernetes."""
+    """A user, as Kubernetes describes one."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -35,7 +34,7 @@ class Person(NamedTuple):
 
 
 class Refusal(VschedError):
-    """Why somebody is turned away, and the HTTP status that says so."""
+    """Why a request is refused, with its HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -43,23 +42,23 @@ class Refusal(VschedError):
 
 
 class Tokens(Protocol):
-    """Whoever knows bearer tokens."""
+    """An authenticator of bearer tokens."""
 
     async def owner(self, token: str) -> Person | None:
-        """Whose it is, None for nobody's; raises Refusal where that cannot be found out."""
+        """The user of a token, None for an unknown one; raises Refusal where that cannot be found out."""
         ...
 
 
 class Permissions(Protocol):
-    """Whoever knows what people may."""
+    """An authorizer."""
 
     async def allows(self, person: Person, method: str, path: str) -> bool:
-        """Whether they may; raises Refusal where that cannot be found out."""
+        """Whether the user may; raises Refusal where that cannot be found out."""
         ...
 
 
 class AllowList:
-    """Those named, and members of the groups named; everybody where nobody is named."""
+    """Allows the named users and members of the named groups; everybody where none is named."""
 
     def __init__(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> None:
         self._users = frozenset(users)
@@ -72,13 +71,13 @@ class AllowList:
 
 
 class LogLine(Protocol):
-    """Whoever writes lines for people."""
+    """Writes a line to the log."""
 
     def __call__(self, event: str, **fields: object) -> None: ...
 
 
 class Access:
-    """Turns away those who are not known, or may not."""
+    """Refuses requests of unknown users, and of users without the right."""
 
     def __init__(
         self, tokens: Tokens | None, permissions: Permissions, clock: Clock, log: LogLine, *, certificates: bool
@@ -91,10 +90,10 @@ class Access:
         self._ways = [*(("a client certificate",) if certificates else ()), *(("a bearer token",) if tokens else ())]
         self._certificates = certificates
         self.refused: Counter[str] = Counter()
-        """How many were turned away, by status."""
+        """How many requests were refused, by status."""
 
     async def check(self, request: web.BaseRequest) -> None:
-        """Return for those who may; raises Refusal."""
+        """Return if the request is allowed; raises Refusal."""
         person: Person | None = None
         try:
             person = await self._who(request)
@@ -114,7 +113,7 @@ class Access:
             raise
 
     def headers(self, refusal: Refusal) -> Mapping[str, str]:
-        """What an answer to those who are turned away has to say in its headers."""
+        """The headers of an answer to a refused request."""
         match refusal.status:
             case 401:
                 return {"WWW-Authenticate": 'Bearer realm="vsched"'}
@@ -138,9 +137,9 @@ class Access:
 
 
 def is_from_here(request: web.BaseRequest) -> bool:
-    """Whether somebody on this machine asks for this machine, as through ``kubectl port-forward``.
+    """Whether the request comes from this machine for this machine, as through ``kubectl port-forward``.
 
-    The name they ask for counts, too: a page of others, open in a browser here, may have a name that leads here.
+    The requested host counts, too: another site in a local browser may have a name that resolves to this machine.
     """
     host = request.host.rpartition(":")[0] if not request.host.endswith("]") and ":" in request.host else request.host
     return _is_loopback(request.remote or "") and (host == "localhost" or _is_loopback(host.strip("[]")))
@@ -156,7 +155,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def person_of(certificate: Mapping[str, Any] | None, now: float) -> Person | None:
-    """Whose certificate it is: the common name, and organizations as groups. None for nobody's and for old ones.
+    """The user of a certificate: its common name, and its organizations as groups. None without one or if expired.
 
     The handshake has verified it, but connections may outlive certificates.
     """
@@ -169,6 +168,6 @@ def person_of(certificate: Mapping[str, Any] | None, now: float) -> Person | Non
 
 
 def shown(text: str) -> str:
-    """Words that others chose, fit for a line."""
+    """A client's text, shortened to one line."""
     line = one_line(text)
     return line if len(line) <= SHOWN_LETTERS else f"{line[:SHOWN_LETTERS]}…"

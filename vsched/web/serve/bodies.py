@@ -1,4 +1,4 @@
-"""Bodies of requests: read within bounds, and one line about those that cannot be used."""
+"""Reads bodies of requests within bounds, with one line of error for those that cannot be used."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ JSON = "application/json"
 BODY_SECONDS = 10.0
 """How long a client may take to send a body."""
 TOGETHER = 4
-"""As many bodies of the largest size may be at hand at once."""
+"""How many bodies of the largest size may be in memory at once."""
 
 
 class BadRequest(BadInput):
-    """A request that cannot be answered, and the HTTP status that says whose fault that is."""
+    """A request that cannot be answered, with its HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(one_line(text))
@@ -34,7 +34,7 @@ class BadRequest(BadInput):
 
 
 class Intake:
-    """Reads bodies: each within a bound, all that are at hand together within another, and none for ever."""
+    """Reads bodies within bounds: the size of each, the size of all together, and the time."""
 
     def __init__(self, most_bytes: int, *, together: int = TOGETHER, seconds: float = BODY_SECONDS) -> None:
         self._most = most_bytes
@@ -47,7 +47,7 @@ class Intake:
     async def body(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body of a request, which counts as long as the block runs; raises BadRequest.
 
-        It has to be called JSON: pages of other sites cannot have a browser send that without asking first.
+        Its type must be JSON, which other sites cannot make a browser send without a preflight request.
         """
         if request.content_type != JSON:
             raise BadRequest(415, f"Content-Type: {request.content_type!r} (expected {JSON})")
@@ -72,7 +72,7 @@ class Intake:
             self.at_hand -= length
 
     def _admit(self, length: int, counted: int) -> None:
-        """Whether a body of this length can be had, of which so much is counted already."""
+        """Raise BadRequest if a body of this length is too much; ``counted`` of it is in ``at_hand`` already."""
         if length > self._most:
             raise BadRequest(413, f"the body is too large (expected at most {format_bytes(self._most)})")
         if self.at_hand + length - counted > self._together:
@@ -83,7 +83,7 @@ def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
     """JSON as a struct; raises BadRequest naming the field."""
     try:
         if isinstance(body, bytes):
-            body.decode()  # the decoder looks at what it skips no closer than it has to
+            body.decode()  # the decoder does not check skipped fields for valid UTF-8
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise BadRequest(400, located(error, at)) from None
@@ -92,7 +92,7 @@ def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
 
 
 def guarded(answer: Handler, field: str) -> Handler:
-    """The handler, answering requests that cannot be used with JSON that says why under this field."""
+    """The handler; invalid requests get JSON with the error under this field."""
 
     async def guard(request: web.Request) -> web.StreamResponse:
         try:

@@ -1,4 +1,4 @@
-"""Accepting connections at an address, as many at once as there may be; handshakes count, and have to end in time."""
+"""Accepts connections at an address, up to a limit. TLS handshakes count, and must end in time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from vsched.web.serve.limits import Connection, Port
 
 BACKLOG = 128
 PAUSE_SECONDS = 0.5
-"""After the system gave no connection, for want of descriptors perhaps."""
+"""After an error, such as a lack of file descriptors."""
 ABSENT = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.EPROTONOSUPPORT)
-"""What a machine says of a family of addresses that it has not."""
+"""Errors for a family of addresses that the machine does not have."""
 
 
 async def listening_sockets(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of the host, no host for every address; the same port on each. Raises OSError."""
+    """A socket for each address of the host (empty for all addresses), all with the same port. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
@@ -44,7 +44,7 @@ async def listening_sockets(host: str, port: int) -> list[socket.socket]:
 
 
 class Listener:
-    """Makes connections of those who come to some sockets, until closed."""
+    """Accepts connections at some sockets until it is closed."""
 
     def __init__(
         self, sockets: Sequence[socket.socket], port: Port, make: Callable[[], Connection], ssl: SSLContext | None
@@ -59,7 +59,7 @@ class Listener:
             self._begin(self._accept(each))
 
     async def close(self) -> None:
-        """Take no more; connections that are made stay."""
+        """Accept no more connections; open ones stay."""
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
@@ -80,7 +80,7 @@ class Listener:
             except OSError:
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            # Whoever comes now may wait here, and those behind in the system's own queue.
+            # One connection waits here, and further ones in the system's own queue.
             while self._full and not self._port.make_room():
                 await self._port.wait()
             self._handshakes += 1
@@ -93,7 +93,7 @@ class Listener:
     async def _open(self, found: socket.socket) -> None:
         seconds = self._port.limits.handshake_seconds if self._ssl is not None else None
         try:
-            # Handshakes fail of what others do, so there is nothing to say.
+            # A handshake fails because of the client, so there is nothing to report.
             with suppress(OSError):
                 found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 await asyncio.get_running_loop().connect_accepted_socket(

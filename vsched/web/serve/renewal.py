@@ -1,4 +1,4 @@
-"""What a server knows from files that others renew: read again now and then, and taken into use whole or not at all."""
+"""Values from files that others renew, such as certificates: read again regularly, and used only if wholly valid."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from vsched.files import content
 T = TypeVar("T")
 
 LOOK_SECONDS = 5.0
-"""Between two looks at the files. Volumes swap links and some file systems tell of nothing, so they are read."""
+"""Between two readings. Files are read because not every file system reports changes."""
 
 
 class Renewal(NamedTuple):
-    """What came of looking at files that had changed."""
+    """The result of reading files that have changed."""
 
     ok: bool
     text: str
 
 
 class Renewed(Generic[T]):
-    """What was last made of the content of some files; raises BadInput where the first content cannot be used."""
+    """The value that was last made from some files; raises BadInput where the first content cannot be used."""
 
     def __init__(self, flags: str, noun: str, files: Sequence[Path], make: Callable[[], T]) -> None:
         self._flags = flags
@@ -38,7 +38,7 @@ class Renewed(Generic[T]):
         """In use. ``make`` raises BadInput for content that cannot be used."""
 
     def look(self) -> Renewal | None:
-        """Take changed content into use if it is good; None where there is nothing to tell."""
+        """Use changed content if it is valid; None where there is nothing to report."""
         try:
             digest = self._sum()
             if digest == self._digest:
@@ -46,7 +46,7 @@ class Renewed(Generic[T]):
                 return Renewal(True, f"back to the {self._noun} in use") if back else None
             found = self._make()
         except BadInput as error:
-            # Files change one after the other, so what does not fit now may fit at the next look.
+            # Files change one after the other, so they may fit together at the next reading.
             if str(error) == self._refused:
                 return None
             self._refused = str(error)
@@ -55,7 +55,7 @@ class Renewed(Generic[T]):
         return Renewal(True, f"new {self._noun} in use, from {self._files[0]}")
 
     async def run(self, on_renewal: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
-        """Look now and then, until cancelled."""
+        """Read every few seconds, until cancelled."""
         while True:
             await asyncio.sleep(seconds)
             renewal = self.look()
@@ -63,7 +63,7 @@ class Renewed(Generic[T]):
                 on_renewal(renewal)
 
     def _sum(self) -> bytes:
-        """What is in the files, as a number to tell a change by; taken before they are used, so that none is missed."""
+        """A digest of the files, taken before they are used, so that no change is missed."""
         contents = []
         for file in self._files:
             try:

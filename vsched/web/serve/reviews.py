@@ -1,7 +1,6 @@
-"""Asking the API server who somebody is and what they may, as Kubernetes' own components do: TokenReviews and
-SubjectAccessReviews, each answer kept for a while.
+"""Authentication and authorization by the API server: TokenReviews and SubjectAccessReviews, with cached answers.
 
-Whoever can reach the port can make up tokens, so how often the API server is asked is bounded.
+Clients can invent tokens, so the rate of requests to the API server is limited.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from vsched.writes.limits import TokenBucket
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
 ACCESS_REVIEWS = ApiResource("authorization.k8s.io", "v1", "subjectaccessreviews", namespaced=False)
 QUOTED = (401, 403, 404)
-"""Answers about us, not about what was asked: their text says what to mend."""
+"""Errors about our own rights; their text is reported."""
 STRIPES = 16
 """Questions to the API server at once; two about the same are never asked at once."""
 
@@ -33,10 +32,10 @@ V = TypeVar("V")
 
 
 class ReviewSettings(msgspec.Struct, frozen=True):
-    """How long answers hold and how often is asked."""
+    """How long answers are valid, and the rate of requests."""
 
     yes_seconds: float = 60.0
-    """A token that was revoked is good for so long; also a permission."""
+    """A revoked token or permission stays valid for so long."""
     no_seconds: float = 10.0
     remembered: int = 1_024
     """Answers kept, of each of the two kinds: made-up tokens must not push out real ones."""
@@ -138,7 +137,7 @@ class TokenReviews:
         self._answers: Answers[Person | None] = Answers(settings or ReviewSettings(), clock, log, "TokenReviews")
 
     async def owner(self, token: str) -> Person | None:
-        """Whose it is; raises Refusal where the API server does not answer."""
+        """The user of a token; raises Refusal where the API server does not answer."""
         return await self._answers.get(token.encode(), lambda: self._ask(token))
 
     async def _ask(self, token: str) -> Person | None:
@@ -151,20 +150,20 @@ class TokenReviews:
         if not status.authenticated or user is None or not user.username:
             return None
         if self._audiences and not set(self._audiences) & set(status.audiences or ()):
-            return None  # a server that knows nothing of audiences says yes to tokens meant for others
+            return None  # a server that does not know audiences accepts tokens for others
         extra = tuple(sorted((user.extra or {}).items()))
         return Person(user.username, tuple(user.groups or ()), user.uid, extra)
 
 
 class AccessReviews:
-    """What RBAC says of paths: rules with ``nonResourceURLs``."""
+    """Authorization by RBAC rules with ``nonResourceURLs``."""
 
     def __init__(self, client: ApiClient, clock: Clock, log: LogLine, settings: ReviewSettings | None = None) -> None:
         self._client = client
         self._answers: Answers[bool] = Answers(settings or ReviewSettings(), clock, log, "SubjectAccessReviews")
 
     async def allows(self, person: Person, method: str, path: str) -> bool:
-        """Whether somebody may use a method of HTTP at a path; raises Refusal where the API server does not answer."""
+        """Whether a user may use an HTTP method at a path; raises Refusal where the API server does not answer."""
         about = msgspec.json.encode((person, method, path))
         return await self._answers.get(about, lambda: self._ask(person, method, path))
 
@@ -185,6 +184,6 @@ class AccessReviews:
 
 
 async def _review(client: ApiClient, resource: ApiResource, kind: str, spec: Mapping[str, Any]) -> Any:
-    """The status of a review, which is made and answered in one request and kept nowhere."""
+    """The status of a review; the API server answers it at once and does not store it."""
     review = {"apiVersion": f"{resource.group}/{resource.version}", "kind": kind, "spec": spec}
     return (await client.create(resource.path(), review)).get("status") or {}

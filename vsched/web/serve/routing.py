@@ -1,4 +1,4 @@
-"""What a route is: a path, who answers and a sentence about it; and what all answers are made with."""
+"""Routes, and helpers that all answers use."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from aiohttp import web
 T = TypeVar("T")
 
 PAGES = ThreadPoolExecutor(2, "page")
-"""Pages are made here, two at a time: whoever asks for many must not take the threads that sessions need, nor all of
-the interpreter's time."""
+"""Threads for pages, so that many requests do not use up the threads and the time that sessions need."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Route(NamedTuple):
-    """One path: who answers, and a sentence about it for the index."""
+    """One path, its handler, and a sentence about it for the index."""
 
     path: str
     answer: Handler
     says: str
     method: str = "GET"
-    """A star for any."""
+    """``*`` for any."""
     public: Callable[[web.BaseRequest], bool] = lambda request: False
-    """Whether everybody may have the answer, whoever is let in otherwise."""
+    """Whether a request needs no authentication."""
     private: bool = False
-    """Whether it is only for this machine while nobody is asked who they are."""
+    """Whether only this machine may ask, while there is no authentication."""
 
 
 def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """An answer in JSON, for machines and readable for people."""
+    """An answer in indented JSON."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     body = orjson.dumps(data, default=str, option=option)
     return web.Response(body=body, content_type="application/json", status=status, headers=headers)
 
 
 async def aside(make: Callable[[], T]) -> T:
-    """What takes a while, as a page about ten thousand nodes does, which the event loop does not have."""
+    """Run ``make`` in a thread for pages: a page about ten thousand nodes would block the event loop."""
     return await asyncio.get_running_loop().run_in_executor(PAGES, make)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP servers of a daemon: an address, the applications on it, and one clear line where it cannot be had."""
+"""The HTTP servers of a daemon."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from vsched.web.serve.routing import Handler, Route, application, as_json
 from vsched.web.serve.streams import LongResponse
 
 READ_BYTES = 1 << 20
-"""What a connection reads ahead: the names of five thousand nodes in one go, which saves turns of the event loop."""
+"""Read-ahead of a connection: room for the names of five thousand nodes, which saves turns of the event loop."""
 READ_BYTES_OF_PAGES = 1 << 14
-"""Where nobody has to send a body."""
+"""The same for addresses whose routes take no bodies."""
 
 
 def parse_address(text: str, what: str) -> tuple[str, int]:
@@ -43,8 +43,8 @@ async def serving(
 ) -> AsyncIterator[int]:
     """Serve a route table at an address while the block runs, over TLS where there is a context for it.
 
-    ``access`` turns people away, ``port`` holds them within bounds and counts. Yields the number of the port, raises
-    BadInput where it is taken.
+    ``access`` checks users, ``port`` applies limits and counts. Yields the port's number; raises BadInput where it is
+    taken.
     """
     host, number = parse_address(address, what)
     port = port or Port(Limits())
@@ -70,7 +70,7 @@ async def serving(
 
 
 def keeping_private(routes: Sequence[Route]) -> Any:
-    """The middleware that gives what is private of these routes to this machine alone."""
+    """The middleware that serves private routes to this machine only."""
     private = frozenset(route.answer for route in routes if route.private)
 
     @web.middleware
@@ -86,7 +86,7 @@ def keeping_private(routes: Sequence[Route]) -> Any:
 
 
 def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
-    """The middleware that lets those in who may, and everybody to what is public of these routes."""
+    """The middleware that checks access, except to public routes."""
     public = {route.answer: route.public for route in routes}
 
     @web.middleware
@@ -101,7 +101,7 @@ def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
         response = await handler(request)
         if isinstance(response, LongResponse):
             response.recheck = partial(access.check, request)
-        # What one may see is not for a cache to show to another.
+        # A cache must not show it to other users.
         if "no-store" not in response.headers.get("Cache-Control", ""):
             response.headers["Cache-Control"] = "no-store"
         return response

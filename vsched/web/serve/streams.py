@@ -1,4 +1,4 @@
-"""Answers that go on for as long as somebody listens, and what bounds them."""
+"""Answers that go on while the client listens, and their limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Stay:
-    """Somebody's stay: what they are sent, how long they are waited for, and whether they may still be here."""
+    """One client of such an answer: sends data within time limits, and checks its access from time to time."""
 
     def __init__(
         self,
@@ -33,23 +33,23 @@ class Stay:
         self._checked = asyncio.get_running_loop().time()
 
     async def within(self, step: Awaitable[T]) -> T:
-        """Something that takes the other side; raises TimeoutError where they take too long."""
+        """A step that needs the client; raises TimeoutError where it takes too long."""
         async with asyncio.timeout(self._send_seconds):
             return await step
 
     async def send(self, data: bytes) -> None:
-        """Return once the other side has most of it; raises TimeoutError, or ConnectionError where they have gone."""
+        """Return once the client has read most of it; raises TimeoutError, or ConnectionError if it has gone."""
         if data:
             await self.within(self._response.write(data))
 
     async def wait(self, turn: asyncio.Future[None], seconds: float) -> bool:
-        """Wait for something to happen, at most so long or until they go; whether it has happened."""
+        """Wait for an event, for the client's end, or for the time; whether the event has happened."""
         most_seconds = min(seconds, self._recheck_seconds)
         await asyncio.wait((turn, self._gone), timeout=most_seconds, return_when=asyncio.FIRST_COMPLETED)
         return turn.done()
 
     async def allowed(self) -> bool:
-        """Whether they are there, and may be: their right is looked at again from time to time."""
+        """Whether the client is still there and still has access, which is checked from time to time."""
         if self._gone.done() or not self._young():
             return False
         now = asyncio.get_running_loop().time()
@@ -67,8 +67,8 @@ class LongResponse(web.StreamResponse):
     """An answer that goes on until ``last`` returns."""
 
     recheck: Callable[[], Awaitable[None]] | None = None
-    """Raises Refusal once whoever asked may no longer be answered; None where everybody may."""
+    """Raises Refusal once the client has no access any more; None where everybody has."""
 
     @abstractmethod
     async def last(self, stay: Stay) -> None:
-        """Send whatever there is to send, for as long as it is allowed."""
+        """Send data as long as that is allowed."""

@@ -1,7 +1,6 @@
 """A server's TLS context whose certificate is read again when its files change.
 
-Certificates are short-lived: whatever renews them writes the files anew, and new connections are answered with the new
-pair from then on. Those that are open go on with what they began with. A pair that cannot be used changes nothing.
+New connections then use the new pair; open ones keep theirs. An invalid pair changes nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ FLAGS = "--tls-cert-file and --tls-private-key-file"
 
 
 class Callers(NamedTuple):
-    """Whose certificates are asked for."""
+    """Client certificates that the server asks for."""
 
     authority_file: Path
-    """The authorities that sign them, in PEM form."""
+    """The certificates of their authorities, in PEM form."""
     flag: str
     demanded: bool = False
-    """Whether whoever shows none is turned away in the handshake."""
+    """Whether the handshake fails without one."""
 
 
 class ReloadingContext:
@@ -43,11 +42,11 @@ class ReloadingContext:
         more, flags = ((), what) if callers is None else ((callers.authority_file,), f"{what}, {callers.flag}")
         self._renewed = Renewed(flags, "certificate", (*self._files, *more), self._load)
         self.context = _context(callers)
-        """For the server. It is never changed itself: a pair half replaced would answer nobody."""
+        """For the server. It is never changed, as a half replaced pair would break connections."""
         self.context.sni_callback = self._choose
 
     def look(self) -> Renewal | None:
-        """Take a changed pair into use if it is good; None where there is nothing to tell."""
+        """Use a changed pair if it is valid; None where there is nothing to report."""
         return self._renewed.look()
 
     async def run(self, on_renewal: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
@@ -55,7 +54,7 @@ class ReloadingContext:
         await self._renewed.run(on_renewal, seconds)
 
     def _choose(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
-        """Called at the beginning of every handshake, also where the client names no host."""
+        """Called at the beginning of every handshake, also without a server name."""
         connection.context = self._renewed.current
 
     def _load(self) -> ssl.SSLContext:
@@ -78,7 +77,7 @@ def _context(callers: Callers | None) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_RENEGOTIATION
     if callers is not None:
         context.verify_mode = ssl.CERT_REQUIRED if callers.demanded else ssl.CERT_OPTIONAL
-        # A session that is taken up again brings its certificate along, whoever is trusted by now.
+        # A resumed session would keep its old certificate, even if it is no longer trusted.
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
     return context

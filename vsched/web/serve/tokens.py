@@ -1,4 +1,4 @@
-"""Bearer tokens that stand in a file, as Kubernetes' own servers take them: token, user, uid and groups a line."""
+"""Bearer tokens from a file in the format of Kubernetes' servers: token, user, uid and groups on each line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vsched.web.serve.access import Person
 from vsched.web.serve.renewal import Renewed
 
 LEAST_LETTERS = 16
-"""Of a token: shorter ones can be guessed, and a line whose columns are swapped is found out."""
+"""The shortest token: shorter ones can be guessed, and swapped columns are detected."""
 MOST_TOKENS = 1_000
-"""Each of them is compared with each that comes."""
+"""The largest file: each request is compared with every token."""
 EXPECTED = 'expected token,user,uid,"group,group" a line'
 
 
 class TokenTable:
-    """Whose the tokens of a file are; a file that changes is read again. Raises BadInput where the first is bad."""
+    """Users by token; a changed file is read again. Raises BadInput where the first content is invalid."""
 
     def __init__(self, file: Path, flag: str = "--token-file") -> None:
         self._file = file
@@ -29,7 +29,7 @@ class TokenTable:
         self.renewed = Renewed(flag, "list of tokens", (file,), self._read)
 
     async def owner(self, token: str) -> Person | None:
-        """Whose it is. Takes as long for a token that is nearly right as for any other."""
+        """The user of a token, None for an unknown one. The time does not depend on how similar a token is."""
         presented = sha256(token.encode()).digest()
         found = None
         for digest, person in self.renewed.current:
@@ -49,7 +49,7 @@ class TokenTable:
 
 
 def _table(where: str, lines: Iterable[str]) -> tuple[tuple[bytes, Person], ...]:
-    """Persons by the digests of their tokens. Complaints name lines and never what is in them."""
+    """Users by the digests of their tokens. Errors name lines, never their content."""
     table: dict[bytes, Person] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
