@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.clusters import contended
+from tests.support.clusters import contended, seeded
 from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
@@ -279,7 +279,7 @@ def nonzero(amounts: Any) -> Vector:
 
 
 @quickly
-@given(contended(), policies(*TIERS), st.randoms(use_true_random=False))
+@given(contended(), policies(*TIERS), seeded)
 def test_equal_objects_in_any_order_give_equal_bytes(text: str, chosen: Policy, random: Any) -> None:
     objects = manifests(text)
     shuffled = objects.copy()

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.clusters import seeded
 from tests.support.parties import bucket, party, world
 from vsched.arbitrator.divide import divide
 from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Bucket, Division, NamespaceAccount
@@ -248,7 +249,7 @@ def test_who_holds_what_it_deserves_goes_on_deserving_it(made: Made) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(made_worlds(), st.randoms(use_true_random=False))
+@given(made_worlds(), seeded)
 def test_names_do_not_matter(made: Made, dice: object) -> None:
     names = [one.namespace for one in made.parties if one.namespace != SYSTEM_NAMESPACE]
     mixed = list(names)

@@ -22,8 +22,6 @@ PATIENT = LeaseSettings(duration_seconds=3600, renew_deadline_seconds=3000, retr
 """Whoever takes over within a test's time was told that the lease is free: it would look again in half an hour."""
 WATCHFUL = LeaseSettings(duration_seconds=600, renew_deadline_seconds=500, retry_seconds=0.2)
 """Outlives whatever a busy machine does to a leader, and is looked at often."""
-HASTY = LeaseSettings(duration_seconds=3, renew_deadline_seconds=2.7, retry_seconds=0.2)
-"""Runs out within a test, and not while a busy machine holds a leader up for a moment."""
 LEASES = "coordination.k8s.io/leases"
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.clusters import clusters
+from tests.support.clusters import clusters, seeded
 from tests.support.outcomes import carried_out, name_of
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
 from tests.support.views import view
@@ -120,7 +119,7 @@ def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str) -> None
 
 
 @quickly
-@given(clusters(), st.randoms(use_true_random=False))
+@given(clusters(), seeded)
 def test_equal_objects_in_any_order_give_equal_bytes(text: str, random: Any) -> None:
     objects = manifests(text)
     shuffled = objects.copy()

@@ -12,6 +12,10 @@ NAMESPACES = ("x", "y")
 rarely = st.sampled_from([False] * 7 + [True])
 
 
+seeded = st.integers(0, 2**32 - 1).map(Random)
+"""Random numbers from a drawn seed, for shuffling: ``st.randoms`` takes a draw for each of them."""
+
+
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> str:
     words = [f"node {name} cpu={draw(st.integers(2, 8))} memory={draw(st.integers(4, 9))}Gi"]

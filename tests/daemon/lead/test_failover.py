@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.daemon.replicas import HASTY, LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
+from tests.daemon.replicas import LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
 from tests.support.fault_proxy import faulty
 from tests.support.running import gang, node, nodes_of, status_of
 from tests.support.sharing import RULES, deployment, machine, namespace, overused, runs
@@ -149,9 +149,9 @@ async def test_a_successor_knows_since_when_a_namespace_is_overused_and_takes_no
 
 @asynccontextmanager
 async def process(url_file: Path) -> AsyncIterator[Process]:
-    """A daemon in a process of its own, which can be held up from outside."""
+    """A daemon in a process of its own, which can be held up from outside and by no busy machine."""
     addresses = ("--listen-address", "", "--healthz-address", "", "--log-format", "json")
-    lease = ("--leader-elect", "--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2700ms")
+    lease = ("--leader-elect", "--leader-elect-lease-duration", "5s", "--leader-elect-renew-deadline", "4500ms")
     started = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(url_file), *addresses, *lease),
         *("--leader-elect-retry-period", "200ms"),
@@ -175,7 +175,7 @@ async def test_a_daemon_that_was_held_up_beyond_its_lease_writes_nothing_more(tm
         kubeconfig.write_text(kubeconfig.read_text().replace(cluster.url, proxy.url))
         async with process(kubeconfig) as stuck:
             await until(lambda: (cluster.client.get(LEASES, "kube-system", "vsched") or {}).get("spec"))
-            async with replica(cluster.url, lease=HASTY) as standby:
+            async with replica(cluster.url, lease=WATCHFUL) as standby:
                 # It has bindings in hand that it repeats and repeats: the moment it wakes up it would send them.
                 proxy.spoil("POST", r".*/binding", 503, times=1_000_000)
                 cluster.apply(gang("g", 8))

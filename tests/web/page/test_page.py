@@ -308,9 +308,9 @@ async def test_a_policy_that_was_refused_is_told_in_full(visit: Sitting, stage: 
 
 
 async def test_the_demo_has_the_page(browser: Any) -> None:
-    async with demo_page("--nodes", "12") as url, sitting(browser, url) as found:
+    async with demo_page("--nodes", "5") as url, sitting(browser, url) as found:
         await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "live")
-        await expect(found.page.locator("#count-nodes")).to_have_text("12")
+        await expect(found.page.locator("#count-nodes")).to_have_text("5")
         await expect(found.page.locator("#count-bound")).not_to_have_text("0")
         for name in ("research", "production", "batch", "interactive"):
             await expect(found.page.get_by_role("treegrid").get_by_text(name, exact=True)).to_be_visible()
