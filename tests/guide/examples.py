@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.guide.pages import TOP, page
+from tests.support.pages import TOP, page
 
 Obj = dict[str, Any]
 

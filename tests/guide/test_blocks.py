@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.guide.pages import Block, blocks, page, pages
+from tests.support.pages import Block, blocks, page, pages
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text

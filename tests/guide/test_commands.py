@@ -14,8 +14,8 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.guide.examples import FILES
-from tests.guide.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
 from tests.guide.shell import KUBECTL, Command, command_of, commands, every_command, parse, run
+from tests.support.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
 
 SHELL = blocks("sh")
 CONSOLE = blocks("console")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from tests.guide.pages import page
+from tests.support.pages import page
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for

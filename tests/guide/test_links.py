@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.guide.examples import FILES
-from tests.guide.pages import FOLDERS, TOP, Page, page, pages, rows, words_in
+from tests.support.pages import FOLDERS, TOP, Page, page, pages, rows, words_in
 
 EACH = pytest.mark.parametrize("found", pages(), ids=lambda found: found.name)
 _PATH = re.compile(rf"(?<![\w/-])(?:{'|'.join(FOLDERS)})/[\w./*-]+")

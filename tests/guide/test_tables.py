@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.guide.conftest import Guided
-from tests.guide.pages import TOP, page, pages, rows, words_in
+from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
 from vsched.framework.codes import Code
 from vsched.model.ignorable import IGNORABLE

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.guide.pages import blocks, page, rows, words_in
+from tests.support.pages import blocks, page, rows, words_in
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.voting import RECLAIM, agreed
 from vsched.explain.order import waiting_order
