@@ -83,22 +83,16 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     return found
 
 
-@click.command("cluster", epilog=EPILOG)
+@click.command("cluster", epilog=EPILOG, context_settings={"show_default": True})
 @click.option(
-    "--nodes",
-    metavar="N|FILE",
-    callback=_nodes,
-    default="3",
-    show_default=True,
-    help="How many, or a YAML file of them (see below).",
+    "--nodes", metavar="N|FILE", callback=_nodes, default="3", help="How many, or a YAML file of them (see below)."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option("--host", default="127.0.0.1", help="A loopback address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
 @click.option(
     "--kubeconfig-out",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("vsched-cluster.kubeconfig"),
-    show_default=True,
     help="Where to write a kubeconfig.",
 )
 @click.option(
@@ -123,7 +117,6 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     "--termination-seconds",
     type=click.FloatRange(0, 3600),
     default=0.5,
-    show_default=True,
     help="How long deleted pods take to end, at most their own grace period.",
 )
 @click.option(
@@ -136,28 +129,22 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     "--usage-window",
     type=Period(zero=True, bounded=False),
     default="5m",
-    show_default=True,
     help="What the averages of custom.metrics.k8s.io are over.",
 )
 @click.option(
     "--usage-swing",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="How far the cpu of pods goes up and down, as a share of itself.",
 )
-@click.option("--usage-seed", type=int, default=1, show_default=True, help="Draws other shares.")
+@click.option("--usage-seed", type=int, default=1, help="Draws other shares.")
 @click.option(
-    "--events/--no-events",
-    default=True,
-    show_default=True,
-    help="Whether controllers and kubelets tell Events of what they do.",
+    "--events/--no-events", default=True, help="Whether controllers and kubelets tell Events of what they do."
 )
 @click.option(
     "--authorization",
     type=click.Choice(["none", "rbac"]),
     default="none",
-    show_default=True,
     help="Who may do what: everybody everything, or what roles say of the bearer of a token.",
 )
 @click.option(
@@ -174,9 +161,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
 )
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
-@click.option(
-    "--log-level", type=click.Choice(tuple(LEVELS)), default="warning", show_default=True, help="What is worth a line."
-)
+@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="warning", help="What is worth a line.")
 def command(
     nodes: int | Path,
     host: str,

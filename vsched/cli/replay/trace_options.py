@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from vsched.cli.options import options
+from vsched.cli.options import Decorator, options
 
 MOST_WEIGHT = 1_000_000
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -35,6 +36,10 @@ def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
     return found
 
 
+def _option(*names: str, says: str, **more: Any) -> Decorator:
+    return click.option(*names, help=f"For --trace: {says}", **more)
+
+
 trace_options = options(
     click.option(
         "--trace",
@@ -46,36 +51,30 @@ trace_options = options(
     click.option(
         "--policy", "policies", multiple=True, type=FILE, help="For --trace; repeat it to compare.  [default: built-in]"
     ),
-    click.option(
+    _option(
         "--nodes",
         "share",
+        says="keep so much of each kind of node, as 60%.",
         callback=share,
         default="100%",
         metavar="SHARE",
-        help="For --trace: keep so much of each kind of node, as 60%.",
     ),
-    click.option(
+    _option(
         "--load",
+        says="have pods come so fast that at the peak they ask for so many times what there is.",
         type=click.FloatRange(0, 1000, min_open=True),
-        help="For --trace: have pods come so fast that at the peak they ask for so many times what there is.",
     ),
-    click.option(
+    _option(
         "--weight",
         "weights",
+        says="of a queue, as ls=3; repeatable.  [default: 1 each]",
         callback=weights,
         multiple=True,
         metavar="QUEUE=N",
-        help="For --trace: of a queue, as ls=3; repeatable.  [default: 1 each]",
     ),
-    click.option("--seed", type=click.IntRange(0), default=1, help="For --trace: draws other uids."),
-    click.option("--jobs", type=click.IntRange(1, 64), default=2, help="For --trace: policies replayed at a time."),
-    click.option(
-        "--out",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="For --trace: where comparison.json, .png and .svg go.",
-    ),
-    click.option(
-        "--plots/--no-plots", default=None, help="For --trace: draw, or not.  [default: where there is --out]"
-    ),
-    click.option("--quiet", is_flag=True, help="For --trace: say nothing of how far it is."),
+    _option("--seed", says="draws other uids.", type=click.IntRange(0), default=1),
+    _option("--jobs", says="policies replayed at a time.", type=click.IntRange(1, 64), default=2),
+    _option("--out", says="where comparison.json, .png and .svg go.", type=click.Path(file_okay=False, path_type=Path)),
+    _option("--plots/--no-plots", says="draw, or not.  [default: where there is --out]", default=None),
+    _option("--quiet", says="say nothing of how far it is.", is_flag=True),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -14,6 +15,7 @@ from vsched.cli.show.drawing import Look, bar
 
 LOOK = Look(cells=28, ranks=True, counts=True)
 """Bars of the demo show a part of the whole cluster and are longer than those of other commands."""
+PART = "part of the cluster, ┃ deserved"
 QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
@@ -171,23 +173,22 @@ def _headline(state: DemoState) -> Text:
     )
 
 
-def _queues(state: DemoState) -> Table:
+def _table(*headings: str) -> Table:
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("queue")
-    table.add_column("weight", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("part of the cluster, ┃ deserved", no_wrap=True)
-    for heading in ("cpus", "deserved", "running", "pending"):
-        table.add_column(heading, justify="right")
-    table.add_column("creation to binding")
-    whole = state.cpus or 1
-    for number, queue in enumerate(state.queues):
-        colour = QUEUE_COLOURS[number % len(QUEUE_COLOURS)]
+    for heading in headings:
+        numbers = heading in ("weight", "share", "cpus", "deserved", "running", "pending")
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=heading == PART)
+    return table
+
+
+def _queues(state: DemoState) -> Table:
+    table = _table("queue", "weight", "share", PART, "cpus", "deserved", "running", "pending", "creation to binding")
+    for queue, colour in zip(state.queues, cycle(QUEUE_COLOURS), strict=False):
         table.add_row(
             Text(queue.name, style=colour),
             str(queue.weight),
             f"{queue.share:.0%}",
-            bar(LOOK, whole, queue.allocated, fair=queue.deserved, style=colour, beyond=colour),
+            bar(LOOK, state.cpus or 1, queue.allocated, fair=queue.deserved, style=colour, beyond=colour),
             f"{queue.allocated:,.0f}",
             f"{queue.deserved:,.0f}",
             f"{queue.running:,}",
@@ -198,10 +199,7 @@ def _queues(state: DemoState) -> Table:
 
 
 def _namespaces(state: DemoState) -> Table:
-    table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("namespace")
-    for heading in ("weight", "cpus", "pending"):
-        table.add_column(heading, justify="right")
+    table = _table("namespace", "weight", "cpus", "pending")
     for found in state.namespaces:
         table.add_row(found.name, str(found.weight), f"{found.allocated:,.0f}", f"{found.pending:,}")
     return table

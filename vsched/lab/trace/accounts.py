@@ -6,7 +6,7 @@ They follow what the embedded cluster was asked for and what came of it; the dae
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,14 +176,7 @@ class TraceAccounts:
 
     def summary(self) -> dict[str, Any]:
         """The summary as one document; equal replays give equal ones."""
-        over_time = {name: mean_and_extremes(self.moments, self.series[name], self.begin, self.end) for name in SERIES}
-        waits = [(pod, self._waits[pod.name]) for pod in self._trace.pods if pod.name in self._waits]
-        by_queue, by_size = defaultdict(list), defaultdict(list)
-        for pod, seconds in waits:
-            by_queue[queue_of(pod)].append(seconds)
-            by_size[size_of(pod)].append(seconds)
         never = [pod for pod in self._trace.pods if pod.name not in self._waits]
-        sizes, queues = Counter(map(size_of, never)), Counter(map(queue_of, never))
         return {
             "pods": {
                 "created": self.created,
@@ -192,34 +185,17 @@ class TraceAccounts:
                 "evicted": self.evicted,
                 "in_pieces": self.in_pieces,
             },
-            "utilisation": {
-                name: {"mean": round(over_time[name][0], DIGITS), "peak": round(over_time[name][2], DIGITS)}
-                for name in RESOURCES
-            },
-            "fragmentation": {
-                "mean": round(over_time["fragmentation"][0], DIGITS),
-                "peak": round(over_time["fragmentation"][2], DIGITS),
-            },
-            "fairness": {
-                "mean": round(over_time["fairness"][0], DIGITS),
-                "least": round(over_time["fairness"][1], DIGITS),
-            },
+            "utilisation": {name: self._figure(name, "mean", "peak") for name in RESOURCES},
+            "fragmentation": self._figure("fragmentation", "mean", "peak"),
+            "fairness": self._figure("fairness", "mean", "least"),
             "waiting_pods": {
-                "mean": round(over_time["waiting"][0], DIGITS),
+                **self._figure("waiting", "mean"),
                 "peak": int(max(self.series["waiting"], default=0)),
             },
             "waiting_seconds": {
-                "all": {**spread([seconds for _, seconds in waits]), "never": len(never)},
-                "by_queue": {
-                    name: {**spread(by_queue[name]), "never": queues[name]}
-                    for name in sorted(self._weights)
-                    if by_queue[name] or queues[name]
-                },
-                "by_size": {
-                    name: {**spread(by_size[name]), "never": sizes[name]}
-                    for name in SIZES
-                    if by_size[name] or sizes[name]
-                },
+                "all": {**spread([*self._waits.values()]), "never": len(never)},
+                "by_queue": self._waits_by(queue_of, sorted(self._weights)),
+                "by_size": self._waits_by(size_of, SIZES),
             },
             "measured_seconds": {"begin": self.begin, "end": self.end},
             "last_start_seconds": self._last_start,
@@ -227,6 +203,22 @@ class TraceAccounts:
             "lost_seconds": {name: round(self._lost[name] / 1000, 1) for name in ("cpu", "gpu")},
             "series": self._lines(),
         }
+
+    def _figure(self, name: str, *parts: str) -> dict[str, float]:
+        """The mean over time, the least or the peak value of a figure."""
+        found = mean_and_extremes(self.moments, self.series[name], self.begin, self.end)
+        values = dict(zip(("mean", "least", "peak"), found, strict=True))
+        return {part: round(values[part], DIGITS) for part in parts}
+
+    def _waits_by(self, group_of: Callable[[TracePod], str], groups: Iterable[str]) -> dict[str, dict[str, float]]:
+        """The waits of the pods of each group, and how many were never placed; groups without pods are left out."""
+        waits, never = defaultdict[str, list[float]](list), Counter[str]()
+        for pod in self._trace.pods:
+            if pod.name in self._waits:
+                waits[group_of(pod)].append(self._waits[pod.name])
+            else:
+                never[group_of(pod)] += 1
+        return {name: {**spread(waits[name]), "never": never[name]} for name in groups if waits[name] or never[name]}
 
     def _lines(self) -> dict[str, list[float]]:
         """Averages over equal periods, for drawing."""
