@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
-from vsched.cli.ask.daemon import asked, asking, asking_if_named, daemon_client
+from vsched.cli.ask.daemon import answer_of, daemon_client, daemon_flags, optional_daemon_flags
 from vsched.cli.ask.errors import LETTING_IN, PERMITTING, REACHING, TRUSTING, Idle, Unknown, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
 from vsched.cli.dump.command import recordings_of
@@ -50,7 +50,7 @@ def get(path: str) -> Callable[[ApiClient], Awaitable[dict[str, Any]]]:
 async def problem(target: DaemonTarget, path: str = "/jobs") -> VschedError:
     """The one line that comes of asking."""
     with pytest.raises(VschedError) as caught:
-        await asked(target, get(path))
+        await answer_of(target, get(path))
     assert "\n" not in str(caught.value)
     return caught.value
 
@@ -122,13 +122,13 @@ def test_flags_that_cannot_be_used(target: DaemonTarget, says: str) -> None:
 
 
 @click.command()
-@asking
+@daemon_flags
 def needs(target: DaemonTarget) -> None:
     click.echo(repr(target))
 
 
 @click.command()
-@asking_if_named
+@optional_daemon_flags
 def can_do_without(target: DaemonTarget | None) -> None:
     click.echo(repr(target))
 
@@ -178,13 +178,13 @@ async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path)
         refused = await problem(DaemonTarget(url, token_file(tmp_path, BOB)))
         assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
         assert isinstance(refused, BadInput)
-        assert await asked(DaemonTarget(url, token_file(tmp_path, ALICE)), get("/jobs")) == {"path": "/jobs"}
+        assert await answer_of(DaemonTarget(url, token_file(tmp_path, ALICE)), get("/jobs")) == {"path": "/jobs"}
 
 
 async def test_whom_to_trust_over_tls() -> None:
     context = ReloadingContext(CERTIFICATES / "server.pem", CERTIFICATES / "server.key").context
     async with hello(tls=context, routes=ROUTES) as url:
-        assert await asked(DaemonTarget(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
+        assert await answer_of(DaemonTarget(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
         stranger = await problem(DaemonTarget(url))
         assert str(stranger).startswith(f"{url}: its certificate is not trusted: ")
         assert str(stranger).endswith(f" ({TRUSTING})")
@@ -264,9 +264,9 @@ async def test_a_daemon_that_decides_nothing_is_no_daemon_with_nothing_to_tell(
             server.replies[path] = content({})
         server.replies["/overview"] = content({"role": "standby"})
         with pytest.raises(Idle, match=f"^{server.url}: this daemon is standby and decides nothing [^;]*names it.$"):
-            await asked(target, ask)
+            await answer_of(target, ask)
         server.replies["/overview"] = content({"error": "forbidden"}, 403)
-        await asked(target, ask)
+        await answer_of(target, ask)
 
 
 @pytest.mark.parametrize("ask", [jobs_of_daemon, queues_told, shares_told], ids=lambda ask: ask.__name__)
@@ -275,9 +275,9 @@ async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[o
         for path in ("/jobs", "/queues", "/allocations"):
             server.replies[path] = content({"namespaces": "none"})
         with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: Expected `object`, got `str`"):
-            await asked(DaemonTarget(server.url), ask)
+            await answer_of(DaemonTarget(server.url), ask)
         server.replies["/jobs"] = content({"ns/old": {"queue": "q", "phase": "Inqueue", "minMember": 2, "news": [1]}})
-        old = (await asked(DaemonTarget(server.url), jobs_of_daemon)).lines[0]
+        old = (await answer_of(DaemonTarget(server.url), jobs_of_daemon)).lines[0]
         assert (old.key, old.min_member, old.ready, old.position, old.reason) == ("ns/old", 2, None, None, "")
 
 
@@ -305,5 +305,5 @@ async def test_a_daemon_behind_a_proxy_with_a_path() -> None:
     ]
     async with serving(routes, "127.0.0.1:0", "--listen-address", None, port=Port(Limits())) as number:
         target = DaemonTarget(f"http://127.0.0.1:{number}/api/v1/namespaces/vsched/services/vsched:http/proxy/")
-        assert (await asked(target, get("/jobs")))["path"].endswith("/proxy/jobs")
+        assert (await answer_of(target, get("/jobs")))["path"].endswith("/proxy/jobs")
         assert isinstance(await problem(target, "/explain/nobody"), Unknown)

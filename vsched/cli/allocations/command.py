@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
-from vsched.cli.ask.daemon import asking_if_named
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
+from vsched.cli.ask.daemon import optional_daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, showing
+from vsched.cli.show.output import Output, output_flags
 
 EPILOG = """\b
 Examples:
@@ -21,9 +21,9 @@ Examples:
 
 @click.command("allocations", epilog=EPILOG)
 @click.argument("names", metavar="[NAMESPACE|BUCKET]...", nargs=-1)
-@reaching
-@asking_if_named
-@showing
+@cluster_flags
+@optional_daemon_flags
+@output_flags
 def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
 
@@ -34,7 +34,7 @@ def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget 
     from vsched.cli.allocations.view import as_document, as_pages, as_table
     from vsched.clock import SystemClock
 
-    shares = on_client(cluster, lambda client: read_shares(client, target))
+    shares = with_client(cluster, lambda client: read_shares(client, target))
     chosen, now = shares.named(names) if names else None, SystemClock().now()
     output.show(
         lambda: as_document(shares, chosen),

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import asked, page_of
+from vsched.cli.ask.daemon import answer_of, page_of
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.kube.client import ApiClient
@@ -161,7 +161,7 @@ def shares_of(
 async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> AllocationShares:
     """Every namespace and bucket; a daemon as ``target`` adds the limits in force and what may be used for now.
 
-    Raises what the client and ``asked`` raise, and BadInput where the server does not know the resources.
+    Raises what the client and ``answer_of`` raise, and BadInput where the server does not know the resources.
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
@@ -177,7 +177,7 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
     shares = shares_of(claims, records, buckets, await _total(client))
     if target is None:
         return shares
-    return _with_division(shares, await asked(target, division_of))
+    return _with_division(shares, await answer_of(target, division_of))
 
 
 async def division_of(daemon: ApiClient) -> AllocationsPage:

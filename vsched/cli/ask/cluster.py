@@ -31,7 +31,7 @@ class ClusterFlags(NamedTuple):
 USUAL_CLUSTER = ClusterFlags()
 """The one that kubectl takes without flags."""
 
-reaching = options_as_one(
+cluster_flags = options_as_one(
     "cluster",
     ClusterFlags,
     click.option(
@@ -44,7 +44,7 @@ reaching = options_as_one(
 """Adds the flags that say which cluster is meant; the command gets them as ``cluster``."""
 
 
-def on_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
+def with_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
     """Run ``use`` with a client of this cluster, and return its result."""
     from vsched.kube.client import ApiClient
     from vsched.kube.config import load_connection

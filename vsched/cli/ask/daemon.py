@@ -35,17 +35,17 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 # -- flags
 
 
-def asking(command: C) -> C:
+def daemon_flags(command: C) -> C:
     """Adds the flags for the daemon and the credentials; the command gets them as ``target``."""
-    return _with_target(command, DEFAULT_DAEMON, "a running daemon's --listen-address")
+    return _adding_flags(command, DEFAULT_DAEMON, "a running daemon's --listen-address")
 
 
-def asking_if_named(command: C) -> C:
+def optional_daemon_flags(command: C) -> C:
     """The same for commands that need no daemon: ``target`` is None where none is named."""
-    return _with_target(command, "", "a running daemon's --listen-address: what only it knows is shown too")
+    return _adding_flags(command, "", "a running daemon's --listen-address: what only it knows is shown too")
 
 
-def _with_target(command: C, default: str, says: str) -> C:
+def _adding_flags(command: C, default: str, says: str) -> C:
     @functools.wraps(command)
     def with_target(**values: Any) -> Any:
         flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS}
@@ -99,11 +99,11 @@ async def daemon_client(target: DaemonTarget, patience_seconds: float = PATIENCE
 
 
 def ask_daemon(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[T]]) -> T:
-    """Ask a running daemon, outside of an event loop; raises what ``asked`` raises."""
-    return asyncio.run(asked(target, question))
+    """Ask a running daemon, outside of an event loop; raises what ``answer_of`` raises."""
+    return asyncio.run(answer_of(target, question))
 
 
-async def asked(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[T]]) -> T:
+async def answer_of(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[T]]) -> T:
     """Ask a running daemon, inside of an event loop.
 
     Raises Unknown where the daemon does not know the name, Unavailable where it does not answer or cannot now, and
@@ -120,7 +120,7 @@ async def asked(target: DaemonTarget, question: Callable[[ApiClient], Awaitable[
             raise explained_error(target, error) from error
 
 
-def understood(where: str, answer: object, kind: Any) -> Any:
+def decoded(where: str, answer: object, kind: Any) -> Any:
     """An answer as records of ``kind``; raises BadInput where it is malformed, such as that of another version."""
     import msgspec
 
@@ -135,12 +135,12 @@ def understood(where: str, answer: object, kind: Any) -> Any:
 async def page_of(daemon: ApiClient, path: str, kind: Any) -> Any:
     """A page of a daemon as records of ``kind``.
 
-    Raises Idle where the page is empty because the daemon decides nothing, and what ``understood`` raises.
+    Raises Idle where the page is empty because the daemon decides nothing, and what ``decoded`` raises.
     """
     found = await daemon.get(path)
     if not found:
         await expect_leader(daemon)
-    return understood(daemon.connection.server, found, kind)
+    return decoded(daemon.connection.server, found, kind)
 
 
 async def expect_leader(daemon: ApiClient) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import orjson
 
-from vsched.cli.ask.cluster import ClusterFlags, reaching
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
 from vsched.cli.show.output import print_document, say
 from vsched.errors import BadInput
 from vsched.settings import Settings, load_file
@@ -28,7 +28,7 @@ Examples:
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 @click.option("--probe", is_flag=True, help="ask the source of node usage about the cluster, and say what it answers")
-@reaching
+@cluster_flags
 def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None:
     """Validate a policy FILE (``-`` for stdin): tiers, the extension points of each plugin, and what has no effect.
 

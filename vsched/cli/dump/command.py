@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.daemon import ask_daemon, asking, expect_leader
+from vsched.cli.ask.daemon import ask_daemon, daemon_flags, expect_leader
 from vsched.cli.ask.target import DaemonTarget, address_of
-from vsched.cli.show.output import Output, say, showing_as
+from vsched.cli.show.output import Output, output_flags_of, say
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ STDOUT = "-"
 @click.option("--anonymous", is_flag=True, help="replace all names by made-up ones, in the same order")
 @click.option("--recording", "number", type=click.IntRange(min=0), help="the one that was kept of this session")
 @click.option("--list", "listing", is_flag=True, help="show what was kept, and write nothing")
-@showing_as("text", "json", "yaml")
-@asking
+@output_flags_of("text", "json", "yaml")
+@daemon_flags
 def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
     """Write a cycle of a running daemon to a file that vsched replay runs again.
 

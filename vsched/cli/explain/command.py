@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
-from vsched.cli.ask.daemon import asked, asking, understood
+from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, say, showing
+from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ ESTIMATE_SECONDS = 5.0
     metavar="FILE",
     help="ask a file that vsched dump wrote, and no daemon",
 )
-@reaching
-@asking
-@showing
+@cluster_flags
+@daemon_flags
+@output_flags
 def command(
     name: str,
     namespace: str | None,
@@ -85,10 +85,10 @@ async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> E
     from vsched.explain.records import Explanation
 
     async def read(client: ApiClient) -> Explanation:
-        found: Explanation = understood(client.connection.server, await client.get(path, parameters), Explanation)
+        found: Explanation = decoded(client.connection.server, await client.get(path, parameters), Explanation)
         return found
 
-    return await asked(target, read)
+    return await answer_of(target, read)
 
 
 def _from_file(file: Path, path: str, kind: str) -> Explanation:

@@ -29,7 +29,7 @@ class IgnorableWords(click.ParamType[tuple[str, ...]]):
         return words
 
 
-def ignoring(command: F) -> F:
+def ignore_flag(command: F) -> F:
     """Add the flag to a command."""
     return click.option(
         "--ignore-unsupported",

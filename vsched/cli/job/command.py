@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, full_name, reaching
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
-from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, say, showing
+from vsched.cli.show.output import Output, output_flags, say
 from vsched.model.status import Phase
 
 EPILOG = """\b
@@ -42,9 +42,9 @@ def command() -> None:
 @click.option("--phase", type=click.Choice(PHASES, case_sensitive=False), help="only those in this phase")
 @click.option("--waiting", is_flag=True, help="only those that wait for their minimum")
 @click.option("--sort", type=click.Choice(SORTS), default="order", show_default=True, help="in which order")
-@reaching
-@asking
-@showing
+@cluster_flags
+@daemon_flags
+@output_flags
 def list_(
     namespace: str | None,
     all_namespaces: bool,
@@ -70,9 +70,9 @@ def list_(
 @command.command("get", epilog="Example:  vsched job get team-a/train")
 @click.argument("name", metavar="NS/NAME", shell_complete=job_keys)
 @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
-@reaching
-@asking
-@showing
+@cluster_flags
+@daemon_flags
+@output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """Everything about one job."""
     from vsched.cli.job.source import read_job

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj, objects_of, on_client
-from vsched.cli.ask.daemon import ask_daemon, page_of, understood
+from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj, objects_of, with_client
+from vsched.cli.ask.daemon import ask_daemon, decoded, page_of
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable, VschedError
@@ -112,7 +112,7 @@ def _first(
                 raise
             why = str(error)
     try:
-        found = on_client(cluster, from_objects)
+        found = with_client(cluster, from_objects)
     except Unknown:
         raise
     except BadInput as error:
@@ -132,7 +132,7 @@ async def jobs_of_daemon(daemon: ApiClient) -> JobList:
 
 async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
     where = daemon.connection.server
-    explanation = understood(where, await daemon.get(f"/explain/{key}", {"kind": "PodGroup"}), Explanation)
+    explanation = decoded(where, await daemon.get(f"/explain/{key}", {"kind": "PodGroup"}), Explanation)
     row = (await daemon.get("/jobs")).get(key)
     if row is None:
         raise Unknown(f"no job {key} is known to the daemon at {where}")
@@ -140,7 +140,7 @@ async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
 
 
 def _line_of_row(where: str, key: str, row: object) -> JobLine:
-    line: JobLine = understood(where, {**row, "key": key} if isinstance(row, dict) else row, JobLine)
+    line: JobLine = decoded(where, {**row, "key": key} if isinstance(row, dict) else row, JobLine)
     return line
 
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.flags.ignoring import ignoring
+from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import Period
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.changes_view import as_document as what_if_document
@@ -146,9 +146,9 @@ def decide(
     metavar="N",
     help="Pods that arbitration evicts in a cycle at most; 1 by default.",
 )
-@ignoring
+@ignore_flag
 @editing
-@asking
+@daemon_flags
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
 def command(
     files: tuple[str, ...],

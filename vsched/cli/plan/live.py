@@ -50,13 +50,13 @@ def fetch(target: DaemonTarget) -> Recording:
 
 async def fetched(target: DaemonTarget) -> Recording:
     """The same for those who have an event loop."""
-    from vsched.cli.ask.daemon import asked
+    from vsched.cli.ask.daemon import answer_of
     from vsched.cli.ask.target import address_of
 
     async def dump(client: ApiClient) -> bytes:
         return (await client.request("GET", DUMP_PATH)).body
 
-    return _decoded(await asked(target, dump), address_of(target))
+    return _decoded(await answer_of(target, dump), address_of(target))
 
 
 def load(path: Path) -> Recording:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, on_client, reaching
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
-from vsched.cli.ask.daemon import asking_if_named
+from vsched.cli.ask.daemon import optional_daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, say, showing
+from vsched.cli.show.output import Output, output_flags, say
 
 if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
@@ -33,23 +33,23 @@ def command() -> None:
 
 
 @command.command("list", epilog="Example:  vsched queue list -o wide")
-@reaching
-@asking_if_named
-@showing
+@cluster_flags
+@optional_daemon_flags
+@output_flags
 def list_(cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """Every queue: its state, its share, what it holds, and its jobs."""
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
 
-    queues = on_client(cluster, lambda client: read_queues(client, target))
+    queues = with_client(cluster, lambda client: read_queues(client, target))
     output.show(lambda: list_document(queues), lambda look: as_table(queues, look))
 
 
 @command.command("get", epilog="Example:  vsched queue get research")
 @click.argument("name", shell_complete=queue_names)
-@reaching
-@asking_if_named
-@showing
+@cluster_flags
+@optional_daemon_flags
+@output_flags
 def get(name: str, cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
     """Everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
@@ -59,7 +59,7 @@ def get(name: str, cluster: ClusterFlags, target: DaemonTarget | None, output: O
         queues = await read_queues(client, target)
         return queues, queues.named(name), await podgroup_phases(client, name)
 
-    queues, queue, phases = on_client(cluster, read)
+    queues, queue, phases = with_client(cluster, read)
     output.show(lambda: get_document(queues, queue, phases), lambda look: as_page(queues, queue, phases, look))
 
 
@@ -68,7 +68,7 @@ def _commanding(verb: str, action: str, says: str) -> None:
 
     @command.command(verb, help=says, epilog=f"Example:  vsched queue {verb} research")
     @click.argument("name", shell_complete=queue_names)
-    @reaching
+    @cluster_flags
     @click.option(
         "--wait",
         "wait_seconds",
@@ -86,7 +86,7 @@ def _commanding(verb: str, action: str, says: str) -> None:
     def run(name: str, cluster: ClusterFlags, wait_seconds: float, namespace: str) -> None:
         from vsched.cli.queue.asking import ask
 
-        say(on_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
+        say(with_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
 _commanding("open", "OpenQueue", "Have a queue take in work again, and those below it that were closed with it.")

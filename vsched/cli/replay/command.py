@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from vsched.cli.replay.trace_options import trace_options
-from vsched.cli.show.output import Output, showing_as
+from vsched.cli.show.output import Output, output_flags_of
 
 EPILOG = """\b
 Examples:
@@ -33,7 +33,7 @@ Examples:
     help="how many cycles; before each one more, what was decided comes true",
 )
 @click.option("--profile", is_flag=True, help="show the time by action and by plugin")
-@showing_as("text", "json", "yaml")
+@output_flags_of("text", "json", "yaml")
 @trace_options
 def command(
     file: Path | None,

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import msgspec
 
-from vsched.cli.ask.cluster import ClusterFlags, reaching
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
 from vsched.cli.flags.environment import by_environment
 from vsched.cli.flags.fields import flags_of
-from vsched.cli.flags.ignoring import ignoring
+from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import PERIOD, Period
 from vsched.cli.run.access import access_flags, access_of
 from vsched.daemon.options import Options
@@ -35,7 +35,7 @@ flag = flags_of(Options)
 
 @by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
-@reaching
+@cluster_flags
 @flag("--scheduler-name", "pods with this spec.schedulerName are ours; repeatable", "scheduler_names")
 @flag("--scheduler-conf", "policy file; without one, the built-in one", "policy_file")
 @flag(
@@ -81,7 +81,7 @@ flag = flags_of(Options)
     "--gate-controller",
     "open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
 )
-@ignoring
+@ignore_flag
 @flag("--listen-address", "address of metrics and views; '' for none")
 @flag("--healthz-address", "address of health checks; '' for none")
 @flag("--kube-api-qps", "writes a second", "api_qps", type=click.FloatRange(1, 100_000))

@@ -44,7 +44,7 @@ class Output(NamedTuple):
             console.print(page(look_of(console, self.wide)))
 
 
-def showing_as(*outputs: str) -> Callable[[C], C]:
+def output_flags_of(*outputs: str) -> Callable[[C], C]:
     """A decorator that adds ``--output`` with these choices, the first as default, and ``--no-color``.
 
     The command gets both as ``output``.
@@ -59,7 +59,7 @@ def showing_as(*outputs: str) -> Callable[[C], C]:
     )
 
 
-showing = showing_as("text", "wide", "json", "yaml")
+output_flags = output_flags_of("text", "wide", "json", "yaml")
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, print_document, showing_as
+from vsched.cli.show.output import Output, output_flags_of, print_document
 
 EPILOG = """\b
 Examples:
@@ -21,8 +21,8 @@ Examples:
 @click.command("top", epilog=EPILOG)
 @click.option("--once", is_flag=True, help="one picture, then end; so it is where there is no terminal")
 @click.option("--seconds", type=click.FloatRange(0, 1e9, min_open=True), help="end after so many seconds")
-@asking
-@showing_as("text", "json", "yaml")
+@daemon_flags
+@output_flags_of("text", "json", "yaml")
 def command(once: bool, seconds: float | None, target: DaemonTarget, output: Output) -> None:
     """Queues, namespaces, nodes, waiting jobs and sessions of a running daemon, as they change.
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, reaching
-from vsched.cli.ask.daemon import asking
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
+from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, print_document, say, showing_as
+from vsched.cli.show.output import Output, output_flags_of, print_document, say
 from vsched.errors import BadInput
 
 EPILOG = """\b
@@ -26,9 +26,9 @@ Examples:
 @click.option(
     "--config", metavar="POLICY", type=click.Path(path_type=Path), help="the policy file whose source is asked itself"
 )
-@reaching
-@asking
-@showing_as("text", "wide", "json", "yaml", "plan")
+@cluster_flags
+@daemon_flags
+@output_flags_of("text", "wide", "json", "yaml", "plan")
 def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """What of each node is allocated and what it really uses, as a running daemon knows it.
 
