@@ -93,7 +93,7 @@ class Held:
         async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
             fetching = group.create_task(fetched(DaemonTarget(url)))
             # Not when the trigger is pulled: a late change does that, too.
-            await until(lambda: self.daemon.showing.snapshots.waiting, WAIT_SECONDS)
+            await until(lambda: self.daemon.inspection.snapshots.waiting, WAIT_SECONDS)
             self.gate.let_one()
         await self.gate.hold()
         return fetching.result()

@@ -56,7 +56,7 @@ async def test_files_lists_and_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
         done = await dump(*asked, "--list")
         assert done.stdout == "nothing looked wrong\n"
-        daemon.showing.recorder.ring.put(StoredRecording(recording.head, mine))
+        daemon.inspection.recorder.ring.put(StoredRecording(recording.head, mine))
         number = recording.head.number
         done = await dump(*asked, "--list", "-o", "json")
         assert [one["number"] for one in json.loads(done.stdout)["recordings"]] == [number]
