@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from vsched.framework.agreeing import Agreement, Voter
+from vsched.framework.agreeing import Agreement
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.codes import Code
 from vsched.framework.combining import number_of, vote
@@ -52,6 +52,7 @@ from vsched.framework.extension import (
 from vsched.framework.feasibility import NodePlugins
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Listener
+from vsched.framework.measuring import measure
 from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Bound, Refusal
@@ -64,8 +65,6 @@ from vsched.framework.victim_points import (
     Rehearsing,
     VictimQueueOrder,
     VictimTasks,
-    VictimVotes,
-    Votes,
 )
 from vsched.model.job import Condition
 from vsched.model.queue import Queue
@@ -89,7 +88,7 @@ class PluginSet:
         if trace.measures_plugins:
             for tier in self._tiers:
                 for plugin, _ in tier:
-                    self._measured += [(plugin, name) for name in _measure(plugin, trace)]
+                    self._measured += [(plugin, name) for name in measure(plugin, trace)]
         self.node_plugins = NodePlugins(
             self.taking_part(NodeFilter),
             self.taking_part(NodeScore),
@@ -385,29 +384,3 @@ def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iter
     for plugin, switches in tier:
         if isinstance(plugin, point) and switches.enabled(point.point):
             yield plugin
-
-
-def _measure(plugin: Plugin[Any], trace: Trace) -> list[str]:
-    """Put a stopwatch around every question the plugin answers, and name them; the plugin does not know."""
-    points = [base for base in type(plugin).__mro__ if issubclass(base, Point) and base is not Point]
-    names = {name for base in points for name in vars(base) if not name.startswith("_") and name != "point"}
-    questions = [name for name in sorted(names) if callable(getattr(plugin, name, None))]
-    for name in questions:
-        setattr(plugin, name, trace.wrap(plugin.name, getattr(plugin, name)))
-    if isinstance(plugin, VictimVotes):
-        setattr(plugin, "victim_votes", _measured_votes(plugin.name, plugin.victim_votes, trace))  # noqa: B010
-    return questions
-
-
-def _measured_votes(name: str, ask: Voter, trace: Trace) -> Voter:
-    """The same votes, with a stopwatch around the functions that they carry."""
-
-    def measured(evictor: Task, purpose: Purpose) -> Votes | None:
-        votes = ask(evictor, purpose)
-        if votes is None:
-            return None
-        regains = None if votes.regains is None else trace.wrap(name, votes.regains)
-        agreed, rules_out = trace.wrap(name, votes.agreed), trace.wrap(name, votes.rules_out)
-        return votes._replace(agreed=agreed, rules_out=rules_out, regains=regains)
-
-    return measured
