@@ -10,7 +10,7 @@ from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
-from vsched.web.overview.assembly import Around, picture
+from vsched.web.overview.assembly import Around, assemble
 from vsched.web.overview.document import Overview
 from vsched.web.snapshots import FrozenSnapshot
 
@@ -43,4 +43,4 @@ def frozen(text: str, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
 
 def of(text: str, policy: Policy = DEFAULT_POLICY, before: Overview | None = None, **around: Any) -> Overview:
     """The picture of that session."""
-    return picture(frozen(text, policy), AROUND._replace(**around), before)
+    return assemble(frozen(text, policy), AROUND._replace(**around), before)

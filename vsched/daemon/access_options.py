@@ -1,4 +1,4 @@
-"""What a person may choose about who reaches a daemon's ports, as one value, and what of it goes together."""
+"""Options of authentication, authorization and TLS of a daemon's ports, and which of them go together."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PortName = Literal["listen", "webhook", "healthz"]
 
 
 class AccessOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may ask, and where over TLS. What is said of people is about ``--listen-address``, never about probes."""
+    """Who has access, and which ports use TLS. Users are checked at ``--listen-address`` only, never for probes."""
 
     tls_on: tuple[PortName, ...] = ("listen", "webhook")
     """Ports that are served over TLS where there is a certificate. The webhook's is in any case."""
     authentication: Authentication = "none"
     token_file: Path | None = None
-    """Tokens and whose they are, as Kubernetes' servers take them; read again when it changes."""
+    """Tokens and their users, in the format of Kubernetes' servers; read again when it changes."""
     token_audiences: tuple[str, ...] = ()
     """What tokens have to be meant for, with ``tokenreview``; empty for the API server itself."""
     client_ca_file: Path | None = None
@@ -36,7 +36,7 @@ class AccessOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> bool:
-        """Whether it is said by name who may ask."""
+        """Whether users or groups are named."""
         return bool(self.allow_users or self.allow_groups)
 
 
@@ -61,7 +61,7 @@ def check_access(access: AccessOptions, listen_address: str, *, tls: bool) -> No
 
 
 def _check_unused(access: AccessOptions) -> None:
-    """Whoever names people without asking who somebody is means something else."""
+    """Raise BadInput for options that have no effect without authentication."""
     given = {
         "--token-file": access.token_file is not None,
         "--client-ca-file": access.client_ca_file is not None,
@@ -74,7 +74,7 @@ def _check_unused(access: AccessOptions) -> None:
 
 
 def _stays_here(address: str) -> bool:
-    """Whether only this machine reaches the address: something there may end TLS and pass tokens on in the clear."""
+    """Whether only this machine reaches the address: a local proxy may end TLS and pass tokens on."""
     host = address.rpartition(":")[0].strip("[]")
     if not address or host == "localhost":
         return True

@@ -1,4 +1,4 @@
-"""What a daemon is started with, as one value; the command line fills it in."""
+"""The options of a daemon; the command line fills them in."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vsched.kube.paths import is_name, namespace_and_name
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 EvictionMode = Literal["eviction", "delete"]
-"""Ask for evictions, which disruption budgets may still refuse, or delete pods as Volcano does.
+"""Evict pods, which disruption budgets may still refuse, or delete them as Volcano does.
 
-Victims are the same: nobody is chosen whom a budget does not let go.
+The victims are the same: budgets limit the choice of victims in both modes.
 """
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a person may choose about a daemon."""
+    """All options of a daemon."""
 
     scheduler_names: tuple[str, ...] = ("vsched",)
     """Pods with any of these in ``spec.schedulerName`` are ours."""
@@ -33,18 +33,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     default_queue: str = "default"
     """The queue of PodGroups that name none."""
     queue_controller: bool = True
-    """Look after the states of queues and make those there must be; off where Volcano's controllers do."""
+    """Control the states of queues, and create the queues that must exist; off where Volcano's controllers do."""
     command_namespaces: tuple[str, ...] = ()
     """Commands about queues are taken from these namespaces; none means the daemon's own. Whoever may make one there
     may close any queue, whatever RBAC says of Queues."""
     podgroup_controller: bool = True
-    """Make PodGroups for pods of ours that name none, and keep them; off where Volcano's controllers do."""
+    """Create PodGroups for pods of ours that name none; off where Volcano's controllers do."""
     gate_controller: bool = True
-    """Open the scheduling gates of pods that wait for room in their queue; else these are gates like others."""
+    """Remove the scheduling gates of pods that wait for room in their queue; otherwise these are gates like others."""
     schedule: bool = True
     """Place pods; off for an arbitrator alone, beside other schedulers."""
     advise: bool = True
-    """Look for what would let waiting jobs start, and say it with why they wait."""
+    """Search for changes that would let waiting jobs start, and show them as advice."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
     rules: ArbitrationRules = ArbitrationRules()
@@ -62,7 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     period_seconds: float = 1.0
     """A session starts at least this often."""
     window_seconds: float = 0.01
-    """How long the first change waits for more, so that what comes together is decided together."""
+    """How long the first change waits for further ones, so that they are decided together."""
     listen_address: str = ":8080"
     """Metrics and views; empty for none."""
     healthz_address: str = ":11251"
@@ -95,9 +95,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
-    """How long what was decided may still be carried out once the daemon is told to stop."""
+    """How long decisions may still be carried out after the signal to stop."""
     handover_seconds: float = 0.5
-    """The same with ``leader_elect``, if that is less: another daemon waits, and decides anew what was not sent."""
+    """The same with ``leader_elect``, if that is less: the next leader decides again what was not sent."""
 
 
 def check(options: Options) -> None:
@@ -143,7 +143,7 @@ def leader_pod_of(options: Options) -> tuple[str, str]:
 
 
 def port_of(options: Options) -> int:
-    """Where the leader can be asked; raises BadInput where it is left open."""
+    """The port of the leader; raises BadInput for port 0."""
     port = options.listen_address.rpartition(":")[2]
     if not port.isdigit() or not int(port):
         address = options.listen_address

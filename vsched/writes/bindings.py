@@ -90,7 +90,7 @@ def judge(bind: Bind, answer: WriteResult) -> BindOutcome:
 
 
 class Dispatcher(Outgoing[Bind]):
-    """Sends bindings. It takes nothing new once it was told to come to an end."""
+    """Sends bindings. It accepts nothing new once it is draining."""
 
     what = "binding"
 

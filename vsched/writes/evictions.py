@@ -55,7 +55,7 @@ class EvictionSettings(msgspec.Struct, frozen=True):
     """How evictions are carried out, and their bounds."""
 
     delete: bool = False
-    """Delete pods as Volcano does, rather than ask for their eviction: nobody looks at disruption budgets again."""
+    """Delete pods as Volcano does, rather than evict them: the API server then does not check disruption budgets."""
     max_in_flight: int = 16
     """Requests on the wire at once; each costs the API server several bindings."""
     queue_limit: int = 100_000

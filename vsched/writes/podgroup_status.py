@@ -119,7 +119,7 @@ def _says_again(condition: Condition, known: Iterable[Condition]) -> bool:
 def _on_its_way(outcome: JobOutcome) -> bool:
     """Whether the gang's pods are placed and are only to start: a moment later one write says what two would say now.
 
-    A gang that was admitted and waits is told at once: controllers make its pods only then.
+    The status of a gang that was admitted is written at once, because controllers then create its pods.
     """
     placed = 0 < outcome.min_member <= outcome.ready
     return placed and outcome.phase in (Phase.INQUEUE, Phase.RUNNING) and outcome.running < outcome.ready

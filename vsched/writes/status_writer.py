@@ -1,4 +1,4 @@
-"""Statuses of one kind on the last part of their way: what the statuses of PodGroups and Queues share."""
+"""Sends the statuses of one kind. PodGroups and Queues share it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OnStatusWritten = Callable[[str, str, str | None], None]
 
 
 class StatusWriter:
-    """Sends statuses to the subresource where there is one, and has an object wait longer after each failure."""
+    """Sends statuses to the subresource where there is one, with a longer wait after each failure of an object."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class StatusWriter:
         self._failures: LRUCache[str, int] = LRUCache(REMEMBERED)
 
     async def send(self, make: Callable[[bool], Write]) -> WriteResult:
-        """The answer to the write that ``make`` makes, which is told whether there is a subresource."""
+        """Send the write that ``make`` returns; its argument says whether there is a status subresource."""
         try:
             subresource = await self._served.has(self._subresource)
         except VschedError as error:
@@ -52,7 +52,7 @@ class StatusWriter:
         return await self._writer.send(make(subresource), self._attempts)
 
     def answered(self, key: str, answer: WriteResult) -> None:
-        """Count a failure, or forget earlier ones, and tell the mirror."""
+        """Count a failure or reset the count, and report the result."""
         if answer.done:
             self.forget(key)
         else:
@@ -63,10 +63,10 @@ class StatusWriter:
         self._on_written(self._kind, key, answer.resource_version)
 
     def forget(self, key: str) -> None:
-        """Earlier failures no longer count."""
+        """Reset the count of failures."""
         self._failures.pop(key, None)
 
     def wait_seconds(self, key: str, usual_seconds: float) -> float:
-        """How long the next write of an object waits: as usual, or longer after failures."""
+        """The wait before the next write of an object: as usual, or longer after failures."""
         failures = self._failures.get(key, 0)
         return doubled(FIRST_RETRY_SECONDS, self._ceiling_seconds, failures) if failures else usual_seconds

@@ -19,7 +19,7 @@ from tests.support.watching import Watcher, watching
 from vsched.clock import SystemClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
-from vsched.daemon.observe.settings import ObserveSettings, PictureSettings
+from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.policy.reload import PolicyInForce, Reading
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
@@ -89,7 +89,7 @@ async def until_still(feed: Feed, findings: Findings) -> None:
 
 
 async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_nothing_is_drawn() -> None:
-    often = ObserveSettings(PictureSettings(period_seconds=0.05, part=1.0))
+    often = ObserveSettings(OverviewSettings(period_seconds=0.05, part=1.0))
     async with (
         Cluster([node("n1")], manifests=gang("waits", 1, cpu="64")) as cluster,
         shown(cluster, observing=often, period_seconds=0.05, advise=False) as (daemon, url),
@@ -154,7 +154,7 @@ class Untold(PolicyInForce):
 
 
 async def test_a_picture_that_cannot_be_drawn_ends_nothing_else() -> None:
-    policy, soon = Untold(), ObserveSettings(PictureSettings(pause_seconds=0.05))
+    policy, soon = Untold(), ObserveSettings(OverviewSettings(pause_seconds=0.05))
     async with Cluster([node("n1")]) as cluster, shown(cluster, policy=policy, observing=soon) as (_, url):
         policy.broken = True
         asking = asyncio.create_task(ask(f"{url}/overview"))

@@ -22,7 +22,7 @@ from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.plan import JobOutcome
 from vsched.settings.built_in import REGISTRY
-from vsched.web.overview.assembly import Around, following, nothing_changed, picture
+from vsched.web.overview.assembly import Around, assemble, nothing_changed, with_number
 from vsched.web.overview.deltas import Delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event, gzipped, piece
@@ -94,8 +94,8 @@ class Scale:
         seen = FrozenSnapshot(frozen, DEFAULT_POLICY, report, 1)
         places = costs.of("order", lambda: waiting_order(frozen, DEFAULT_POLICY, REGISTRY).positions())
         around = Around(self._now, "leader", outcomes=self._outcomes, positions=places)
-        found = costs.of("picture", lambda: picture(seen, around, before))
-        overview, change = costs.of("delta", lambda: following(found, before))
+        found = costs.of("picture", lambda: assemble(seen, around, before))
+        overview, change = costs.of("delta", lambda: with_number(found, before))
         return Shown(overview, change, seen)
 
     def end(self, shown: Overview) -> None:

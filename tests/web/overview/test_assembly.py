@@ -12,7 +12,7 @@ from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, JOBS, look, of
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.usage import Figures, NodeUsage, Reading
-from vsched.web.overview.assembly import Around, bare_picture, following, nothing_changed, picture
+from vsched.web.overview.assembly import Around, assemble, assemble_without_session, nothing_changed, with_number
 from vsched.web.overview.deltas import apply
 from vsched.web.overview.document import Overview
 from vsched.web.snapshots import FrozenSnapshot
@@ -59,10 +59,10 @@ def test_columns_keep_their_places_until_another_is_clearly_scarcer() -> None:
 
 
 def test_a_picture_that_shows_nothing_new_is_the_one_before() -> None:
-    first, _ = following(of(JOBS), None)
+    first, _ = with_number(of(JOBS), None)
     later = of(JOBS, before=first, at=NOW + 1.0, sessions=(replace(session(3), binds=0),))
     assert first.number == 1
-    assert following(later, first) == (first, None)
+    assert with_number(later, first) == (first, None)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_a_picture_that_shows_nothing_new_is_the_one_before() -> None:
     ],
 )
 def test_a_picture_that_shows_anything_new_has_the_next_number(around: dict[str, Any]) -> None:
-    first, _ = following(of(JOBS), None)
-    found, change = following(of(JOBS, before=first, **around), first)
+    first, _ = with_number(of(JOBS), None)
+    found, change = with_number(of(JOBS, before=first, **around), first)
     assert change is not None
     assert (found.number, change.number, change.since) == (2, 2, 1)
     assert apply(change, first) == found
 
 
 def test_a_daemon_that_decides_nothing_shows_what_it_is() -> None:
-    found = bare_picture(Around(NOW, "standby"))
+    found = assemble_without_session(Around(NOW, "standby"))
     assert (found.role, found.queues, found.resources) == ("standby", {}, ())
     assert set(found.counts) == set(of(JOBS).counts)
 
@@ -140,4 +140,4 @@ def test_sessions_that_change_nothing_are_not_drawn_anew() -> None:
     seen.look()
     before, after = seen.look(), seen.look()
     assert nothing_changed(before, after)
-    assert picture(before, AROUND) == picture(after, AROUND)
+    assert assemble(before, AROUND) == assemble(after, AROUND)

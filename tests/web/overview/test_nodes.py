@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, look, of
 from vsched.model.usage import Figures, NodeUsage, Reading
-from vsched.web.overview.assembly import picture
+from vsched.web.overview.assembly import assemble
 from vsched.web.overview.nodes import per_cent
 
 NODES = {
@@ -67,7 +67,7 @@ def test_measured_usage(usage: NodeUsage | None, shown: tuple[int | None, int | 
     cache = mirror(manifests("node n1\nnode n2"))
     if usage is not None:
         cache.use(Reading(NOW, {"n1": usage}))
-    rows = picture(look(cache), AROUND).nodes
+    rows = assemble(look(cache), AROUND).nodes
     assert (rows["n1"].cpu_usage, rows["n1"].memory_usage) == shown
     assert (rows["n2"].cpu_usage, rows["n2"].memory_usage) == (None, None)
 

@@ -21,7 +21,7 @@ from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
 from vsched.web.overview.feed import MOST_DELTAS, MOST_WATCHERS, Feed
-from vsched.web.overview.streaming import picture_routes
+from vsched.web.overview.streaming import overview_routes
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.tokens import TokenTable
@@ -57,7 +57,7 @@ async def showing(
     access: Access | None = None, port: Port | None = None, heartbeat_seconds: float = 15.0
 ) -> AsyncIterator[tuple[Shown, str]]:
     feed = Feed(SystemClock())
-    async with hello(access, port=port, routes=picture_routes(feed, heartbeat_seconds)) as url:
+    async with hello(access, port=port, routes=overview_routes(feed, heartbeat_seconds)) as url:
         try:
             yield Shown(feed), url
         finally:
@@ -88,7 +88,7 @@ async def test_a_reader_that_comes_to_a_fresh_picture_need_not_wait_for_the_next
 async def test_a_reader_is_not_shown_how_things_were_before_anybody_watched() -> None:
     clock = FakeClock()
     feed = Feed(clock)
-    async with hello(routes=picture_routes(feed)) as url:
+    async with hello(routes=overview_routes(feed)) as url:
         shown = Shown(feed)
         shown.show("long", "ago")
         clock.advance(3600.0)
@@ -315,7 +315,7 @@ async def test_a_picture_comes_unzipped_where_gzip_is_not_taken() -> None:
 
 
 async def test_without_a_picture_in_time_that_is_said() -> None:
-    async with hello(routes=picture_routes(Feed(SystemClock()), patience_seconds=0.05)) as url:
+    async with hello(routes=overview_routes(Feed(SystemClock()), patience_seconds=0.05)) as url:
         found = await ask(f"{url}/overview")
         assert (found.status, found.headers["Retry-After"]) == (503, "2")
         assert found.body == {"error": "there is no picture of the cluster yet"}

@@ -18,7 +18,7 @@ from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
 from vsched.web.overview.feed import Feed
-from vsched.web.overview.streaming import picture_routes
+from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.access import Access
@@ -67,7 +67,7 @@ async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | 
     """The page over these pictures, where it is."""
     files = read_files()
     nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
-    pictures = (*picture_routes(going.feed), *nobody)
+    pictures = (*overview_routes(going.feed), *nobody)
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

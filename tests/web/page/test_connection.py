@@ -11,7 +11,7 @@ import pytest
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
 from vsched.clock import SystemClock
-from vsched.web.overview.assembly import Around, bare_picture
+from vsched.web.overview.assembly import Around, assemble_without_session
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.tokens import TokenTable
 
@@ -57,7 +57,7 @@ async def test_a_daemon_that_goes_and_comes_is_followed_without_a_reload(browser
         await expect(page.locator("#connection-told")).to_contain_text("old; again in")
         await page.get_by_role("button", name="Try now").click()  # nobody is there yet
         again = Going(7, 4)
-        starting = bare_picture(Around(at=again.now.at, role="starting"))
+        starting = assemble_without_session(Around(at=again.now.at, role="starting"))
         again.feed.publish(starting, None, None)
         async with pictured(again, url.removeprefix("http://").rstrip("/")):
             await expect(page.locator("#connection")).to_have_attribute("data-kind", "live")

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vsched.clock import Clock
-from vsched.daemon.observe.settings import PictureSettings
+from vsched.daemon.observe.settings import OverviewSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.errors import Unavailable
 from vsched.explain.order import waiting_order
 from vsched.framework.registry import Registry
-from vsched.web.overview.assembly import Around, bare_picture, following, nothing_changed, picture
+from vsched.web.overview.assembly import Around, assemble, assemble_without_session, nothing_changed, with_number
 from vsched.web.overview.deltas import Delta
 from vsched.web.overview.document import Overview, PolicyRow
 from vsched.web.overview.events import Piece, event
@@ -69,7 +69,7 @@ class OverviewPublisher:
         clock: Clock,
         telemetry: Telemetry,
         role: Callable[[], str],
-        settings: PictureSettings | None = None,
+        settings: OverviewSettings | None = None,
     ) -> None:
         self._feed = feed
         self._snapshots = snapshots
@@ -79,7 +79,7 @@ class OverviewPublisher:
         self._telemetry = telemetry
         self._role = role
         """``leader`` where there are sessions."""
-        self._settings = settings or PictureSettings()
+        self._settings = settings or OverviewSettings()
         self._complaint = ""
         self._drawn: OverviewSources | None = None
         self._looked = -UNHURRIED_SECONDS
@@ -140,12 +140,12 @@ class OverviewPublisher:
         if before is not None and self._drawn is not None and self._drawn.still_shows(seen):
             return MadeOverview(before, None, None)
         positions = waiting_order(frozen.snapshot, frozen.policy, self._registry).positions()
-        made = self._compare(picture(frozen, around._replace(positions=positions), before), before)
+        made = self._compare(assemble(frozen, around._replace(positions=positions), before), before)
         self._drawn = seen
         return made
 
     def _compare(self, found: Overview, before: Overview | None) -> MadeOverview:
-        overview, change = following(found, before)
+        overview, change = with_number(found, before)
         event_bytes = None if change is None else event("delta", self._feed.identity(overview.number), change)
         return MadeOverview(overview, change, event_bytes)
 
@@ -170,14 +170,14 @@ class OverviewPublisher:
         text = f"{type(error).__name__}: {error}"
         if text != self._complaint:
             self._complaint = text
-            self._telemetry.picture_failed(error)
+            self._telemetry.overview_failed(error)
 
 
 def _without_sessions(around: Around, before: Overview | None) -> Overview:
     """The overview of a daemon without sessions. One that is stopping shows the last state."""
     if around.role == STOPPING and before is not None:
         return replace(before, at=around.at, role=around.role, sessions=around.sessions, policy=around.policy)
-    return bare_picture(around)
+    return assemble_without_session(around)
 
 
 def policy_row(policy: PolicyInForce) -> PolicyRow:

@@ -70,7 +70,7 @@ class ProcessTelemetry:
         for result in results:
             self.metrics.advice.labels(result).inc()
 
-    def picture_failed(self, error: Exception) -> None:
+    def overview_failed(self, error: Exception) -> None:
         """An overview could not be made; sessions go on."""
         self._log.error("picture failed", exc_info=error)
 

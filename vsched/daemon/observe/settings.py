@@ -1,4 +1,4 @@
-"""How often a daemon observes itself, and what looks wrong to it."""
+"""Settings of overviews, recordings and the search for wasted evictions."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, LOOK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class PictureSettings:
-    """How often pictures of the cluster are made."""
+class OverviewSettings:
+    """How often overviews are made."""
 
     period_seconds: float = 1.0
-    """Between the beginnings of two pictures."""
+    """Between the beginnings of two overviews."""
     part: float = 0.2
-    """Of a processor, at most: pictures that take long are made less often."""
+    """The largest part of a processor: overviews that take long are made less often."""
     pause_seconds: float = 10.0
-    """After a picture that could not be made."""
+    """After an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObserveSettings:
-    """What can be set about the observers of a daemon."""
+    """Settings of the modules that observe a daemon."""
 
-    pictures: PictureSettings = PictureSettings()
+    pictures: OverviewSettings = OverviewSettings()
     binding_tries: int = TRIES
     """After so many decisions to bind one pod, something looks wrong."""
     wasted_seconds: float = BOUND_SECONDS
-    """An eviction was in vain if nobody was placed within this time after the last victim has left."""
+    """Evictions are wasted if no beneficiary is placed within this time after the last victim has left."""
     wasted_look_seconds: float = LOOK_SECONDS
-    """Time between two looks for evictions in vain."""
+    """Between two searches for wasted evictions."""

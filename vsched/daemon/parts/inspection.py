@@ -13,7 +13,7 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
 from vsched.web.findings import with_division
 from vsched.web.overview.feed import Feed
-from vsched.web.overview.streaming import picture_routes
+from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
@@ -68,7 +68,7 @@ class Inspection:
     @property
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
-        looks = (*picture_routes(self._feed), *self._pods, *self._explanations)
+        looks = (*overview_routes(self._feed), *self._pods, *self._explanations)
         return (*looks, *self._dumps, *page_routes(self._files))
 
     def front(self, index: Route) -> Route:

@@ -42,7 +42,7 @@ class PodGroupStore:
         return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
 
     def ask_in_vain(self, spec: JobSpec) -> None:
-        """A PodGroup still asks for what is not supported, though the manifest it was told of with does not say so."""
+        """A PodGroup still uses unsupported features, although its new manifest does not name them."""
         key = f"{spec.namespace}/{spec.name}"
         if key in self._watched:
             changed = {"unsupported": spec.unsupported, "wishes": spec.wishes}

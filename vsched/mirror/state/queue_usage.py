@@ -53,7 +53,7 @@ class QueueSums:
             del self._claims[key]
 
     def publish(self) -> None:
-        """Bring ``books`` and ``shares`` up to date; cost follows what changed."""
+        """Update ``usage`` and ``shares``; the cost follows what changed."""
         for share in self._dirty:
             queue = share[0]
             live = self._live.get(queue)

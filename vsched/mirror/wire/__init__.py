@@ -1,7 +1,4 @@
-"""API objects as typed structs decoded straight from bytes, with the fields vsched reads; everything else is skipped.
-
-Here are the kinds there are, and how one is read. Nothing here knows what a field means to a scheduler.
-"""
+"""API objects as typed structs, decoded from bytes, with the fields that vsched reads; all others are skipped."""
 
 from __future__ import annotations
 
@@ -137,7 +134,7 @@ ARBITRATED = frozenset(
 """The kinds of ``KINDS`` that matter to arbitration alone."""
 
 HEEDED: dict[str, type[Wire]] = {"Command": Command}
-"""Kinds that are acted upon and not mirrored, by name on the wire."""
+"""Kinds that controllers handle and that are not mirrored, by name."""
 
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
@@ -145,14 +142,14 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 
 
 def identity_of(kind: str, metadata: Metadata) -> str:
-    """By what the mirror knows an object of ``KINDS``: the uid of a pod, else its name, with its namespace."""
+    """The key of an object of ``KINDS`` in the mirror: the uid of a pod, else the name, with the namespace if any."""
     if kind == "Pod":
         return uid_of(metadata)
     return f"{metadata.namespace or 'default'}/{metadata.name}" if RESOURCES[kind].namespaced else metadata.name
 
 
 def namespace_in(key: str) -> str:
-    """The namespace in the name of an object that has one."""
+    """The namespace in the key of an object that has one."""
     return key.partition("/")[0]
 
 
@@ -162,13 +159,13 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
         found = _decoded(kind, data)
     except UNREADABLE as error:
         raise BadObject(f"{named(kind, _identity(data))}: {located(error)}") from None
-    if kind != "Pod":  # one that is on a node takes room there, whatever it is called: that is found out later
+    if kind != "Pod":  # a pod on a node uses room, whatever its name; its names are checked later
         check_names(kind, found.metadata)
     return found
 
 
 def read(kind: str, data: bytes | msgspec.Raw) -> Object:
-    """As ``decode``, but what cannot be used comes back as ``Malformed``, so that a stream goes on."""
+    """The same as ``decode``, but an invalid object is returned as ``Malformed``, so that a watch goes on."""
     try:
         return decode(kind, data)
     except BadObject as error:

@@ -1,4 +1,4 @@
-"""What all structs of API objects share: how they are decoded, ``metadata``, conditions, and how messages name them."""
+"""What all structs of API objects share: their base class, ``metadata``, conditions, and their names in messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ResourceList = dict[str, str | int | float]
 NAMES = f"1 to {NAME_LIMIT} letters, digits, '-', '.', '_', '~' and ':'"
 _END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _SHOWN = 60
-"""Letters of a bad name that are told."""
+"""The longest bad name in a message."""
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
@@ -60,7 +60,7 @@ class ObjectCondition(Wire):
 
 
 def moment_of(raw: Raw) -> float:
-    """A time as seconds since the epoch; 0 where there is none, or what stands there is none."""
+    """A time as seconds since the epoch; 0 where it is absent or invalid."""
     try:
         return seconds_of(msgspec.json.decode(raw, type=Timestamp)) if bytes(raw) else 0.0
     except UNREADABLE:
@@ -68,7 +68,7 @@ def moment_of(raw: Raw) -> float:
 
 
 def seconds_of(stamp: datetime | None) -> float:
-    """A time as seconds since the epoch; 0 where there is none, and for what lies before it or after the year 9999."""
+    """A time as seconds since the epoch; 0 where it is absent, before the epoch or after the year 9999."""
     seconds = 0.0 if stamp is None else stamp.timestamp()
     return seconds if 0.0 < seconds < _END_OF_TIME else 0.0
 
@@ -85,7 +85,7 @@ def named(kind: str, metadata: Metadata) -> str:
 
 
 def check_names(kind: str, metadata: Metadata) -> None:
-    """Raise BadObject where nothing can be asked or written of an object: its name cannot stand in a URL."""
+    """Raise BadObject where the name of an object cannot be part of a URL."""
     for field, text in (("name", metadata.name), ("namespace", metadata.namespace or "default")):
         if not is_name(text):
             whole = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
@@ -94,7 +94,7 @@ def check_names(kind: str, metadata: Metadata) -> None:
 
 
 def located(error: Exception, at: str = "") -> str:
-    """A decoder's complaint with the field first: ``spec.weight: expected int, got str``."""
+    """A decoder's error with the field first: ``spec.weight: expected int, got str``."""
     text, _, path = why_unreadable(error).partition(" - at `")
     text = text.replace("`", "").replace(" | null", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")

@@ -1,4 +1,4 @@
-"""Gauges of jobs and of the pods that wait: how many, why, and what share of the cluster is whose."""
+"""Gauges of jobs, of waiting pods by reason, and of shares of the cluster."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from vsched.model.task import Task
 from vsched.web.findings import Findings
 
 MOST_JOBS = 1_000
-"""Jobs with series of their own; the rest is in the totals only."""
+"""How many jobs have series of their own; the totals include all."""
 MOST_NAMESPACES = 1_000
-"""Namespaces with series of their own, by name."""
+"""How many namespaces have series of their own, by name."""
 MOST_REASONS = 40
-"""Reasons with series of their own, those of most pods; the others together are ``other``."""
+"""How many reasons have series of their own, those of most pods; the others together are ``other``."""
 
 GATED, UNTRIED, INCOMPLETE, OTHER = "gated", "not tried yet", "its gang is incomplete", "other"
 _PARTICULAR = ((re.compile(r" \{.*"), ""), (re.compile(r"had \S+ usage above .*"), "had usage above the threshold"))
-"""Reasons that name a value (the taint, the threshold), and what is said without it."""
+"""Reasons that contain a value (the taint, the threshold), and the reason without it."""
 _PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
 
 
 def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
-    """Every family about jobs, pods that wait, and namespaces of queues."""
+    """All families about jobs, waiting pods, and namespaces."""
     waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
     tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
     for job in islice(waiting, MOST_JOBS):
@@ -60,7 +60,7 @@ def _phases(snapshot: Snapshot) -> Metric:
 
 
 def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> Metric:
-    """How many pods wait, by the reason that most nodes have against each."""
+    """How many pods wait, by the reason that most nodes have."""
     counts: Counter[str] = Counter()
     for task in chain.from_iterable(job.pending.values() for job in waiting):
         counts[GATED if task.at_gate else reason_of(task, verdicts.get(task.key))] += 1
@@ -75,7 +75,7 @@ def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> M
 
 
 def reason_of(task: Task, verdict: Unschedulable | None) -> str:
-    """Why a pod waits in a few words, without the values that differ from pod to pod or from node to node."""
+    """Why a pod waits, without values that differ between pods or nodes."""
     if verdict is None or verdict.uid != task.uid:
         return UNTRIED
     if not verdict.reasons:
@@ -100,7 +100,7 @@ def _retries(retries: Mapping[str, int]) -> Metric:
 
 
 def _dominant(held: Vector, snapshot: Snapshot) -> float:
-    """The largest part of the cluster's total of any resource (reference 4.4)."""
+    """The dominant share: the largest part of the cluster's total of any resource (reference 4.4)."""
     total = snapshot.total
     return max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
 
@@ -116,7 +116,7 @@ def _shares(snapshot: Snapshot) -> Metric:
 
 
 def _namespaces(snapshot: Snapshot) -> Iterator[Metric]:
-    """What Volcano's names promise of namespaces: what their jobs hold in all queues together."""
+    """Shares of namespaces in all queues together, under Volcano's names."""
     held: dict[str, Vector] = {}
     for (_, namespace), amounts in list(snapshot.shares.items()):
         add(held.setdefault(namespace, {}), dict(amounts).items())

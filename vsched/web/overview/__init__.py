@@ -1,1 +1,1 @@
-"""The whole picture of a session as one document, and the stream of its changes."""
+"""The overview of a session as one document, and the stream of its changes."""

@@ -52,7 +52,7 @@ class Around(NamedTuple):
         return self._replace(at=0.0, sessions=(), outcomes={})
 
 
-def picture(
+def assemble(
     frozen: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
 ) -> Overview:
     """The overview after a session; ``before`` is the last one, whose columns keep their places if possible."""
@@ -100,7 +100,7 @@ def _equal(was: Mapping[str, JobOutcome], found: Mapping[str, JobOutcome]) -> bo
     return len(was) == len(found) and all(was.get(key) == outcome for key, outcome in found.items())
 
 
-def bare_picture(around: Around) -> Overview:
+def assemble_without_session(around: Around) -> Overview:
     """The overview of a daemon without sessions."""
     counts = _counts(around, 0, 0, JobTable())
     return Overview(
@@ -108,7 +108,7 @@ def bare_picture(around: Around) -> Overview:
     )
 
 
-def following(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
+def with_number(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
     """The overview with its number, and its delta; ``before`` itself where nothing differs."""
     if before is None:
         return replace(found, number=1), None
@@ -164,7 +164,7 @@ def _settled(columns: Sequence[int], snapshot: Snapshot, held: NodeAllocation, k
 
 
 def _matters(snapshot: Snapshot, held: NodeAllocation, column: int) -> bool:
-    """Whether anybody would miss it: what nodes have only for volumes or as disk, once somebody holds some of it."""
+    """Whether the resource is shown: those of volumes and disks only if some of it is allocated."""
     return bool(held.total[column] or ("/" in snapshot.axis.names[column] and snapshot.total[column]))
 
 

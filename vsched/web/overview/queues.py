@@ -1,4 +1,4 @@
-"""Queues and namespaces in a picture: the tree, and what everybody holds, deserves and may hold."""
+"""Queues and namespaces in an overview: the tree, and their allocated and deserved amounts and limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vsched.web.overview.document import NamespaceRow, QueueRow
 from vsched.web.overview.jobs import JobTable, Pair
 
 DIGITS = 4
-"""Of shares: what changes beyond them is not worth telling."""
+"""Digits of shares: smaller changes are not shown."""
 
 Amounts = tuple[int | None, ...]
 
 
 def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int]) -> dict[str, QueueRow]:
-    """Every queue by name, with all that is below it."""
+    """Every queue by name, with its children's amounts."""
     parents = tree(snapshot.queues)
     names = [snapshot.axis.names[column] for column in columns]
     outcomes = {
@@ -69,7 +69,7 @@ def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:
 
 
 def _flat(outcomes: Mapping[str, QueueOutcome]) -> bool:
-    """Whether the policy divides among queues as if none were below another."""
+    """Whether the policy divides among queues without regard to their tree."""
     return any(found.allocated for found in outcomes.values()) and not any(found.subtree for found in outcomes.values())
 
 
@@ -79,7 +79,7 @@ def _summed(
     held: Mapping[str, Sequence[int]],
     parents: Mapping[str, str],
 ) -> tuple[dict[str, Amounts], dict[str, float]]:
-    """What queues deserve with all that is below them, as what they hold is told, and their shares of that."""
+    """What queues deserve with their children, and the shares of that which they use."""
     sums, above_others = dict(deserved), set[str]()
     for name in parents:
         for above in lineage(name, parents):
@@ -95,20 +95,20 @@ def _summed(
 
 
 def _part(held: Iterable[int], deserved: Iterable[int | None]) -> float:
-    """The largest part that is held of what is deserved of anything; all of it where it is nothing."""
+    """The largest part of a deserved amount that is used; 1.0 where a used resource is not deserved."""
     pairs = zip(held, deserved, strict=True)
     return max((mine / due if due else float(mine > 0) for mine, due in pairs if due is not None), default=0.0)
 
 
 def _deserved(outcome: QueueOutcome, names: Sequence[str]) -> Amounts:
-    """What it deserves of each; None where nobody says, which is not the same as nothing."""
+    """The deserved amounts; None where unknown, which differs from zero."""
     return tuple([_limit(outcome.deserved.get(name)) for name in names])
 
 
 def _stated(
     stated: Iterable[tuple[int, int]], comes_to: Mapping[str, int], columns: Sequence[int], names: Sequence[str]
 ) -> Amounts:
-    """What a queue states, zeros included, or rather what that comes to where it comes to something else."""
+    """The amounts that a queue states, zeros included, or the effective amounts where these differ."""
     said = dict(stated)
     return tuple([_limit(comes_to.get(name, said.get(column))) for column, name in zip(columns, names, strict=True)])
 
@@ -128,7 +128,7 @@ def namespace_rows(
     weights: Mapping[str, int],
     columns: Sequence[int],
 ) -> dict[str, NamespaceRow]:
-    """What each namespace holds of each queue, where it holds something or waits for it."""
+    """What each namespace uses in each queue, where it uses something or waits."""
     names = [snapshot.axis.names[column] for column in columns]
     outcomes = {(found.queue, found.namespace): found for found in report.namespaces.values()}
     shown = {}

@@ -1,4 +1,4 @@
-"""``/overview`` and ``/events``: the picture for those who ask once, and for those who go on watching."""
+"""The routes ``/overview`` (one overview) and ``/events`` (a stream of changes)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from vsched.web.serve.streams import LongResponse, Stay
 
 HEARTBEAT_SECONDS = 15.0
 UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}
-"""For those in between: not to be kept, not to be changed, not to be held back."""
+"""Proxies must not cache, change or delay the stream."""
 
 
-def picture_routes(
+def overview_routes(
     feed: Feed, heartbeat_seconds: float = HEARTBEAT_SECONDS, patience_seconds: float = PATIENCE_SECONDS
 ) -> list[Route]:
-    """The two paths."""
+    """Both routes."""
 
     async def overview(request: web.Request) -> web.StreamResponse:
         try:

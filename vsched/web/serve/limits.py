@@ -1,4 +1,4 @@
-"""What those who ask may take of a server: connections, requests at once, bytes of a head, and time for each step.
+"""Limits of a port: connections, requests at once, bytes of a request's head, and time for each step.
 
 The time to send a body is ``bodies``' business, who knows how long the bodies are that are expected.
 """
@@ -20,16 +20,16 @@ from vsched.web.serve.streams import LongResponse, Stay
 
 GRACE_SECONDS = 0.05
 LINGER_SECONDS = 1.0
-"""For those who still send a body that is not wanted: hung up on at once, they would not see why."""
+"""For clients that still send a body: without it they would not see the answer."""
 
 
 class Limits(msgspec.Struct, frozen=True):
     """Bounds of one port."""
 
     connections: int = 128
-    """At once, handshakes included; one more takes the place of the one that has been idle for longest."""
+    """At once, handshakes included; a further one closes the connection that has been idle for longest."""
     requests: int = 64
-    """Being answered at once; more are told to come again."""
+    """Being answered at once; further ones get status 503 with ``Retry-After``."""
     line_bytes: int = 8190
     """Of the request line, and of each field of the head."""
     fields: int = 64
@@ -42,37 +42,37 @@ class Limits(msgspec.Struct, frozen=True):
     answer_seconds: float = 30.0
     """From the head to the answer, the body included."""
     send_seconds: float = 30.0
-    """How long the other side may take to fetch an answer."""
+    """How long the client may take to read an answer."""
     life_seconds: float = 3600.0
-    """Of a connection: whoever is trusted no longer has to come again and show who they are."""
+    """Of a connection, so that clients authenticate again from time to time."""
     recheck_seconds: float = 30.0
-    """Between two looks at whether those whose answer goes on may still have it."""
+    """Between two checks of the access of a client with a long answer."""
 
 
 class Port:
-    """Everybody at one port, and what they are at."""
+    """The connections and requests at one port."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.connections: dict[asyncio.BaseTransport, Connection] = {}
-        """Those that are open, in the order in which they were last busy."""
+        """Open connections, in the order in which they were last busy."""
         self.at_work = 0
         """Requests being answered."""
         self.refused: Counter[str] = Counter()
-        """How many were not answered, by status; those who were turned away are not here."""
+        """How many requests were not answered, by status; ``Access`` counts its refusals itself."""
         self._room = asyncio.Event()
 
     def left(self) -> None:
-        """Somebody has gone, or is idle."""
+        """A connection has been closed, or is idle."""
         self._room.set()
 
     async def wait(self) -> None:
-        """Until somebody goes, or is idle."""
+        """Wait until a connection is closed or idle."""
         self._room.clear()
         await self._room.wait()
 
     def make_room(self) -> bool:
-        """Hang up on the one that has been idle for longest; whether there was one."""
+        """Close the connection that has been idle for longest; False if there is none."""
         idle = next((connection for connection in self.connections.values() if not connection.busy), None)
         if idle is not None:
             idle.close_soon()
@@ -80,7 +80,7 @@ class Port:
 
 
 def server_settings(port: Port, read_bytes: int) -> dict[str, Any]:
-    """What aiohttp itself bounds, in its words (the keywords of ``web.AppRunner``)."""
+    """Limits that aiohttp applies itself, as keyword arguments of ``web.AppRunner``."""
     limits = port.limits
     return {
         "access_log": None,
@@ -96,7 +96,7 @@ def server_settings(port: Port, read_bytes: int) -> dict[str, Any]:
 
 
 class Connection(asyncio.Protocol):
-    """One connection, whose patience with silence ends. What is said on it goes on to aiohttp's own protocol."""
+    """One connection with time limits. It passes all data on to aiohttp's own protocol."""
 
     def __init__(self, port: Port, http: asyncio.Protocol) -> None:
         self._port = port
@@ -105,11 +105,11 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._made = 0.0
         self._heading = True
-        """Whether a head is expected within the time that heads may take."""
+        """Whether a request's head is expected within its time limit."""
         self.busy = False
         """Whether a request is being answered."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once the other side has hung up, or is hung up on."""
+        """Done once the connection is closed by either side."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # That of uvloop for TLS is one in all but name.
@@ -157,15 +157,15 @@ class Connection(asyncio.Protocol):
 
     @property
     def old(self) -> bool:
-        """Whether this request had better be its last."""
+        """Whether the connection is to be closed after this request."""
         return asyncio.get_running_loop().time() - self._made >= self._port.limits.life_seconds
 
     def hang_up(self) -> None:
-        """At once, whatever is on its way."""
+        """Close the connection at once, whatever is under way."""
         self._transport.abort()
 
     def close_soon(self) -> None:
-        """Once the other side has what was said, for which it has a moment; its place is free at once."""
+        """Close the connection once the client has read the answer, after a moment at most; it no longer counts."""
         self._port.connections.pop(self._transport, None)
         self._transport.close()
         self._wait(LINGER_SECONDS)
@@ -191,7 +191,7 @@ class Connection(asyncio.Protocol):
 
 
 class Faults:
-    """What aiohttp has to say about requests: what is our fault in full, what is theirs only as a number.
+    """The logger of aiohttp: our own errors are logged in full, and errors of clients are only counted.
 
     Its texts about theirs quote what was sent, tokens and all, and there is no end to them.
     """
@@ -200,11 +200,11 @@ class Faults:
         self._port = port
 
     def debug(self, text: str, *values: object, exc_info: object = None) -> None:
-        """Heads that cannot be read, where they are the first of a connection."""
+        """An invalid head, the first of a connection."""
         self._port.refused["400"] += 1
 
     def exception(self, text: str, *values: object, exc_info: BaseException | None = None) -> None:
-        """Heads that cannot be read, and everything that is our fault."""
+        """An invalid head, or an error of our own."""
         if isinstance(exc_info, HttpProcessingError):
             self._port.refused["400"] += 1
         else:
@@ -212,7 +212,7 @@ class Faults:
 
 
 def bounded(port: Port) -> Any:
-    """The middleware that holds requests within the bounds of a port."""
+    """The middleware that applies the limits of a port."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -258,10 +258,10 @@ def _later(port: Port, text: str) -> web.Response:
 
 
 async def _send(response: web.StreamResponse, request: web.Request, connection: Connection, seconds: float) -> None:
-    """Here rather than where aiohttp would, which waits for ever for clients that do not read."""
+    """Send an answer here, because aiohttp would wait for ever for clients that do not read."""
     try:
         async with asyncio.timeout(seconds):
-            # Whoever has gone has gone.
+            # The client may have gone.
             with suppress(ConnectionError):
                 await response.prepare(request)
                 await response.write_eof()
@@ -270,7 +270,7 @@ async def _send(response: web.StreamResponse, request: web.Request, connection: 
 
 
 async def _go_on(port: Port, response: LongResponse, request: web.Request, connection: Connection) -> None:
-    """An answer without an end takes nobody's place among those that are worked on; its own makers bound their number.
+    """A long answer does not count as a request being answered; its handler limits the number of such answers.
 
     It ends with its connection's life. What it sends at a time has to be fetched in time like any answer.
     """
