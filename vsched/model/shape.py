@@ -269,14 +269,6 @@ class ShapeTable:
             )
         return shape
 
-    def adopt(self, shape: Shape, labels: PodLabels) -> tuple[Shape, PodLabels]:
-        """The one shape and the one label set of these values: these very objects, unless others are known already."""
-        scoring = (shape.scoring_cpu, shape.scoring_memory)
-        rules = self.rules(shape.rules)
-        about = (shape.ports, shape.affinity, shape.spread, shape.images, shape.containers, shape.strategy)
-        known = self._shapes.setdefault((shape.request, scoring, rules, *about, shape.burst, shape.limits), shape)
-        return known, self._labels.setdefault(labels, labels)
-
     def forget_unused(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
         """Drop what nothing in use refers to; the caller bounds the table by calling this when it has grown."""
         self._shapes = {key: shape for key, shape in self._shapes.items() if shape in shapes}

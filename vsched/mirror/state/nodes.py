@@ -140,9 +140,9 @@ class NodeStore:
         before = record.attributes
         if before == attributes and record.allocatable == facts.allocatable:
             return False
-        subtract(self.total, record.allocatable)
-        add(self.total, facts.allocatable)
         if record.allocatable != facts.allocatable:
+            subtract(self.total, record.allocatable)
+            add(self.total, facts.allocatable)
             self.capacity_version += 1
             record.allocatable = facts.allocatable
             self._dirty[record.name] = None
