@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, ResourceList, Wire
+from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
 
 
 class ShareSpec(Wire):
@@ -19,26 +19,23 @@ class ShareSpec(Wire):
     parent: str | None = None
 
 
-class Consumer(Wire):
+class Consumer(ApiObject):
     """kube-arbitrator.incubator.k8s.io/v1 Consumer."""
 
-    metadata: Metadata
     spec: ShareSpec = msgspec.field(default_factory=ShareSpec)
     status: Raw = NO_BYTES
 
 
-class Bucket(Wire):
+class Bucket(ApiObject):
     """kube-arbitrator.incubator.k8s.io/v1 Bucket."""
 
-    metadata: Metadata
     spec: ShareSpec = msgspec.field(default_factory=ShareSpec)
     status: Raw = NO_BYTES
 
 
-class Allocation(Wire):
+class Allocation(ApiObject):
     """kube-arbitrator.incubator.k8s.io/v1 Allocation."""
 
-    metadata: Metadata
     spec: Raw = NO_BYTES
     status: Raw = NO_BYTES
 
@@ -79,10 +76,9 @@ class VolumeClaimStatus(Wire):
     allocated_resources: ResourceList | None = None
 
 
-class PersistentVolumeClaim(Wire):
+class PersistentVolumeClaim(ApiObject):
     """v1 PersistentVolumeClaim."""
 
-    metadata: Metadata
     spec: VolumeClaimSpec = msgspec.field(default_factory=VolumeClaimSpec)
     status: VolumeClaimStatus = msgspec.field(default_factory=VolumeClaimStatus)
 
@@ -100,24 +96,21 @@ class VolumeStatus(Wire):
     phase: str | None = None
 
 
-class PersistentVolume(Wire):
+class PersistentVolume(ApiObject):
     """v1 PersistentVolume."""
 
-    metadata: Metadata
     spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
     status: VolumeStatus = msgspec.field(default_factory=VolumeStatus)
 
 
-class StorageClass(Wire):
+class StorageClass(ApiObject):
     """storage.k8s.io/v1 StorageClass."""
 
-    metadata: Metadata
     provisioner: str = ""
 
 
-class CSIStorageCapacity(Wire):
+class CSIStorageCapacity(ApiObject):
     """storage.k8s.io/v1 CSIStorageCapacity: what is left of a class in one part of the cluster."""
 
-    metadata: Metadata
     storage_class_name: str = ""
     capacity: str | int | float | None = None

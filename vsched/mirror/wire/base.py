@@ -49,6 +49,12 @@ class Metadata(Wire):
     generation: int = 0
 
 
+class ApiObject(Wire):
+    """Base of all kinds of objects."""
+
+    metadata: Metadata
+
+
 class ObjectCondition(Wire):
     """A condition in the status of a pod or a PodGroup."""
 

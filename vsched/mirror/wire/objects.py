@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, ResourceList, Wire
+from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
 
 
 class TaintFields(Wire):
@@ -38,10 +38,9 @@ class NodeStatus(Wire):
     images: list[ContainerImage] | None = None
 
 
-class Node(Wire):
+class Node(ApiObject):
     """v1 Node."""
 
-    metadata: Metadata
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
@@ -81,10 +80,9 @@ class PodGroupStatus(Wire):
     failed: int | None = None
 
 
-class PodGroup(Wire):
+class PodGroup(ApiObject):
     """scheduling.volcano.sh/v1beta1 PodGroup."""
 
-    metadata: Metadata
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
 
@@ -131,10 +129,9 @@ class QueueStatus(Wire):
     state: str | None = None
 
 
-class Queue(Wire):
+class Queue(ApiObject):
     """scheduling.volcano.sh/v1beta1 Queue."""
 
-    metadata: Metadata
     spec: QueueSpec = msgspec.field(default_factory=QueueSpec)
     status: QueueStatus = msgspec.field(default_factory=QueueStatus)
 
@@ -148,18 +145,16 @@ class Target(Wire):
     uid: str = ""
 
 
-class Command(Wire):
+class Command(ApiObject):
     """bus.volcano.sh/v1alpha1 Command."""
 
-    metadata: Metadata
     action: str | None = None
     target: Target | None = None
 
 
-class PriorityClass(Wire):
+class PriorityClass(ApiObject):
     """scheduling.k8s.io/v1 PriorityClass."""
 
-    metadata: Metadata
     value: int = 0
     global_default: bool | None = None
     preemption_policy: str | None = None
@@ -171,10 +166,9 @@ class NamespaceStatus(Wire):
     phase: str | None = None
 
 
-class Namespace(Wire):
+class Namespace(ApiObject):
     """v1 Namespace."""
 
-    metadata: Metadata
     status: NamespaceStatus = msgspec.field(default_factory=NamespaceStatus)
 
 
@@ -193,10 +187,9 @@ class QuotaStatus(Wire):
     used: ResourceList | None = None
 
 
-class ResourceQuota(Wire):
+class ResourceQuota(ApiObject):
     """v1 ResourceQuota."""
 
-    metadata: Metadata
     spec: QuotaSpec = msgspec.field(default_factory=QuotaSpec)
     status: QuotaStatus = msgspec.field(default_factory=QuotaStatus)
 
@@ -218,10 +211,9 @@ class BudgetStatus(Wire):
     disrupted_pods: dict[str, Any] | None = None
 
 
-class PodDisruptionBudget(Wire):
+class PodDisruptionBudget(ApiObject):
     """policy/v1 PodDisruptionBudget."""
 
-    metadata: Metadata
     spec: BudgetSpec = msgspec.field(default_factory=BudgetSpec)
     status: BudgetStatus = msgspec.field(default_factory=BudgetStatus)
 
@@ -234,10 +226,9 @@ class SelectingSpec(Wire):
     """How many pods a workload is to have; Services have no such number."""
 
 
-class Selecting(Wire):
+class Selecting(ApiObject):
     """What selects pods by their labels."""
 
-    metadata: Metadata
     spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
 
@@ -257,13 +248,9 @@ class StatefulSet(Selecting):
     """apps/v1 StatefulSet."""
 
 
-class DaemonSet(Wire):
+class DaemonSet(ApiObject):
     """apps/v1 DaemonSet, as far as it says something of the group of its pods."""
 
-    metadata: Metadata
 
-
-class Job(Wire):
+class Job(ApiObject):
     """batch/v1 Job, as far as it says something of the group of its pods."""
-
-    metadata: Metadata

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, Metadata, ObjectCondition, Raw, Timestamp, Wire
+from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Timestamp, Wire
 
 
 class Container(Wire):
@@ -81,9 +81,8 @@ class PodStatus(Wire):
     init_container_statuses: list[ContainerStatus] | None = None
 
 
-class Pod(Wire):
+class Pod(ApiObject):
     """v1 Pod."""
 
-    metadata: Metadata
     spec: PodSpec
     status: PodStatus = msgspec.field(default_factory=PodStatus)

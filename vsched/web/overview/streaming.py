@@ -7,7 +7,6 @@ from functools import partial
 
 from aiohttp import hdrs, web
 
-from vsched.errors import Unavailable
 from vsched.web.overview.events import (
     FIRST_WORDS,
     HEARTBEAT,
@@ -19,7 +18,7 @@ from vsched.web.overview.events import (
     takes_gzip,
 )
 from vsched.web.overview.feed import PATIENCE_SECONDS, Feed
-from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.serve.routing import Route, as_json, aside, or_unavailable
 from vsched.web.serve.streams import LongResponse, Stay
 
 HEARTBEAT_SECONDS = 15.0
@@ -33,10 +32,7 @@ def overview_routes(
     """Both routes."""
 
     async def overview(request: web.Request) -> web.StreamResponse:
-        try:
-            found = await aside(partial(feed.document.of, await feed.fresh(patience_seconds)))
-        except Unavailable as error:
-            return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+        found = await aside(partial(feed.document.of, await feed.fresh(patience_seconds)))
         zipped = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
         headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if zipped else {})
         body = await aside(lambda: gzipped(found)) if zipped else found.plain
@@ -50,7 +46,7 @@ def overview_routes(
         return EventStream(feed, request, heartbeat_seconds)
 
     return [
-        Route("/overview", overview, "the whole picture, as the page shows it"),
+        Route("/overview", or_unavailable(overview), "the whole picture, as the page shows it"),
         Route("/events", events, "the same as server-sent events: the whole, then what changes"),
     ]
 

@@ -16,7 +16,7 @@ from vsched.framework.registry import Registry
 from vsched.model.dump import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
-from vsched.web.serve.routing import Handler, Route, as_json, aside
+from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable
 from vsched.web.snapshots import Look
 
 GZIP = "application/gzip"
@@ -30,12 +30,17 @@ def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registr
     return [
         Route(
             "/dump",
-            _dump(look, whose, registry, turns),
+            or_unavailable(_dump(look, whose, registry, turns)),
             "a cycle, to be run again by vsched replay: gzipped JSON",
             private=True,
         ),
         Route("/recordings", _list(ring), "cycles that were kept because something looked wrong", private=True),
-        Route("/recordings/{number}", _one(ring, registry, turns), "one of them, as /dump has it", private=True),
+        Route(
+            "/recordings/{number}",
+            or_unavailable(_one(ring, registry, turns)),
+            "one of them, as /dump has it",
+            private=True,
+        ),
     ]
 
 
@@ -68,13 +73,10 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: PackingQueue) -> 
             return _bad_flag()
         if not whose.decides:
             return as_json({"error": "this daemon places no pods (--no-schedule): it has no cycle to run again"}, 404)
-        try:
-            async with turns:
-                frozen = await look()
-                recording = recording_of(frozen, whose)
-                data = await aside(lambda: pack(anonymous(recording, registry) if hidden else recording))
-        except Unavailable as error:
-            return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+        async with turns:
+            frozen = await look()
+            recording = recording_of(frozen, whose)
+            data = await aside(lambda: pack(anonymous(recording, registry) if hidden else recording))
         return _file(data, frozen.number, hidden)
 
     return answer
@@ -111,11 +113,8 @@ def _one(ring: RecordingRing, registry: Registry, turns: PackingQueue) -> Handle
             return as_json({"error": f"no recording {number} is kept here (/recordings lists those that are)"}, 404)
         data = kept.data
         if hidden:
-            try:
-                async with turns:
-                    data = await aside(lambda: pack(_hidden(kept.data, registry)))
-            except Unavailable as error:
-                return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+            async with turns:
+                data = await aside(lambda: pack(_hidden(kept.data, registry)))
         return _file(data, kept.head.number, hidden)
 
     return answer

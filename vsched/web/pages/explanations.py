@@ -25,7 +25,7 @@ from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
 from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
-from vsched.web.serve.routing import Handler, Route, as_json
+from vsched.web.serve.routing import Handler, Route, as_json, or_unavailable
 from vsched.web.snapshots import FrozenSnapshot, Look
 
 T = TypeVar("T")
@@ -176,8 +176,16 @@ def explanation_routes(
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
     explainer = Explainer(look, registry, unused, at_rest, longest_seconds)
     return [
-        Route("/explain/{namespace}/{name}", _explain(explainer), "why a pod or a PodGroup waits; ?kind=, ?changes="),
-        Route("/explain-queue/{name}", _explain_queue(explainer), "why the jobs of a queue wait; ?changes="),
+        Route(
+            "/explain/{namespace}/{name}",
+            or_unavailable(_explain(explainer)),
+            "why a pod or a PodGroup waits; ?kind=, ?changes=",
+        ),
+        Route(
+            "/explain-queue/{name}",
+            or_unavailable(_explain_queue(explainer)),
+            "why the jobs of a queue wait; ?changes=",
+        ),
     ]
 
 
@@ -206,10 +214,7 @@ def _explain_queue(explainer: Explainer) -> Handler:
 
 
 async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
-    try:
-        found = await making
-    except Unavailable as error:
-        return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+    found = await making
     return as_json({"error": found}, 404) if isinstance(found, str) else as_json(to_builtins(found))
 
 

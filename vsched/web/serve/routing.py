@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 from aiohttp import web
 
+from vsched.errors import Unavailable
+
 T = TypeVar("T")
 
 PAGES = ThreadPoolExecutor(2, "page")
@@ -38,6 +40,18 @@ def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None =
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     body = orjson.dumps(data, default=str, option=option)
     return web.Response(body=body, content_type="application/json", status=status, headers=headers)
+
+
+def or_unavailable(answer: Handler) -> Handler:
+    """The handler; Unavailable becomes status 503 with ``Retry-After``."""
+
+    async def guard(request: web.Request) -> web.StreamResponse:
+        try:
+            return await answer(request)
+        except Unavailable as error:
+            return as_json({"error": str(error)}, 503, {"Retry-After": "2"})
+
+    return guard
 
 
 async def aside(make: Callable[[], T]) -> T:
