@@ -11,7 +11,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.levers import ArgumentLever, argument_edit
 from vsched.framework.policy import Seconds
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 MINUTE = 60.0
 

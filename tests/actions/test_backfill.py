@@ -8,7 +8,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, po
 from vsched.actions.backfill import uncarried
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
 

@@ -19,7 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("priority gang", "predicates nodeorder")

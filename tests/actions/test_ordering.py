@@ -15,7 +15,7 @@ from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import PluginConf, Policy, Switches, Tier
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 
 def scoring(plugin: str, **scores: float) -> type[Plugin[Any]]:

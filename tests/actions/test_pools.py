@@ -11,7 +11,7 @@ from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, Reclai
 from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 from vsched.settings.built_in import REGISTRY
 
 TIERS = ("priority gang-PR conformance", "predicates capacity-R")

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.support.clusters import contended
 from tests.support.taking import Busy, taking
 from vsched.framework.policy import Policy
+from vsched.model.amounts.resources import PODS, Vector, add, subtract
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.queue import ROOT
-from vsched.model.resources import PODS, Vector, add, subtract
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import ROOT
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 ACTIONS = (
     "allocate, preempt, reclaim, backfill",

@@ -20,8 +20,8 @@ from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.victim_points import VictimTasks
 from vsched.model.plan import CycleReport
-from vsched.model.queue import Queue
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.plugins import PLUGINS
 from vsched.settings import load_text
 

@@ -18,7 +18,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

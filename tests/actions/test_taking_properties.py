@@ -22,11 +22,11 @@ from vsched.framework.node_selection import NodeSelection
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.model.amounts.resources import Vector, add
 from vsched.model.plan import CycleReport
-from vsched.model.queue import Queue
-from vsched.model.resources import Vector, add
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.settings.built_in import REGISTRY
 
 ORDERS = (

@@ -12,7 +12,7 @@ from vsched.framework.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 
 class Orders(PluginSet):

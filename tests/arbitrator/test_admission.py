@@ -14,7 +14,7 @@ from vsched.arbitrator.admission import (
     problems,
 )
 from vsched.arbitrator.tree import LEVELS_MAX
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, Claim, NamespaceAccount
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Bucket, Claim, NamespaceAccount
 
 TOTAL = "cpu=10 memory=10Gi pods=110"
 

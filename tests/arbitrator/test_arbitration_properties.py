@@ -14,7 +14,7 @@ from tests.support.arbitrating import PLACING, Cluster
 from tests.support.parties import bucket, party
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import Award, Bucket
+from vsched.model.arbitration.records import Award, Bucket
 from vsched.model.plan import Evict
 from vsched.model.snapshot import Snapshot
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
-from vsched.model.arbitration import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
-from vsched.model.resources import CPU, MEMORY, PODS, ResourceAxis
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, ResourceAxis
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
 
 GPU = 3
 

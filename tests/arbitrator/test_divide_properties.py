@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.support.clusters import seeded
 from tests.support.parties import bucket, party, world
 from vsched.arbitrator.divide import divide
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Bucket, Division, NamespaceAccount
-from vsched.model.counted import Counted, lesser, summed
+from vsched.model.amounts.counted import Counted, lesser, summed
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Bucket, Division, NamespaceAccount
 
 KNOWN = {"cpu": 4000, "memory": 1 << 33, "pods": 20, "example.com/gpu": 3000, "example.com/none": 0}
 """What there may be; of the last, nodes have none."""

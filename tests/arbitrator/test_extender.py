@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.parties import amounts
 from vsched.arbitrator.extender import GRANT_SECONDS, Asking, ExtenderAnswer, Gate, Grants, PodState, Seen
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Division
-from vsched.model.counted import Counted
+from vsched.model.amounts.counted import Counted
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Division
 
 FOUR = Award(deserved=amounts("cpu=4"), ceiling=amounts("cpu=4 pods=3"))
 PASSES, UNSEEN = ExtenderAnswer(), ExtenderAnswer(seen=False)

@@ -14,8 +14,8 @@ from vsched.arbitrator.divide import divide
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.overuse import excesses, kept_in_buckets, overuses, record_of, shortages
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import AllocationRecord, Bucket, NamespaceAccount, Told
-from vsched.model.status import Status
+from vsched.model.arbitration.records import AllocationRecord, Bucket, NamespaceAccount, Told
+from vsched.model.pods.status import Status
 
 HALVES = [party("a"), party("b")]
 

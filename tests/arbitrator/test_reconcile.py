@@ -24,7 +24,7 @@ from vsched.arbitrator.effects import (
 )
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import AllocationRecord, Bucket, Claim, NamespaceAccount, Told
+from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim, NamespaceAccount, Told
 
 SLOW = ArbitrationRules(grace_seconds=1000.0)
 

@@ -15,7 +15,7 @@ from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
-from vsched.model.arbitration import ARBITRATOR_VERSION
+from vsched.model.arbitration.records import ARBITRATOR_VERSION
 from vsched.settings.built_in import REGISTRY
 
 PLACING = Placing.of(REGISTRY)

@@ -13,7 +13,7 @@ from vsched.collectors.quantities import moment
 from vsched.collectors.source import SourceError
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.model.usage import Figures
+from vsched.model.nodes.usage import Figures
 from vsched.settings.metrics import MetricsSource, Queries
 
 GROUP = "/apis/custom.metrics.k8s.io"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vsched.collectors.figures import AHEAD_SECONDS, CPU, CPU_SPREAD, MEMORY, MOST, Names, collect
 from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import MOST_NAMED, Target
-from vsched.model.usage import Figures, NodeUsage
+from vsched.model.nodes.usage import Figures, NodeUsage
 
 NOW = 1_000_000.0
 KNOWN = [Target("n1"), Target("n2", "host-2"), Target("n6", "fd00::6")]

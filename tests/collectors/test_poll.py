@@ -13,7 +13,7 @@ from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors.figures import CPU, collect
 from vsched.collectors.poll import Poller, PollSettings, SourceState, State, numbers_of, why_blind
 from vsched.collectors.source import Collected, SourceError, Target
-from vsched.model.usage import STALE_SECONDS, Reading
+from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
 NODES = [Target("n1"), Target("n2"), Target("n3")]
 Round = Callable[[float], Collected] | Exception

@@ -18,7 +18,7 @@ from tests.support.prometheus import prometheus, steady, swinging
 from vsched.clock import FakeClock
 from vsched.collectors.prometheus import DEFAULTS, in_force, parse_vector, spelled
 from vsched.collectors.source import SourceError, Target
-from vsched.model.usage import Reading
+from vsched.model.nodes.usage import Reading
 from vsched.settings.metrics import MetricsSource, Queries
 
 PASSWORD = "s3cret"

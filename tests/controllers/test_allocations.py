@@ -20,7 +20,7 @@ from vsched.controllers.allocations import AllocationSettings, AllocationWriter
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.model.arbitration import AllocationRecord, Arbitration, Claim, NamespaceAccount, Told
+from vsched.model.arbitration.records import AllocationRecord, Arbitration, Claim, NamespaceAccount, Told
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventRecorder, EventSettings
 from vsched.writes.limits import Attempts, TokenBucket

@@ -15,7 +15,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.kube.errors import Invalid
 from vsched.mirror.resources import COMMANDS as COMMAND_PATH
-from vsched.model.queue import CLOSED_BY_PARENT
+from vsched.model.queues.queue import CLOSED_BY_PARENT
 from vsched.sim.cluster import Cluster
 
 Ask = Callable[[Cluster, str], None]

@@ -14,7 +14,7 @@ from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, QueueFacts
 from vsched.kube.deltas import Delta
 from vsched.mirror import wire
-from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN
+from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 
 def read(kind: str, name: str, namespace: str = "", annotations: dict[str, str] | None = None, **rest: Any) -> Any:

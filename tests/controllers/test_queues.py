@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.controllers.queues import QueueDecision, QueueFacts, boot_queues, decide
-from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN
+from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
 
 def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> QueueFacts:

@@ -42,8 +42,8 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.model.counted import format_counted
-from vsched.model.resources import format_amount
+from vsched.model.amounts.counted import format_counted
+from vsched.model.amounts.resources import format_amount
 from vsched.model.snapshot import Snapshot
 from vsched.settings.document import policy_text
 from vsched.sim.cluster import Cluster

@@ -18,8 +18,8 @@ from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.settings.built_in import REGISTRY
 
 TAKES = "vsched.io/expected-duration="

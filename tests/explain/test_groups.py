@@ -8,8 +8,8 @@ import pytest
 from vsched.explain.groups import ALL, GROUPS_MAX, OTHERS, reasons_by_group
 from vsched.framework.codes import Code
 from vsched.framework.why import Failing
-from vsched.model.nodegroups import group_of
-from vsched.model.nodes import NodeAttributes, NodeStatics
+from vsched.model.nodes.groups import group_of
+from vsched.model.nodes.table import NodeAttributes, NodeStatics
 
 TYPE, POOL = "node.kubernetes.io/instance-type", "volcano.sh/nodegroup-name"
 

@@ -13,8 +13,8 @@ from vsched.explain.estimate import holding
 from vsched.explain.passing import Decided, Passing
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
+from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase
 from vsched.settings.built_in import REGISTRY
 
 TAKING = policy_of(

@@ -9,7 +9,7 @@ import pytest
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.agreeing import Agreement
 from vsched.framework.victim_points import Preemptable, Purpose, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 WORLD = """
 node n1 cpu=4

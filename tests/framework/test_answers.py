@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsched.errors import Unavailable
 from vsched.framework.answers import Noting, Repeating, digest_of
 from vsched.framework.callout import Callout, Endpoint
-from vsched.model.dump import Call
+from vsched.model.dump.cycle import Call
 
 AT = Endpoint("http://nowhere", 1.0, 1.0)
 

@@ -10,7 +10,7 @@ from tests.support.plans import plan, policy_of
 from tests.support.taking import Busy, evicted, taking
 from tests.support.worlds import World
 from vsched.framework.budgets import Budgets
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 CLUSTER = """
 node n1 cpu=16

@@ -8,8 +8,8 @@ import pytest
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.framework.closing import merged
 from vsched.framework.cycle import run_cycle
-from vsched.model.advice import Advice, about
-from vsched.model.job import Condition
+from vsched.model.jobs.advice import Advice, about
+from vsched.model.jobs.job import Condition
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.settings.built_in import REGISTRY
 

@@ -12,9 +12,9 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry, Ledger
 from vsched.framework.session_usage import SessionUsage
 from vsched.framework.statement import Statement
-from vsched.model.nodes import NodeTable
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 class Books:

@@ -15,7 +15,7 @@ from vsched.framework.feasibility import NodePlugins
 from vsched.framework.node_selection import Choice, NodeSelection
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 from vsched.settings.built_in import REGISTRY
 
 

@@ -10,10 +10,10 @@ from vsched.framework.combining import victims, vote
 from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.model.job import Job, JobSpec
-from vsched.model.shape import ShapeTable
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.shape import ShapeTable
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 PERMIT, ABSTAIN, REJECT = Vote.PERMIT, Vote.ABSTAIN, Vote.REJECT
 NO = Refusal("No", "no")

@@ -8,7 +8,7 @@ import pytest
 from tests.support.small import GIB, SmallCluster
 from vsched.framework.node_points import Check
 from vsched.framework.why import exceeding, explain, explain_filled, sentence
-from vsched.model.resources import CPU, MEMORY, PODS
+from vsched.model.amounts.resources import CPU, MEMORY, PODS
 
 
 def cluster() -> SmallCluster:

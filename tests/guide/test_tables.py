@@ -15,7 +15,7 @@ from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
 from vsched.framework.codes import Code
-from vsched.model.ignorable import IGNORABLE
+from vsched.model.pods.ignorable import IGNORABLE
 from vsched.settings.arguments import flat_arguments
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.metrics import MetricsSource

@@ -17,7 +17,7 @@ from vsched.kernels.allocation import (
     most_allocated,
     most_allocated_row,
 )
-from vsched.model.nodes import Floats
+from vsched.model.nodes.table import Floats
 
 GIB = 1 << 30
 

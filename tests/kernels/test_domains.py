@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.kernels.domains import domains_with, labelled_nodes, members, single_nodes, tally, topology
-from vsched.model.nodes import NodeAttributes, NodeStatics
+from vsched.model.nodes.table import NodeAttributes, NodeStatics
 
 ZONES = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
-from vsched.model.resources import CPU
+from vsched.model.amounts.resources import CPU
 
 GPU = 3
 """A column besides those that every axis has."""

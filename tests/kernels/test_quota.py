@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.kernels.quota import Quota, Stated, Tree, dense, in_force, limit_of, real_limits, tree_of
-from vsched.model.nodes import Floats
+from vsched.model.nodes.table import Floats
 
 INF = float("inf")
 Row = tuple[int, float | None, float | None, float | None]

@@ -12,8 +12,8 @@ from vsched.kernels.images import full_name, image_locality
 from vsched.kernels.podaffinity import attracted, scaled_between, scaled_to_most
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import crowding, emptier_is_better, size_weight
-from vsched.model.nodes import NodeAttributes, NodeStatics
-from vsched.model.shape import HostPort
+from vsched.model.nodes.table import NodeAttributes, NodeStatics
+from vsched.model.pods.shape import HostPort
 
 MIB = 1 << 20
 

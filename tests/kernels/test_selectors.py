@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.kernels.selectors import affinity_mask, preference, selector_mask, term_mask
-from vsched.model.nodes import NodeAttributes, NodeStatics
-from vsched.model.shape import NodeTerm, Requirement, Rules, requirement_holds
+from vsched.model.nodes.table import NodeAttributes, NodeStatics
+from vsched.model.pods.shape import NodeTerm, Requirement, Rules, requirement_holds
 
 NODES = NodeStatics(
     [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vsched.kernels.taints import cordoned, discouraged, tolerated_mask, untolerated
-from vsched.model.nodes import NodeAttributes, NodeStatics, Taint
-from vsched.model.shape import Toleration
+from vsched.model.nodes.table import NodeAttributes, NodeStatics, Taint
+from vsched.model.pods.shape import Toleration
 
 GPU = Taint("gpu", "yes", "NoSchedule")
 DRAIN = Taint("drain", "", "NoExecute")

@@ -20,8 +20,8 @@ from vsched.kernels.usage import (
     loads_row,
     pressing,
 )
-from vsched.model.nodes import Floats, Ints
-from vsched.model.usage import Column, UsageTable
+from vsched.model.nodes.table import Floats, Ints
+from vsched.model.nodes.usage import Column, UsageTable
 
 CALM = Risk(1.0, 1.0, math.inf)
 AMOUNTS = st.integers(0, 1 << 50)

@@ -12,8 +12,8 @@ from tests.support.views import view
 from vsched.mirror.cache import Cache
 from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
-from vsched.model.shape import Requirement, Selector
-from vsched.model.status import Status
+from vsched.model.pods.shape import Requirement, Selector
+from vsched.model.pods.status import Status
 
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")

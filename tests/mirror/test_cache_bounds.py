@@ -9,8 +9,8 @@ import pytest
 from tests.mirror.watch import Fields, Watch
 from tests.support import builders as make
 from vsched.mirror.cache import Cache
-from vsched.model.budget import JobBudget
-from vsched.model.queue import NodeGroups
+from vsched.model.jobs.budget import JobBudget
+from vsched.model.queues.queue import NodeGroups
 
 SLA, JDB = "volcano.sh/sla-waiting-time", "volcano.sh/jdb-max-unavailable"
 COOLDOWN, LIMITS = "volcano.sh/cooldown-time", "volcano.sh/nodegroup-resource-limits"

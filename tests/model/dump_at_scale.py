@@ -20,7 +20,7 @@ import numpy as np
 from vsched.framework.cycle import run_cycle
 from vsched.lab.bench import world as bench_world
 from vsched.lab.bench.world import MirrorFeeder, World
-from vsched.model.dump import Recording, decode, pack, report_bytes
+from vsched.model.dump.cycle import Recording, decode, pack, report_bytes
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY

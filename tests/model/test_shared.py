@@ -12,8 +12,8 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.cache import Cache
+from vsched.model.pods.task import Task
 from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
-from vsched.model.task import Task
 
 
 def fresh(text: str) -> str:

@@ -11,16 +11,16 @@ import numpy as np
 from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.job import Job, JobSpec
-from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable, Taint
-from vsched.model.placed import PlacedPods
-from vsched.model.queue import Namespace
-from vsched.model.resources import ResourceAxis
-from vsched.model.selections import Selections
-from vsched.model.shape import PodLabels, PodTerm, Requirement, Selector, Shape, ShapeTable, Spread
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable, Taint
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.selections import Selections
+from vsched.model.pods.shape import PodLabels, PodTerm, Requirement, Selector, Shape, ShapeTable, Spread
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 HOST = "kubernetes.io/hostname"
 ZONE = "zone"

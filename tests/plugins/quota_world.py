@@ -7,12 +7,12 @@ from vsched.framework.extension import SessionContext
 from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Purpose, Votes
-from vsched.model.job import Job
-from vsched.model.queue import Queue
-from vsched.model.resources import CPU, MEMORY, PODS, Amounts
-from vsched.model.shape import Shape
-from vsched.model.status import Phase, Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts
+from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Phase, Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.plugins.capacity import Capacity, CapacityArgs
 
 GPU = "example.com/gpu"

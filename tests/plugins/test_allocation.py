@@ -15,11 +15,11 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_o
 from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.model.arbitration import Ceiling
-from vsched.model.counted import LIMITS, parse_counted
+from vsched.model.amounts.counted import LIMITS, parse_counted
+from vsched.model.arbitration.records import Ceiling
 from vsched.model.plan import CycleReport
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings.built_in import REGISTRY
 

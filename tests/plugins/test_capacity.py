@@ -7,7 +7,7 @@ import pytest
 from tests.plugins.quota_world import Quotas, cpu, memory, pods
 from tests.support.plans import plan, policy_of
 from vsched.framework.refusal import Refusal
-from vsched.model.resources import CPU, Amounts
+from vsched.model.amounts.resources import CPU, Amounts
 from vsched.plugins.capacity import CapacityArgs
 
 

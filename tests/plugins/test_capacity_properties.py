@@ -10,9 +10,9 @@ from tests.plugins.quota_world import Quotas
 from tests.support.plans import Plan, plan
 from vsched.framework.ledger import Cause, Ledger
 from vsched.framework.policy import Policy
+from vsched.model.amounts.resources import add
 from vsched.model.plan import QueueOutcome
-from vsched.model.resources import add
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

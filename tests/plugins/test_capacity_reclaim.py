@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas, cpu, memory, pods
 from vsched.framework.ledger import Cause, Ledger
-from vsched.model.resources import Amounts
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Amounts
+from vsched.model.pods.task import Task
 
 
 def candidates(world: Quotas, *queues: str) -> list[Task]:

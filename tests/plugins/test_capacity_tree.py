@@ -10,7 +10,7 @@ import yaml
 from tests.plugins.quota_world import Quotas, cpu
 from tests.support.plans import plan
 from vsched.framework.policy import Policy
-from vsched.model.resources import CPU, Amounts
+from vsched.model.amounts.resources import CPU, Amounts
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.small import SmallCluster
 from vsched.framework.extension import NoArgs
 from vsched.framework.victim_points import Purpose
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.plugins.conformance import Conformance
 
 

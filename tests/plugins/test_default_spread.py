@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, SYSTEM_ZONE, World, app
 from vsched.framework.extension import SessionContext
-from vsched.model.nodes import NodeAttributes
-from vsched.model.shape import PodLabels, Requirement, Rules, Selector, Shape, Spread
+from vsched.model.nodes.table import NodeAttributes
+from vsched.model.pods.shape import PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs
 
 ONLY_SPREAD = NodeOrderArgs(0, 0, 0, 0, 0, 0, 0, 1)

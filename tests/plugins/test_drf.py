@@ -12,9 +12,9 @@ from tests.support.small import GIB, SmallCluster
 from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Purpose, Votes
-from vsched.model.queue import Namespace
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace
 from vsched.plugins.drf import Drf
 
 

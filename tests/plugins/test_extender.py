@@ -31,9 +31,9 @@ from vsched.framework.ledger import Ledger
 from vsched.framework.refusal import Refusal
 from vsched.framework.session_usage import SessionUsage
 from vsched.framework.victim_points import Purpose
-from vsched.model.quantity import format_milli
-from vsched.model.status import Phase, Status
-from vsched.model.task import Task
+from vsched.model.amounts.quantity import format_milli
+from vsched.model.pods.status import Phase, Status
+from vsched.model.pods.task import Task
 from vsched.plugins.extender import Extender, ExtenderArgs
 
 SILENT = "the extender did not answer"

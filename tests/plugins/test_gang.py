@@ -10,8 +10,8 @@ from tests.support.voting import agreed, rules_out
 from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Purpose
-from vsched.model.job import Condition, Job
-from vsched.model.status import Status
+from vsched.model.jobs.job import Condition, Job
+from vsched.model.pods.status import Status
 from vsched.plugins.gang import Gang
 
 P, W, R, L, S, F, U = (

@@ -9,8 +9,8 @@ from tests.support.small import SmallCluster
 from vsched.framework.agreeing import Agreement
 from vsched.framework.extension import NoArgs
 from vsched.framework.victim_points import Purpose
-from vsched.model.queue import Queue
-from vsched.model.status import Phase, Status
+from vsched.model.pods.status import Phase, Status
+from vsched.model.queues.queue import Queue
 from vsched.plugins._hierarchy import path_of
 from vsched.plugins.drf import Drf
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.small import SmallCluster
 from tests.support.voting import RECLAIM, agreed
 from vsched.framework.extension import NoArgs, SessionContext
-from vsched.model.resources import CPU, MEMORY
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import CPU, MEMORY
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.plugins._hierarchy import HierarchyTree, path_of
 from vsched.plugins.drf import Drf
 

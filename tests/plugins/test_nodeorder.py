@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
 from vsched.framework.extension import SessionContext
-from vsched.model.nodes import Taint
-from vsched.model.shape import NodeTerm, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread, Toleration
+from vsched.model.nodes.table import Taint
+from vsched.model.pods.shape import (
+    NodeTerm,
+    PodAffinity,
+    PodLabels,
+    Requirement,
+    Rules,
+    Selector,
+    Shape,
+    Spread,
+    Toleration,
+)
 from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs
 
 GIB = 1 << 30

@@ -9,8 +9,8 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.resources import CPU, MEMORY, Amounts
-from vsched.model.status import Phase
+from vsched.model.amounts.resources import CPU, MEMORY, Amounts
+from vsched.model.pods.status import Phase
 from vsched.plugins.overcommit import Overcommit, OvercommitArgs
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.plugins.pod_world import World
 from vsched.framework.extension import PlacementListener
-from vsched.model.nodes import NodeStatics, Taint
-from vsched.model.shape import NodeTerm, Requirement, Rules, Toleration
+from vsched.model.nodes.table import NodeStatics, Taint
+from vsched.model.pods.shape import NodeTerm, Requirement, Rules, Toleration
 from vsched.plugins.predicates import Predicates, PredicatesArgs
 
 CORDONED = "node(s) were unschedulable"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
-from vsched.model.nodes import Taint
-from vsched.model.shape import HostPort, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread
+from vsched.model.nodes.table import Taint
+from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.predicates import Predicates, PredicatesArgs
 
 PORTS = "node(s) didn't have free ports for the requested pod ports"

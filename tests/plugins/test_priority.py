@@ -8,8 +8,8 @@ from tests.support.small import SmallCluster
 from tests.support.voting import PREEMPT, agreed, class_of
 from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
-from vsched.model.job import Job
-from vsched.model.status import Status
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
 from vsched.plugins.priority import Priority
 
 

@@ -11,9 +11,9 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.queue import Queue
-from vsched.model.resources import CPU, Amounts
-from vsched.model.status import Phase
+from vsched.model.amounts.resources import CPU, Amounts
+from vsched.model.pods.status import Phase
+from vsched.model.queues.queue import Queue
 from vsched.plugins.proportion import Proportion
 
 

@@ -14,7 +14,7 @@ from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy, ReadsUsage
 from vsched.mirror.cache import Cache
-from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage, Reading
+from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage, Reading
 from vsched.plugins.rescheduling import ReschedulingArgs
 from vsched.settings.built_in import REGISTRY
 

@@ -16,7 +16,7 @@ from tests.support.plans import plan
 from vsched.errors import BadPolicy
 from vsched.framework.extension import SessionContext
 from vsched.framework.policy import Policy
-from vsched.model.shape import Strategy
+from vsched.model.pods.shape import Strategy
 from vsched.plugins.resourcestrategyfit import (
     Proportional,
     ResourceStrategy,

@@ -10,7 +10,7 @@ from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.victim_points import Purpose
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
 NODE = "class high 9\nnode n1 cpu=8"

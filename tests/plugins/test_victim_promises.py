@@ -13,10 +13,10 @@ from tests.support.small import GIB, SmallCluster
 from tests.support.voting import PREEMPT, RECLAIM, agreed, class_of, rules_out
 from vsched.framework.extension import NoArgs, SessionContext
 from vsched.framework.victim_points import Preemptable, Reclaimable
-from vsched.model.job import Job
-from vsched.model.queue import Namespace
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace
 from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
 from vsched.plugins.gang import Gang

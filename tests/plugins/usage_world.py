@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.plans import policy_from
 from tests.support.worlds import World
 from vsched.framework.policy import Policy
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 from vsched.plugins.usage import Usage, UsageArgs
 
 ONE_NODE = "node n1 cpu=10 memory=100Gi\n"

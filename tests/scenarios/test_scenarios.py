@@ -18,7 +18,7 @@ from vsched.cli.plan.command import OUR_NAMES, make_plan
 from vsched.cli.plan.view import Document
 from vsched.errors import BadPolicy
 from vsched.mirror.wire.manifests import Origin, decode_manifests
-from vsched.model.resources import parse_amount
+from vsched.model.amounts.resources import parse_amount
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Switches
 from vsched.framework.registry import Registry
-from vsched.model.duration_text import format_duration, parse_duration
+from vsched.model.amounts.durations import format_duration, parse_duration
 from vsched.settings import load_text
 from vsched.settings.describe import describe, describe_lines
 from vsched.settings.diff import changes

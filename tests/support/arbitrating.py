@@ -19,13 +19,13 @@ from vsched.arbitrator.effects import Effect, Promise, RoundResult, WriteAllocat
 from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, NamespaceAccount
-from vsched.model.budget import DisruptionBudget
+from vsched.model.arbitration.pooled import Pooled
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, NamespaceAccount
+from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.plan import Evict
-from vsched.model.pooled import Pooled
-from vsched.model.shape import Requirement, Selector
+from vsched.model.pods.shape import Requirement, Selector
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
 
 PLACING = Placing.of(REGISTRY)

@@ -16,7 +16,7 @@ from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
-from vsched.model.dump import Recording
+from vsched.model.dump.cycle import Recording
 from vsched.settings import Settings, load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster

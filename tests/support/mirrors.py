@@ -7,7 +7,7 @@ from typing import Any
 from tests.support import builders as make
 from tests.support.views import named
 from vsched.mirror.cache import Cache
-from vsched.model.job import Job
+from vsched.model.jobs.job import Job
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.snapshot import Snapshot
 

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.support.small import SmallCluster
-from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, NamespaceAccount
-from vsched.model.counted import counted_name, format_counted, parse_counted, summed
+from vsched.model.amounts.counted import counted_name, format_counted, parse_counted, summed
+from vsched.model.arbitration.records import Arbitration, Bucket, Claim, Division, NamespaceAccount
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 Said = str | Mapping[str, str | int]
 NOW = 1_800_000_000.0

@@ -40,8 +40,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
-from vsched.model.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
 

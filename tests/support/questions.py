@@ -14,7 +14,7 @@ from vsched.cli.plan.trial import Trial
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.dump import Head, Recording, pack
+from vsched.model.dump.cycle import Head, Recording, pack
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text

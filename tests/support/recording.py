@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.plans import NOW, manifests, mirror, reading
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.model.dump import Recording
+from vsched.model.dump.cycle import Recording
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY

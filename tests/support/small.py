@@ -10,15 +10,15 @@ from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.job import Job, JobSpec, claim_of, pledge_of
-from vsched.model.nodes import NodeAttributes, NodeStatics, NodeTable
-from vsched.model.placed import PlacedPods
-from vsched.model.queue import Namespace, Queue
-from vsched.model.resources import ResourceAxis, Vector, add
-from vsched.model.shape import Shape, ShapeTable
+from vsched.model.amounts.resources import ResourceAxis, Vector, add
+from vsched.model.jobs.job import Job, JobSpec, claim_of, pledge_of
+from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.shape import Shape, ShapeTable
+from vsched.model.pods.status import HOLDS, Phase, Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.model.status import HOLDS, Phase, Status
-from vsched.model.task import Task
 
 GIB = 1 << 30
 PluginT = TypeVar("PluginT", bound=Plugin[Any])

@@ -14,8 +14,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire
 from vsched.model.plan import CycleReport
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.settings.built_in import REGISTRY
 
 SWITCHES = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from vsched.model.job import Job
-from vsched.model.resources import ResourceAxis
-from vsched.model.shape import Shape
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 
 def view(snapshot: Snapshot) -> dict[str, Any]:

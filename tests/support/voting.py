@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from vsched.framework.agreeing import Agreement
 from vsched.framework.extension import JobState
 from vsched.framework.victim_points import Purpose, VictimVotes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 PREEMPT, RECLAIM = Purpose.PREEMPT, Purpose.RECLAIM
 

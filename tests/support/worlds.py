@@ -9,7 +9,7 @@ from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Switches
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
 

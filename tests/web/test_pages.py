@@ -15,7 +15,7 @@ from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.errors import BadInput
 from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.web.findings import Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.pages.health import Health

@@ -12,7 +12,7 @@ from tests.support import builders as make
 from tests.support.waiting import until
 from vsched.mirror.cache import Cache
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings, spared_seconds
 
 QUICK = EvictionBackoffSettings(first_seconds=0.04, ceiling_seconds=0.1, unconfirmed_seconds=0.04, doubt_seconds=0.04)

@@ -15,10 +15,10 @@ from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.mirror.problems import Problem
-from vsched.model.advice import WOULD_START
-from vsched.model.job import Condition, Job
+from vsched.model.jobs.advice import WOULD_START
+from vsched.model.jobs.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.writes.events import NORMAL, WARNING, EventSettings
 from vsched.writes.limits import Attempts

@@ -18,9 +18,9 @@ from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session, to_leave
 from vsched.framework.statement import Statement
-from vsched.model.queue import Queue
-from vsched.model.status import Phase
-from vsched.model.task import Task
+from vsched.model.pods.status import Phase
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):

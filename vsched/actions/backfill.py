@@ -8,7 +8,7 @@ from vsched.actions.ordering import QueueOrdering
 from vsched.framework.holding import lift
 from vsched.framework.ledger import Entry
 from vsched.framework.session import Session
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 
 
 def backfill(session: Session) -> None:

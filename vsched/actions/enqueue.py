@@ -12,10 +12,10 @@ from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
-from vsched.model.job import shortfall_of
-from vsched.model.queue import Queue
-from vsched.model.resources import Amounts, Vector, add
-from vsched.model.status import Phase
+from vsched.model.amounts.resources import Amounts, Vector, add
+from vsched.model.jobs.job import shortfall_of
+from vsched.model.pods.status import Phase
+from vsched.model.queues.queue import Queue
 
 
 def enqueue(session: Session) -> None:

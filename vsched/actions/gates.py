@@ -9,7 +9,7 @@ from __future__ import annotations
 from vsched.actions.held import gang_refusal
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 
 def open_gates(session: Session, queue: Queue, job: JobView) -> None:

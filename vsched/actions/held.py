@@ -15,8 +15,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole
 from vsched.framework.why import Explanation
-from vsched.model.queue import Queue
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 Worksheet = deque[Task]
 """The tasks of a job that still want a place, in order."""

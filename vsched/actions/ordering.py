@@ -10,7 +10,7 @@ import msgspec
 from vsched.framework.extension import SortKey
 from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import OrderKey, PluginSet
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 

@@ -16,11 +16,11 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Entry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.model.nodes import Ints, Mask
-from vsched.model.queue import Queue
-from vsched.model.shape import PodLabels, Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 POOLS_MAX = 64
 """Classes of evictors remembered at a time, oldest dropped first."""

@@ -14,7 +14,7 @@ from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_f
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -16,7 +16,7 @@ from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, un
 from vsched.actions.victims import first_that_does, likeness, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 
 def reclaim(session: Session) -> None:

@@ -17,9 +17,9 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement
-from vsched.model.queue import Queue
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 CAUSE = Cause("shuffle", beneficiary="")
 

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from vsched.actions.ordering import QueueOrdering
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 
 class Standings(Protocol):

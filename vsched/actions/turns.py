@@ -15,7 +15,7 @@ from typing import Any
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.standings import standings
 from vsched.framework.jobs import JobView
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 
 class Turns:

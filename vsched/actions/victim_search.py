@@ -13,10 +13,10 @@ from vsched.framework.extension import JobState
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.victim_points import Purpose
-from vsched.model.job import Job
-from vsched.model.queue import Queue
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 PREEMPT, RECLAIM = Purpose.PREEMPT.value, Purpose.RECLAIM.value
 

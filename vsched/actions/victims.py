@@ -25,10 +25,10 @@ from vsched.framework.session import Session
 from vsched.framework.statement import Statement
 from vsched.framework.victim_points import Purpose
 from vsched.framework.why import Explanation
-from vsched.model.nodes import Mask
-from vsched.model.resources import Amounts
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Amounts
+from vsched.model.nodes.table import Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 
 LOOK_AGAIN_AFTER = 16
 """After so many rows in vain it is worth asking for each job whether it has anything to give any more."""

@@ -13,12 +13,12 @@ import numpy as np
 from vsched.arbitrator._sheet import Sheet
 from vsched.arbitrator.wants import Asking, wants_of
 from vsched.kernels.dominant import LARGEST, column_sums
-from vsched.model.arbitration import Award, NamespaceAccount
-from vsched.model.counted import Counted
-from vsched.model.nodes import Ints
-from vsched.model.shape import Shape
+from vsched.model.amounts.counted import Counted
+from vsched.model.arbitration.records import Award, NamespaceAccount
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 Unit = tuple[tuple[str, int], ...]
 """What a pod, or a gang as a whole, asks for by counted name."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from vsched.arbitrator.tree import all_buckets, parent_of, parents_of, path
 from vsched.kernels.dominant import LARGEST
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, NamespaceAccount
-from vsched.model.counted import LIMITS, NOTHING, Counted, is_storage, lesser
-from vsched.model.nodes import Floats, Ints, Mask
+from vsched.model.amounts.counted import LIMITS, NOTHING, Counted, is_storage, lesser
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Bucket, NamespaceAccount
+from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.snapshot import Snapshot
 
 

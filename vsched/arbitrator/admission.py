@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vsched.arbitrator.tree import LEVELS_MAX, all_buckets, parents_of, path, stated_above
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Bucket, Claim
-from vsched.model.counted import LIMITS, Counted, format_counted, is_storage, summed
+from vsched.model.amounts.counted import LIMITS, Counted, format_counted, is_storage, summed
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Bucket, Claim
 
 
 def problems(found: Claim | Bucket, arbitration: Arbitration, total: Counted) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.arbitrator.tree import path
-from vsched.model.arbitration import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
-from vsched.model.counted import LIMITS, NOTHING, Counted
-from vsched.model.pooled import Bounds, Part
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.counted import LIMITS, NOTHING, Counted
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.arbitration.pooled import Bounds, Part
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
 
 
 def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -> dict[str, Ceiling]:

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 
 from vsched.arbitrator.admission import bucket_problems, consumer_problems
 from vsched.arbitrator.effects import Overuse
-from vsched.model.arbitration import Award, Bucket, Claim, NamespaceAccount, Told
-from vsched.model.counted import Counted, beyond_limit, format_counted
+from vsched.model.amounts.counted import Counted, beyond_limit, format_counted
+from vsched.model.arbitration.records import Award, Bucket, Claim, NamespaceAccount, Told
 
 ACCEPTED, PARENT_FOUND, OVERUSED, RESERVED = "Accepted", "ParentFound", "Overused", "Reserved"
 TRUE, FALSE = "True", "False"

@@ -18,9 +18,9 @@ from vsched.arbitrator._lending import Most, most_for_now
 from vsched.arbitrator._sheet import Sheet, known_totals, lay_out
 from vsched.arbitrator.tree import parent_of
 from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Award, Division
-from vsched.model.counted import NOTHING, Counted
-from vsched.model.nodes import Floats, Ints, Mask
+from vsched.model.amounts.counted import NOTHING, Counted
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Division
+from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.snapshot import Snapshot
 
 

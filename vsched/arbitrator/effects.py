@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.model.arbitration import Told
+from vsched.model.arbitration.records import Told
 from vsched.model.plan import Evict
 
 

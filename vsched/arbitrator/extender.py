@@ -16,9 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.arbitrator.ceilings import bounds_of, members_of, part_of
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Division
-from vsched.model.counted import NOTHING, Counted, summed
-from vsched.model.pooled import Part, Pooled, overfull
+from vsched.model.amounts.counted import NOTHING, Counted, summed
+from vsched.model.arbitration.pooled import Part, Pooled, overfull
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Division
 
 GRANT_SECONDS = 10.0
 """How long a pod that may be placed counts as held unseen: as long as schedulers take to bind at worst, or nearly."""

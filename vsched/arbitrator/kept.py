@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from vsched.arbitrator.overuse import NO_AWARD, degree_of, excess_of, kept_in_buckets
 from vsched.arbitrator.tree import path
-from vsched.model.arbitration import Arbitration, Award, Division
-from vsched.model.counted import Counted
+from vsched.model.amounts.counted import Counted
+from vsched.model.arbitration.records import Arbitration, Award, Division
 
 Sums = dict[str, int]
 

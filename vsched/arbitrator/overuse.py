@@ -12,7 +12,8 @@ from vsched.arbitrator.conditions import OVERUSED, TRUE
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.tree import path
 from vsched.arbitrator.wants import Asking, wants_of
-from vsched.model.arbitration import (
+from vsched.model.amounts.counted import Counted, beyond_limit
+from vsched.model.arbitration.records import (
     DEFAULT_CONSUMER,
     SYSTEM_NAMESPACE,
     AllocationRecord,
@@ -21,7 +22,6 @@ from vsched.model.arbitration import (
     Division,
     NamespaceAccount,
 )
-from vsched.model.counted import Counted, beyond_limit
 from vsched.model.snapshot import Snapshot
 
 NO_AWARD = Award({}, {})

@@ -18,10 +18,10 @@ from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
 from vsched.framework.session_usage import SessionUsage
 from vsched.framework.trace import Trace
-from vsched.model.job import Job, JobSpec
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 ACTION = "arbitrate"
 """What evictions of the arbitrator are called."""

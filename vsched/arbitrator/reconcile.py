@@ -30,10 +30,10 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking import take
 from vsched.arbitrator.tree import parent_of, path
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import Arbitration, Bucket, Claim, Division, NamespaceAccount, Told
-from vsched.model.counted import Counted, render_counted, summed
+from vsched.model.amounts.counted import Counted, render_counted, summed
+from vsched.model.arbitration.records import Arbitration, Bucket, Claim, Division, NamespaceAccount, Told
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 
 NO_PROMISES: Mapping[str, Promise] = {}
 PHASES = 1000

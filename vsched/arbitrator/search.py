@@ -16,12 +16,12 @@ from vsched.arbitrator.kept import Kept
 from vsched.arbitrator.placing import Trial
 from vsched.arbitrator.victims import Victims
 from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration import NamespaceAccount
-from vsched.model.counted import Counted
-from vsched.model.nodes import Ints, Mask
-from vsched.model.quantity import UNLIMITED
-from vsched.model.resources import ResourceAxis
-from vsched.model.task import Task
+from vsched.model.amounts.counted import Counted
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.arbitration.records import NamespaceAccount
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.task import Task
 
 ROWS_MAX = 32
 """Nodes looked at more closely for one pod that needs several to leave."""

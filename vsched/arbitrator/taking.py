@@ -19,11 +19,11 @@ from vsched.arbitrator.placing import ACTION, Placing, Trial
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.search import Search
 from vsched.arbitrator.wants import Asking, Want, most_urgent, wants_of, within
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Arbitration, Division, NamespaceAccount
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Division, NamespaceAccount
 from vsched.model.plan import Evict
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 TURNS_MAX = 64
 """Wants that are looked at in one round, and as many as pods may be evicted in it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vsched.model.arbitration import SYSTEM_NAMESPACE, Bucket, NamespaceAccount
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Bucket, NamespaceAccount
 
 LEVELS_MAX = 16
 """So many buckets may stand above one; more than that are a mistake, and cost every namespace below."""

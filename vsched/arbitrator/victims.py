@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vsched.model.arbitration import SYSTEM_NAMESPACE, NamespaceAccount
-from vsched.model.nodes import Ints, Mask
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, NamespaceAccount
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 CRITICAL = 2_000_000_000
 """The priority from which on pods belong to the cluster itself (``system-cluster-critical``)."""

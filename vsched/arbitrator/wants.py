@@ -7,12 +7,12 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from vsched.framework.jobs import JobView
-from vsched.model.arbitration import Award, NamespaceAccount
-from vsched.model.counted import NOTHING, Counted, summed
-from vsched.model.job import Job
-from vsched.model.shape import Shape
+from vsched.model.amounts.counted import NOTHING, Counted, summed
+from vsched.model.arbitration.records import Award, NamespaceAccount
+from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 
 class Want(NamedTuple):

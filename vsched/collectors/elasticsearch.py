@@ -17,7 +17,7 @@ from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, answers_to
-from vsched.model.usage import period_seconds
+from vsched.model.nodes.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
 JSON = "application/json"

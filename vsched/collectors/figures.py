@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.collectors.source import MOST_NAMED, Collected, Target
-from vsched.model.usage import Figures, NodeUsage, Reading
+from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 
 AHEAD_SECONDS = 60.0
 """How far another clock may be ahead of ours."""

@@ -20,7 +20,7 @@ from vsched.collectors.history import History
 from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import Collected, Target
 from vsched.kube.client import ApiClient
-from vsched.model.usage import period_seconds
+from vsched.model.nodes.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
 GROUP = "metrics.k8s.io"

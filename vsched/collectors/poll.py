@@ -15,7 +15,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.collectors.source import Collected, Source, SourceError, Target
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.model.usage import STALE_SECONDS, Reading
+from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
 FIRST_RETRY_SECONDS = 2.0
 LONGEST_RETRY_SECONDS = 60.0

@@ -20,7 +20,7 @@ from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, As
 from vsched.collectors.source import Collected, SourceError, Target, answers_to
 from vsched.errors import UNREADABLE
 from vsched.kube.errors import one_line
-from vsched.model.usage import period_seconds
+from vsched.model.nodes.usage import period_seconds
 from vsched.settings.metrics import MetricsSource, Queries
 
 FORM = "application/x-www-form-urlencoded"

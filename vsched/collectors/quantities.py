@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from math import nan
 
 from vsched.errors import BadQuantity
-from vsched.model.quantity import parse_quantity
+from vsched.model.amounts.quantity import parse_quantity
 
 _FINE = 10**9
 """Quantities are read to the nano."""

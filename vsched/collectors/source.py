@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from vsched.errors import Unavailable
-from vsched.model.usage import Reading
+from vsched.model.nodes.usage import Reading
 from vsched.together import together
 
 Key = TypeVar("Key", bound=Hashable)

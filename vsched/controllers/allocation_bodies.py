@@ -15,7 +15,7 @@ import orjson
 from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocation
 from vsched.kube.client import JSON_PATCH
 from vsched.mirror.resources import RESOURCES
-from vsched.model.arbitration import ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
+from vsched.model.arbitration.records import ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
 from vsched.writes.bodies import Reference
 from vsched.writes.writer import Write
 

@@ -25,7 +25,7 @@ from vsched.controllers.allocation_bodies import (
     status_write,
 )
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.model.arbitration import DEFAULT_CONSUMER, Arbitration
+from vsched.model.arbitration.records import DEFAULT_CONSUMER, Arbitration
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings

@@ -24,7 +24,7 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
 from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts

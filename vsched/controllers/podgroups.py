@@ -15,7 +15,7 @@ from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.mirror.resources import PODGROUPS
-from vsched.model.resources import format_amount, parse_amount
+from vsched.model.amounts.resources import format_amount, parse_amount
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
 """Annotation: what a group needs at least, as JSON, in place of what is worked out."""

@@ -29,7 +29,7 @@ from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
 from vsched.mirror import wire
 from vsched.mirror.resources import COMMANDS, QUEUES
-from vsched.model.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
+from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts

@@ -15,7 +15,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP
 from vsched.mirror.wire.base import NAMES
-from vsched.model.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
+from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
 from vsched.writes.bodies import Reference
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vsched.mirror.resources import PODGROUPS
-from vsched.model.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
+from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"
 """Annotation: the state that a queue is to have."""

@@ -20,7 +20,7 @@ from vsched.daemon.watches import FOLLOWED, Use
 from vsched.kube.lease_record import LEASES
 from vsched.mirror import wire
 from vsched.mirror.resources import BATCH_GROUP, COMMANDS, PODS
-from vsched.model.arbitration import ARBITRATOR_GROUP
+from vsched.model.arbitration.records import ARBITRATOR_GROUP
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.web.serve.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS

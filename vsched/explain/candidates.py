@@ -36,11 +36,11 @@ from vsched.mirror.whatif.edits import (
     SetRoleMinimum,
     UseAction,
 )
-from vsched.model.counted import LIMITS, counted_scale
-from vsched.model.job import Job
-from vsched.model.quota import Quota, QuotaLine
-from vsched.model.resources import PODS, scale_of
-from vsched.model.shape import Shape
+from vsched.model.amounts.counted import LIMITS, counted_scale
+from vsched.model.amounts.resources import PODS, scale_of
+from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
+from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.snapshot import Snapshot
 
 CLASSES_MAX = 64

@@ -25,9 +25,9 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.model.nodes import Ints, Mask, NodeTable, Taint
-from vsched.model.quantity import UNLIMITED
-from vsched.model.shape import Rules, Shape
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.nodes.table import Ints, Mask, NodeTable, Taint
+from vsched.model.pods.shape import Rules, Shape
 
 TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
 LABELS_MAX = 16

@@ -8,7 +8,7 @@ from itertools import islice
 
 from vsched.explain.levers import Lever, Rank, Wants, in_proportion
 from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
-from vsched.model.job import Job
+from vsched.model.jobs.job import Job
 from vsched.model.snapshot import Snapshot
 
 BUDGETS_MAX, VICTIMS_MAX = 16, 8

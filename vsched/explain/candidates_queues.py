@@ -23,13 +23,13 @@ from vsched.mirror.whatif.edits import (
     SetQueueWeight,
     SetReclaimable,
 )
-from vsched.model.job import Job
-from vsched.model.nodegroups import GROUP
-from vsched.model.queue import ROOT, Queue
-from vsched.model.queue_tree import above, below, lineage, tree
-from vsched.model.resources import Vector, add
+from vsched.model.amounts.resources import Vector, add
+from vsched.model.jobs.job import Job
+from vsched.model.nodes.groups import GROUP
+from vsched.model.pods.status import HOLDS
+from vsched.model.queues.queue import ROOT, Queue
+from vsched.model.queues.tree import above, below, lineage, tree
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS
 
 OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX, CLOSE_MAX = 8, 16, 8, 2
 NAMES_MAX = 20_000

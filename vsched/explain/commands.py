@@ -42,8 +42,8 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
     Uncordon,
 )
-from vsched.model.counted import format_counted
-from vsched.model.queue import NodeGroups
+from vsched.model.amounts.counted import format_counted
+from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
 GATED_MAX = 16

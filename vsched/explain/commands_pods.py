@@ -10,10 +10,10 @@ from typing import Any
 
 from vsched.explain.lines import as_json, is_plain, line
 from vsched.mirror.whatif.edits import AddPods, DropRule, Tolerate
-from vsched.model.job import Job
-from vsched.model.shape import Shape
+from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 PODS_MAX = 16
 """Of more pods no command is made: one each would be too long to read."""

@@ -30,11 +30,11 @@ from vsched.framework.session import Session, is_whole
 from vsched.framework.unschedulable import UnschedulableReasons
 from vsched.framework.why import NO_NODES_KNOWN, Failing
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
-from vsched.model.nodes import Mask
-from vsched.model.resources import NOTHING, Amounts, plus
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import NOTHING, Amounts, plus
+from vsched.model.nodes.table import Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]

@@ -11,10 +11,10 @@ from enum import StrEnum
 from math import ceil, inf
 from typing import NamedTuple
 
-from vsched.model.durations import Learnt, names_of
-from vsched.model.job import JobSpec
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.durations import Learnt, names_of
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 SAMPLES_MIN = 3
 """Fewer finished pods of a name than this say nothing."""

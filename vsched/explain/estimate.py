@@ -26,9 +26,9 @@ from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS
-from vsched.model.task import Task
 
 CYCLES_MAX = 500
 """Of all runs."""

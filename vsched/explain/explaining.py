@@ -21,12 +21,12 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.model.advice import headline_of
-from vsched.model.job import Job
+from vsched.model.jobs.advice import headline_of
+from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport
+from vsched.model.pods.status import Phase, Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase, Status
-from vsched.model.task import Task
 
 __all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
 

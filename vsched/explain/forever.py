@@ -18,10 +18,10 @@ from vsched.framework.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.framework.wording import larger_than_nodes
 from vsched.kernels.registering import awaited
-from vsched.model.nodes import Ints, Mask
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 IDLE_SECONDS = 30.0
 """After so long without another pod nobody is expected to make one who is not known to."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from vsched.framework.why import Failing
-from vsched.model.nodegroups import group_of
-from vsched.model.nodes import Ids, NodeStatics
+from vsched.model.nodes.groups import group_of
+from vsched.model.nodes.table import Ids, NodeStatics
 
 ALL, OTHERS = "all nodes", "other nodes"
 GROUPS_MAX = 20

@@ -17,10 +17,10 @@ from vsched.explain.situation import Situation
 from vsched.framework.levers import Levers, QueueTerm
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import Edit
-from vsched.model.job import Job, JobSpec
-from vsched.model.resources import CPU, PODS, ResourceAxis, scale_of
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.amounts.resources import CPU, PODS, ResourceAxis, scale_of
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 
 CPU_GRAIN, BYTES_GRAIN = 10, 1 << 20
 """The smallest steps of amounts that are looked at: ten milli-cores, one MiB; of everything else one whole unit."""

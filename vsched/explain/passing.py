@@ -10,13 +10,13 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.job import Job
+from vsched.model.amounts.resources import Vector, add
+from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport
-from vsched.model.quota import Quota, QuotaLine
-from vsched.model.resources import Vector, add
+from vsched.model.pods.status import HOLDS, SCHEDULED, Phase, Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS, SCHEDULED, Phase, Status
-from vsched.model.task import Task
 
 
 class Decided(NamedTuple):

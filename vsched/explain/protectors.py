@@ -14,8 +14,8 @@ from vsched.framework.protection import objections, said_alone
 from vsched.framework.session import Session
 from vsched.framework.victim_points import Purpose
 from vsched.framework.wording import counted
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 ROWS_MAX = 64
 """So many nodes are looked at, in the order of their names."""

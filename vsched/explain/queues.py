@@ -18,13 +18,13 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.wording import counted, in_words
-from vsched.model.advice import headline_of
-from vsched.model.job import Job
+from vsched.model.jobs.advice import headline_of
+from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, QueueOutcome
-from vsched.model.queue import Queue
-from vsched.model.queue_tree import lineage, tree
+from vsched.model.pods.status import Phase, Status
+from vsched.model.queues.queue import Queue
+from vsched.model.queues.tree import lineage, tree
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase, Status
 
 QUEUE = "Queue"
 OTHERS = (Code.PROTECTED, Code.BUDGET, Code.ORDER)

@@ -18,8 +18,8 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.mirror.whatif.edits import LetIn
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 
 PLACED = (Status.ALLOCATED, Status.PIPELINED)
 

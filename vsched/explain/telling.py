@@ -46,8 +46,8 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
     UseAction,
 )
-from vsched.model.counted import format_counted
-from vsched.model.resources import format_amount
+from vsched.model.amounts.counted import format_counted
+from vsched.model.amounts.resources import format_amount
 from vsched.model.snapshot import Snapshot
 
 NAMED_MAX = 3

@@ -15,7 +15,7 @@ from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.combining import victims
 from vsched.framework.extension import JobState
 from vsched.framework.victim_points import OwnJob, Purpose, VictimVotes, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 Voter = Callable[[Task, Purpose], Votes | None]
 ABSTAINS = "abstains"

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from vsched.errors import Unavailable
 from vsched.framework.callout import Callout, Endpoint
-from vsched.model.dump import Call
+from vsched.model.dump.cycle import Call
 
 MOST_BYTES = 32 << 20
 """Of answers that are kept of one cycle."""

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.model.budget import DisruptionBudget
-from vsched.model.shape import PodLabels
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.budget import DisruptionBudget
+from vsched.model.pods.shape import PodLabels
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 About = tuple[DisruptionBudget, ...]
 NOBODY: About = ()

@@ -16,8 +16,8 @@ from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.framework.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.why import Explanation
-from vsched.model.advice import Advice, advised, headline_of
-from vsched.model.job import STATED, Condition
+from vsched.model.jobs.advice import Advice, advised, headline_of
+from vsched.model.jobs.job import STATED, Condition
 from vsched.model.plan import (
     Bind,
     CycleReport,
@@ -29,7 +29,7 @@ from vsched.model.plan import (
     Ungate,
     Unschedulable,
 )
-from vsched.model.status import SCHEDULED, Phase, Status
+from vsched.model.pods.status import SCHEDULED, Phase, Status
 
 NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 

@@ -8,7 +8,7 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""

@@ -22,13 +22,13 @@ from vsched.framework.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.job import Condition, Job
-from vsched.model.nodes import NodeTable
-from vsched.model.queue import Queue
-from vsched.model.resources import Amounts
-from vsched.model.shape import Shape
+from vsched.model.amounts.resources import Amounts
+from vsched.model.jobs.job import Condition, Job
+from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 SortKey = float | int | tuple[float | int, ...]
 QueuePart = tuple[Hashable, SortKey]

@@ -15,10 +15,10 @@ import numpy as np
 
 from vsched.framework.node_points import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.framework.why import Explanation
-from vsched.model.nodes import Floats, Ints, Mask, NodeTable
-from vsched.model.resources import PODS
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.amounts.resources import PODS
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows are cheaper in plain numbers than in arrays."""

@@ -17,10 +17,10 @@ from vsched.framework.codes import Code
 from vsched.framework.session import Session
 from vsched.framework.why import Explanation, Failing, counted_by_reason, sentence
 from vsched.framework.wording import BEGINNING, listed
-from vsched.model.nodes import Ints, Mask
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 OTHERS = "held for others"
 HELD = f"{BEGINNING}had room that is {OTHERS}"

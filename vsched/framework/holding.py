@@ -9,8 +9,8 @@ from __future__ import annotations
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.statement import Statement
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 def hold_nominations(session: Session) -> None:

@@ -5,10 +5,10 @@ Changed by the ledger only; plugins and actions read it.
 
 from __future__ import annotations
 
-from vsched.model.job import Job
-from vsched.model.resources import Vector
-from vsched.model.status import HOLDS, READY, Phase, Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Vector
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import HOLDS, READY, Phase, Status
+from vsched.model.pods.task import Task
 
 
 class JobView:

@@ -19,10 +19,10 @@ from vsched.framework.session import Session
 from vsched.framework.wording import beyond_any, counted, said_of_nodes, taint_key
 from vsched.kernels.registering import awaited
 from vsched.kernels.taints import passes_by_itself
-from vsched.model.nodes import Ints, Mask, NodeTable
-from vsched.model.quantity import UNLIMITED
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.nodes.table import Ints, Mask, NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 
 LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
 """What of nodes stays as it is until somebody changes it."""

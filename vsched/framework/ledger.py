@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 
 from vsched.framework.jobs import JobView
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.nodes import NodeTable
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 class Listener(Protocol):

@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 import msgspec
 import msgspec.inspect
 
-from vsched.model.nodes import Mask, NodeTable
-from vsched.model.queue import Queue
+from vsched.model.nodes.table import Mask, NodeTable
+from vsched.model.queues.queue import Queue
 
 
 class QueueTerm(Enum):

@@ -13,7 +13,7 @@ from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.session import Session
 from vsched.framework.why import NO_NODES_KNOWN
 from vsched.framework.wording import amounts, at_limit, listed
-from vsched.model.queue import ROOT, Queue
+from vsched.model.queues.queue import ROOT, Queue
 
 TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
 """Limits of which is told what is held, asked and allowed."""

@@ -8,7 +8,7 @@ from vsched.framework.agreeing import Voter
 from vsched.framework.extension import Plugin, Point
 from vsched.framework.trace import Trace
 from vsched.framework.victim_points import Purpose, VictimVotes, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 
 def measure(plugin: Plugin[Any], trace: Trace) -> list[str]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.extension import Point
-from vsched.model.nodes import Floats, Ints, Mask, NodeTable
-from vsched.model.shape import PodLabels, Shape
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.shape import PodLabels, Shape
 
 
 class Check(NamedTuple):

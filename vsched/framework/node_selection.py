@@ -10,9 +10,9 @@ import numpy as np
 from vsched.framework.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
 from vsched.framework.node_points import Check
 from vsched.framework.why import Explanation, Failing, explain, explain_filled, failing, once_filled
-from vsched.model.nodes import Floats, Ints, Mask, NodeTable
-from vsched.model.quantity import UNLIMITED
-from vsched.model.task import Task
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.task import Task
 
 LOOKS_MAX = 512
 """How often room is counted in a cycle only to tell people about it: each look may take a tenth of a millisecond."""

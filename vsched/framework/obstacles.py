@@ -7,7 +7,7 @@ from collections.abc import Container
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
 from vsched.framework.wording import counted
-from vsched.model.job import Job
+from vsched.model.jobs.job import Job
 
 NO_SUCH_QUEUE = "QueueNotFound"
 UNSUPPORTED = "Unsupported"

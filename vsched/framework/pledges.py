@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vsched.model.job import Job, pledge_of, shortfall_of
-from vsched.model.resources import NOTHING, Amounts, Vector, add
+from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add
+from vsched.model.jobs.job import Job, pledge_of, shortfall_of
 from vsched.model.snapshot import Snapshot
 
 

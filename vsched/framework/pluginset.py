@@ -66,11 +66,11 @@ from vsched.framework.victim_points import (
     VictimQueueOrder,
     VictimTasks,
 )
-from vsched.model.job import Condition
-from vsched.model.queue import Queue
-from vsched.model.resources import Amounts, times
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Amounts, times
+from vsched.model.jobs.job import Condition
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 PointT = TypeVar("PointT", bound=Point)
 OrderKey = tuple[SortKey | str, ...]

@@ -10,7 +10,7 @@ from typing import Annotated, Protocol, Self, runtime_checkable
 
 import msgspec
 
-from vsched.model.usage import DEFAULT_PERIOD
+from vsched.model.nodes.usage import DEFAULT_PERIOD
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 """A length of time; the file writes it with units (``1m30s``)."""

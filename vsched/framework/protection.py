@@ -9,7 +9,7 @@ from vsched.framework.budgets import SPENT
 from vsched.framework.pluginset import PluginSet
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Purpose, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 Enough = Callable[[Sequence[Task]], bool]
 

@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from vsched.framework.extension import Reserving
 from vsched.framework.jobs import JobView
 from vsched.framework.pluginset import PluginSet
-from vsched.model.job import Job
-from vsched.model.queue import Queue
-from vsched.model.queue_tree import above
-from vsched.model.resources import NOTHING, Amounts, plus
+from vsched.model.amounts.resources import NOTHING, Amounts, plus
+from vsched.model.jobs.job import Job
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+from vsched.model.queues.tree import above
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 NOTHING_KEPT = nullcontext()
 

@@ -23,12 +23,12 @@ from vsched.framework.session_usage import SessionUsage
 from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
 from vsched.framework.why import Explanation
-from vsched.model.job import Job
-from vsched.model.queue import Queue
-from vsched.model.resources import NOTHING
+from vsched.model.amounts.resources import NOTHING
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 

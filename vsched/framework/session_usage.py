@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from vsched.framework.pledges import Pledges
-from vsched.model.resources import Amounts, Vector, add
+from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.snapshot import Snapshot
 
 _NONE: Vector = {}

@@ -6,8 +6,8 @@ from types import TracebackType
 
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger import Cause, Entry, Ledger
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 class Statement:

@@ -14,10 +14,10 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.why import NO_NODES_KNOWN, Explanation
 from vsched.framework.wording import binding, counted, on_nodes
-from vsched.model.quantity import UNLIMITED
-from vsched.model.shape import Shape
-from vsched.model.status import Phase, Status
-from vsched.model.task import Task
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Phase, Status
+from vsched.model.pods.task import Task
 
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 

@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple
 
 from vsched.framework.extension import JobState, Point, SortKey
 from vsched.framework.refusal import Refusal
-from vsched.model.queue import Queue
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 
 class Purpose(StrEnum):

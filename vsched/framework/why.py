@@ -10,9 +10,9 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.nodes import Ints, Mask, NodeTable
-from vsched.model.resources import PODS, Amounts
-from vsched.model.shape import Shape
+from vsched.model.amounts.resources import PODS, Amounts
+from vsched.model.nodes.table import Ints, Mask, NodeTable
+from vsched.model.pods.shape import Shape
 
 _UNLIMITED = float("inf")
 NO_NODES_KNOWN = "no nodes are known"

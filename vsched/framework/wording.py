@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Bound, Shortage
 from vsched.framework.why import Explanation
-from vsched.model.counted import counted_scale, format_counted
-from vsched.model.nodes import Mask, NodeTable
-from vsched.model.resources import format_amount
-from vsched.model.shape import Shape
+from vsched.model.amounts.counted import counted_scale, format_counted
+from vsched.model.amounts.resources import format_amount
+from vsched.model.nodes.table import Mask, NodeTable
+from vsched.model.pods.shape import Shape
 
 WAITED_FOR = frozenset((Code.RESOURCES, Code.ORDER, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
 """What nodes that are open to a pod lack for now; other reasons are for ever as long as nobody changes anything."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vsched.model.nodes import Floats, Ints, Mask
+from vsched.model.nodes.table import Floats, Ints, Mask
 
 MAX_SCORE = 100.0
 HALF_SCORE = 50.0

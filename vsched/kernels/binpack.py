@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints
+from vsched.model.nodes.table import Floats, Ints
 
 
 class Wish(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vsched.model.nodes import NO_DOMAIN, Ints, Mask, NodeStatics
+from vsched.model.nodes.table import NO_DOMAIN, Ints, Mask, NodeStatics
 
 Rows = npt.NDArray[np.intp]
 

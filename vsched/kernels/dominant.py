@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints
+from vsched.model.nodes.table import Floats, Ints
 
 LARGEST = 1 << 61
 """No amount is larger, so that the sum of any two can be written."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Mask
-from vsched.model.resources import PODS
+from vsched.model.amounts.resources import PODS
+from vsched.model.nodes.table import Floats, Mask
 
 EPSILON = 0.1
 """Amounts closer than this count as equal, less than this as nothing (reference 0.1)."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Mask
-from vsched.model.resources import CPU, MEMORY
+from vsched.model.amounts.resources import CPU, MEMORY
+from vsched.model.nodes.table import Floats, Mask
 
 
 def saturated_jobs(held: Floats, wanted: Floats, demanding: Mask) -> Mask:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vsched.model.nodes import Floats, NodeStatics
+from vsched.model.nodes.table import Floats, NodeStatics
 
 MEBIBYTE = 1024 * 1024
 LEAST_BYTES = 23 * MEBIBYTE

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vsched.kernels.domains import Topology
-from vsched.model.nodes import Floats, Ints, Mask
-from vsched.model.queue import Namespace
-from vsched.model.shape import PodAffinity, PodLabels, PodTerm
+from vsched.model.nodes.table import Floats, Ints, Mask
+from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
+from vsched.model.queues.queue import Namespace
 
 MAX_SCORE = 100.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vsched.model.shape import HostPort
+from vsched.model.pods.shape import HostPort
 
 EVERY_ADDRESS = "0.0.0.0"
 

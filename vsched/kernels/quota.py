@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints, Mask
-from vsched.model.resources import Amounts
+from vsched.model.amounts.resources import Amounts
+from vsched.model.nodes.table import Floats, Ints, Mask
 
 
 class Tree(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsched.model.nodegroups import announces, pool_of
-from vsched.model.nodes import Ids, Mask, NodeStatics, NodeTable
+from vsched.model.nodes.groups import announces, pool_of
+from vsched.model.nodes.table import Ids, Mask, NodeStatics, NodeTable
 
 
 def awaited(nodes: NodeTable, column: int) -> Mask:

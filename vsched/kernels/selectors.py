@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints, Mask, NodeStatics
-from vsched.model.shape import NodeTerm, Requirement, Rules, as_int64
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeStatics
+from vsched.model.pods.shape import NodeTerm, Requirement, Rules, as_int64
 
 NAME_FIELD = "metadata.name"
 

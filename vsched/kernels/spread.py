@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from vsched.kernels.domains import Topology
-from vsched.model.nodes import Floats, Ints, Mask
+from vsched.model.nodes.table import Floats, Ints, Mask
 
 MAX_SCORE = 100.0
 

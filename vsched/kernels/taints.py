@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.kernels.selectors import remembered
-from vsched.model.nodes import Floats, Mask, NodeStatics, Taint
-from vsched.model.shape import Toleration
+from vsched.model.nodes.table import Floats, Mask, NodeStatics, Taint
+from vsched.model.pods.shape import Toleration
 
 REPELLING = ("NoSchedule", "NoExecute")
 DISCOURAGING = ("PreferNoSchedule",)

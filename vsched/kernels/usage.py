@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints, Mask
-from vsched.model.usage import UsageTable
+from vsched.model.nodes.table import Floats, Ints, Mask
+from vsched.model.nodes.usage import UsageTable
 
 View = Any
 """The ``data`` of an array of two dimensions: a memoryview, whose type knows of whole numbers only."""

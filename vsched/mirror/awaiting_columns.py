@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from vsched.mirror import wire
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
 
 AGAIN_SECONDS = 5.0
 """The least time between two searches for unused columns, as each walks over all pods."""

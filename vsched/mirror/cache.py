@@ -14,14 +14,14 @@ from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.nodes import dense_vector
-from vsched.model.advice import Advice
-from vsched.model.arbitration import Arbitration, Ceiling, Pool
-from vsched.model.nodes import NodeAttributes
+from vsched.model.amounts.resources import Amounts
+from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.jobs.advice import Advice
+from vsched.model.nodes.table import NodeAttributes
+from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport
-from vsched.model.resources import Amounts
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
-from vsched.model.usage import Reading
 
 
 class Cache(ObjectIntake):

@@ -27,13 +27,13 @@ from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
 from vsched.mirror.watch_events import WatchHandler
-from vsched.model.advice import Advice
-from vsched.model.arbitration import Ceiling, Pool
-from vsched.model.quota import Quota
-from vsched.model.resources import ResourceAxis
-from vsched.model.selections import Selections
-from vsched.model.shape import Selector
-from vsched.model.task import Task
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.jobs.advice import Advice
+from vsched.model.pods.selections import Selections
+from vsched.model.pods.shape import Selector
+from vsched.model.pods.task import Task
+from vsched.model.queues.quota import Quota
 
 
 def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from vsched.kube.paths import ApiResource
-from vsched.model.arbitration import ARBITRATOR_GROUP
+from vsched.model.arbitration.records import ARBITRATOR_GROUP
 
 BATCH_GROUP = "scheduling.volcano.sh"
 

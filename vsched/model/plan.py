@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.model.job import Condition
+from vsched.model.jobs.job import Condition
 
 
 class Bind(msgspec.Struct, frozen=True):

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vsched.model.advice import Advice
-from vsched.model.arbitration import Arbitration, Ceiling, Pool
-from vsched.model.budget import DisruptionBudget
-from vsched.model.counted import Counted
-from vsched.model.durations import Learnt
-from vsched.model.job import Job
-from vsched.model.nodes import NodeTable
-from vsched.model.placed import PlacedPods
-from vsched.model.queue import Namespace, PriorityClass, Queue
-from vsched.model.quota import Quota
-from vsched.model.resources import ResourceAxis, Vector
-from vsched.model.selections import Selections
+from vsched.model.amounts.counted import Counted
+from vsched.model.amounts.resources import ResourceAxis, Vector
+from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.jobs.advice import Advice
+from vsched.model.jobs.budget import DisruptionBudget
+from vsched.model.jobs.durations import Learnt
+from vsched.model.jobs.job import Job
+from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.selections import Selections
+from vsched.model.queues.queue import Namespace, PriorityClass, Queue
+from vsched.model.queues.quota import Quota
 
 
 @dataclass(slots=True)

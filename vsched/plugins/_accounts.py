@@ -11,9 +11,9 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.session_usage import SessionUsage
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
-from vsched.model.nodes import Floats, Mask
-from vsched.model.queue import ROOT, Queue
-from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract
+from vsched.model.nodes.table import Floats, Mask
+from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins._queuetree import QueueTree
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from vsched.kernels.domains import topology
 from vsched.kernels.podaffinity import term_matches
-from vsched.model.nodes import Ints, NodeStatics
-from vsched.model.queue import Namespace
-from vsched.model.shape import PodAffinity, PodLabels
+from vsched.model.nodes.table import Ints, NodeStatics
+from vsched.model.pods.shape import PodAffinity, PodLabels
+from vsched.model.queues.queue import Namespace
 
 
 def one_a_domain(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from vsched.kernels.podaffinity import term_matches
-from vsched.model.queue import Namespace
-from vsched.model.shape import PodAffinity, PodLabels, PodTerm
-from vsched.model.termindex import TermIndex, TermKey
+from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
+from vsched.model.pods.termindex import TermIndex, TermKey
+from vsched.model.queues.queue import Namespace
 
 WeightedTerms = Sequence[tuple[int, PodTerm]]
 Weigh = Callable[[PodAffinity], int]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
-from vsched.model.nodes import Mask
+from vsched.model.nodes.table import Mask
 
 
 def effective(found: Iterable[tuple[str, Code, Mask]]) -> tuple[Check, ...]:

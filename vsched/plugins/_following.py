@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vsched.model.nodes import Floats, Ints
+from vsched.model.nodes.table import Floats, Ints
 
 
 class Following:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.model.queue import ROOT
-from vsched.model.resources import PODS, Amounts
+from vsched.model.amounts.resources import PODS, Amounts
+from vsched.model.queues.queue import ROOT
 from vsched.plugins._accounts import Account
 from vsched.plugins._lacking import Columns
 

@@ -14,10 +14,10 @@ from vsched.framework.extension import JobState, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.pledges import Pledges
 from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
-from vsched.model.nodes import Floats, Mask
-from vsched.model.queue import Queue
-from vsched.model.resources import Amounts
-from vsched.model.status import Phase
+from vsched.model.amounts.resources import Amounts
+from vsched.model.nodes.table import Floats, Mask
+from vsched.model.pods.status import Phase
+from vsched.model.queues.queue import Queue
 
 PATH = "volcano.sh/hierarchy"
 """Annotation of a queue: the path to it from the root, ``root/science/physics``; the first part is the root's name."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vsched.model.nodes import NodeTable
-from vsched.model.resources import PODS, Amounts
+from vsched.model.amounts.resources import PODS, Amounts
+from vsched.model.nodes.table import NodeTable
 
 Columns = tuple[int, ...]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from vsched.kernels.usage import DIMENSIONS, Risk, View, figures, lacking, loads, loads_row, pressing
-from vsched.model.nodes import Floats, Ints, NodeTable
-from vsched.model.resources import MEMORY
-from vsched.model.shape import Shape
-from vsched.model.usage import STALE_SECONDS, UsageTable, period_seconds
+from vsched.model.amounts.resources import MEMORY
+from vsched.model.nodes.table import Floats, Ints, NodeTable
+from vsched.model.nodes.usage import STALE_SECONDS, UsageTable, period_seconds
+from vsched.model.pods.shape import Shape
 from vsched.plugins._usageargs import UsageArgs
 
 Estimate = tuple[int, int, int, int]

@@ -9,8 +9,8 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.node_points import Check
-from vsched.model.nodes import Floats, Ids
-from vsched.model.shape import PodLabels
+from vsched.model.nodes.table import Floats, Ids
+from vsched.model.pods.shape import PodLabels
 from vsched.plugins._payloads import Verdict
 
 KINDS_MAX = 256

@@ -15,9 +15,9 @@ from vsched.framework.extension import PlacementListener
 from vsched.framework.jobs import JobView
 from vsched.framework.node_points import NodeScore
 from vsched.kernels.binpack import Wish, binpack, binpack_row
-from vsched.model.nodes import Floats, NodeTable
-from vsched.model.shape import Shape
-from vsched.model.task import Task
+from vsched.model.nodes.table import Floats, NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.plugins._following import Following
 
 MAX_SCORE = 100.0

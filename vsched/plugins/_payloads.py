@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.model.nodes import Taint
+from vsched.model.nodes.table import Taint
 
 Quantities = dict[str, str]
 Labels = dict[str, str]

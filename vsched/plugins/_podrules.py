@@ -18,10 +18,10 @@ from vsched.kernels.ports import conflicting
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.spread import within_skew
 from vsched.kernels.taints import tolerated_mask
-from vsched.model.nodes import Mask, NodeStatics
-from vsched.model.shape import PodAffinity, PodLabels, PodTerm, Rules, Shape, Spread
+from vsched.model.nodes.table import Mask, NodeStatics
+from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Rules, Shape, Spread
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.plugins._carried import CarriedTerms, Signature, WeightedTerms
 from vsched.plugins._pods import DomainCounter, PodsOnNodes
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.kernels.domains import Topology, members, tally
-from vsched.model.nodes import Ints, Mask, NodeStatics
-from vsched.model.placed import PlacedPods
-from vsched.model.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
-from vsched.model.task import Task
-from vsched.model.termindex import TermKey
+from vsched.model.nodes.table import Ints, Mask, NodeStatics
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
+from vsched.model.pods.task import Task
+from vsched.model.pods.termindex import TermKey
 
 Contribution = Callable[[PodLabels, Shape], int]
 Weighted = Iterator[tuple[Mapping[str, int], int]]

@@ -21,10 +21,10 @@ from vsched.kernels.podaffinity import (
 )
 from vsched.kernels.selectors import preference
 from vsched.kernels.taints import discouraged
-from vsched.model.nodes import Floats, Mask, NodeStatics
-from vsched.model.shape import PodLabels, PodTerm, Shape
+from vsched.model.nodes.table import Floats, Mask, NodeStatics
+from vsched.model.pods.shape import PodLabels, PodTerm, Shape
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.plugins._carried import CarriedTerms, Signature
 from vsched.plugins._pods import DomainCounter, PodsOnNodes
 from vsched.plugins._softspread import SoftSpread

@@ -8,9 +8,9 @@ from vsched.framework.codes import Code
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.why import NO_NODES_KNOWN, shortages
 from vsched.framework.wording import in_all
-from vsched.model.queue import Queue
-from vsched.model.queue_tree import above
-from vsched.model.resources import Amounts
+from vsched.model.amounts.resources import Amounts
+from vsched.model.queues.queue import Queue
+from vsched.model.queues.tree import above
 from vsched.model.snapshot import Snapshot
 
 QUEUE_NOT_OPEN = "QueueNotOpen"

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
 from vsched.framework.session_usage import SessionUsage
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 from vsched.plugins._accounts import Account
 
 Key = tuple[float, ...]

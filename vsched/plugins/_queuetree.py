@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.model.queue import ROOT, Queue
+from vsched.model.queues.queue import ROOT, Queue
 
 
 class QueueTree:

@@ -13,8 +13,8 @@ import numpy as np
 
 from vsched.kernels.domains import HOSTNAME, topology
 from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better, size_weight
-from vsched.model.nodes import Floats, Mask, NodeStatics
-from vsched.model.shape import PodLabels, Selector, Shape, Spread
+from vsched.model.nodes.table import Floats, Mask, NodeStatics
+from vsched.model.pods.shape import PodLabels, Selector, Shape, Spread
 from vsched.model.snapshot import Snapshot
 from vsched.plugins._podrules import Constraint, constraints_of, spread_counter
 from vsched.plugins._pods import PodsOnNodes

@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple, Self
 import msgspec
 
 from vsched.errors import BadQuantity
-from vsched.model.quantity import parse_quantity
-from vsched.model.resources import scale_of
-from vsched.model.usage import DEFAULT_PERIOD, period_seconds
+from vsched.model.amounts.quantity import parse_quantity
+from vsched.model.amounts.resources import scale_of
+from vsched.model.nodes.usage import DEFAULT_PERIOD, period_seconds
 
 Weight = Annotated[int, msgspec.Meta(ge=0)]
 Factor = Annotated[float, msgspec.Meta(ge=0)]

@@ -8,10 +8,10 @@ import msgspec
 
 from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
-from vsched.model.queue import Queue
-from vsched.model.shape import PodLabels, Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.plugins._payloads import (
     JobPayload,
     NamespacePayload,

@@ -18,12 +18,12 @@ from vsched.framework.extension import NamespaceLimit, NoArgs, PlacementListener
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.counted import NOTHING
-from vsched.model.pooled import Bounds, Excess, Part, Pooled, overfull
-from vsched.model.resources import Vector
-from vsched.model.shape import Shape
+from vsched.model.amounts.counted import NOTHING
+from vsched.model.amounts.resources import Vector
+from vsched.model.arbitration.pooled import Bounds, Excess, Part, Pooled, overfull
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 OVER_CEILING = "NamespaceOverAllocation"
 

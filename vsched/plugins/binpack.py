@@ -12,7 +12,7 @@ import msgspec
 
 from vsched.framework.extension import Plugin, SessionContext
 from vsched.kernels.binpack import Wish
-from vsched.model.shape import Shape
+from vsched.model.pods.shape import Shape
 from vsched.plugins._packing import Packing
 
 

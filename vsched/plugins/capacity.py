@@ -38,10 +38,10 @@ from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.victim_points import Purpose, Reclaimable, VictimQueueOrder, Votes
 from vsched.framework.why import exceeding, shortages
-from vsched.model.job import without_gated
-from vsched.model.queue import ROOT, Queue
-from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract
-from vsched.model.task import Task
+from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
+from vsched.model.jobs.job import without_gated
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import ROOT, Queue
 from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
 from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins._lacking import Columns, Lacking, asked_for

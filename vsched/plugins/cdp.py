@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from vsched.framework.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vsched.framework.extension import JobState, NoArgs, Plugin
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")
 SYSTEM_NAMESPACE = "kube-system"

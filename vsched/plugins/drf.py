@@ -25,9 +25,9 @@ from vsched.framework.jobs import JobView
 from vsched.framework.session_usage import Admitted, UsageByQueue
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.kernels.fairness import dominant_share
-from vsched.model.queue import Queue
-from vsched.model.resources import NOTHING, Amounts, Vector, add, subtract
-from vsched.model.task import Task
+from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.plugins._hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6

@@ -55,10 +55,10 @@ from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.nodes import Floats, Mask, NodeTable
-from vsched.model.queue import Queue
-from vsched.model.shape import PodLabels, Shape
-from vsched.model.task import Task
+from vsched.model.nodes.table import Floats, Mask, NodeTable
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.plugins._asking import Line, NoAnswer
 from vsched.plugins._extenderargs import ExtenderArgs
 from vsched.plugins._nodeanswers import NodeAnswers, Scores, Verdicts, unnumbered

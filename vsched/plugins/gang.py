@@ -22,9 +22,9 @@ from vsched.framework.extension import (
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.job import STATED, Condition
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import STATED, Condition
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
 NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"

@@ -18,15 +18,15 @@ from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.levers import QueueTerm
 from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
-from vsched.model.job import Job
-from vsched.model.nodegroups import GROUP
-from vsched.model.nodes import Floats, LabelColumn, Mask, NodeStatics, NodeTable
-from vsched.model.queue import NodeGroups, Queue
-from vsched.model.queue_tree import above
-from vsched.model.resources import Amounts, Vector, add, subtract
-from vsched.model.shape import Shape
-from vsched.model.status import HOLDS
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Amounts, Vector, add, subtract
+from vsched.model.jobs.job import Job
+from vsched.model.nodes.groups import GROUP
+from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeStatics, NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import NodeGroups, Queue
+from vsched.model.queues.tree import above
 
 OTHER_GROUP = "node(s) weren't in a node group of the queue"
 AT_LIMIT = "node(s) were in a node group where the queue has reached its limit"

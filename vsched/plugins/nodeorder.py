@@ -32,10 +32,10 @@ from vsched.kernels.allocation import (
 )
 from vsched.kernels.domains import Rows
 from vsched.kernels.images import image_locality
-from vsched.model.nodes import Floats, Ints, Mask, NodeTable
-from vsched.model.resources import CPU, MEMORY
-from vsched.model.shape import PodLabels, Shape
-from vsched.model.task import Task
+from vsched.model.amounts.resources import CPU, MEMORY
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.task import Task
 from vsched.plugins._following import Following
 from vsched.plugins._preferences import Preferences, PreferenceWeights
 

@@ -15,8 +15,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.why import shortages
-from vsched.model.job import without_gated
-from vsched.model.resources import PODS, Vector, add
+from vsched.model.amounts.resources import PODS, Vector, add
+from vsched.model.jobs.job import without_gated
 from vsched.plugins._queuerefusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"

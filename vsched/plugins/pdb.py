@@ -9,7 +9,7 @@ from __future__ import annotations
 from vsched.framework.budgets import SPENT
 from vsched.framework.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 
 
 class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):

@@ -23,9 +23,9 @@ from vsched.framework.victim_points import Rehearsing
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
-from vsched.model.nodes import Ints, Mask, NodeStatics, NodeTable
-from vsched.model.shape import PodLabels, Rules, Shape
-from vsched.model.task import Task
+from vsched.model.nodes.table import Ints, Mask, NodeStatics, NodeTable
+from vsched.model.pods.shape import PodLabels, Rules, Shape
+from vsched.model.pods.task import Task
 from vsched.plugins._apart import one_a_domain
 from vsched.plugins._effective import effective
 from vsched.plugins._podrules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread

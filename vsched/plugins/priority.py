@@ -16,8 +16,8 @@ from vsched.framework.extension import (
 )
 from vsched.framework.jobs import JobView
 from vsched.framework.victim_points import Preemptable, Purpose, Votes
-from vsched.model.queue import Queue
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 
 class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, JobStarving):

@@ -37,12 +37,12 @@ from vsched.framework.victim_points import Purpose, Reclaimable, Votes
 from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
 from vsched.kernels.quota import dense, limit_of
-from vsched.model.job import without_gated
-from vsched.model.nodes import Floats
-from vsched.model.queue import Queue
-from vsched.model.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.jobs.job import without_gated
+from vsched.model.nodes.table import Floats
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.plugins._lacking import Columns, Lacking, asked_for
 from vsched.plugins._queuerefusals import (
     HOLD_NO_MORE,

@@ -35,11 +35,11 @@ from vsched.framework.victim_points import VictimTasks
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import cordoned, tolerated_mask
 from vsched.kernels.usage import figures, lacking
-from vsched.model.nodes import Floats, Mask
-from vsched.model.resources import CPU, MEMORY, PODS
-from vsched.model.shape import Rules
-from vsched.model.task import Task
-from vsched.model.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageTable, period_seconds
+from vsched.model.amounts.resources import CPU, MEMORY, PODS
+from vsched.model.nodes.table import Floats, Mask
+from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageTable, period_seconds
+from vsched.model.pods.shape import Rules
+from vsched.model.pods.task import Task
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 _COLUMNS = (CPU, MEMORY, PODS)

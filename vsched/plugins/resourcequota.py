@@ -11,8 +11,8 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.quota import Quota, QuotaLine
-from vsched.model.resources import format_amount
+from vsched.model.amounts.resources import format_amount
+from vsched.model.queues.quota import Quota, QuotaLine
 
 QUOTA_FULL = "NamespaceQuotaInsufficient"
 

@@ -18,9 +18,9 @@ from vsched.framework.codes import Code
 from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.node_points import Check, NodeFilter
 from vsched.kernels.binpack import Wish
-from vsched.model.nodes import Floats, Mask, NodeTable
-from vsched.model.resources import CPU, MEMORY, scale_of
-from vsched.model.shape import Shape
+from vsched.model.amounts.resources import CPU, MEMORY, scale_of
+from vsched.model.nodes.table import Floats, Mask, NodeTable
+from vsched.model.pods.shape import Shape
 from vsched.plugins._packing import MAX_SCORE, Packing
 
 MOST = "MostAllocated"

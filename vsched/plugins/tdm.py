@@ -31,10 +31,10 @@ from vsched.framework.jobs import JobView
 from vsched.framework.node_points import Check, NodeFilter, NodeScore
 from vsched.framework.policy import Seconds
 from vsched.framework.victim_points import Preemptable, Purpose, VictimTasks, Votes
-from vsched.model.nodes import Floats, LabelColumn, Mask, NodeTable
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeTable
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.plugins._effective import effective
 
 ZONE = "volcano.sh/revocable-zone"

@@ -35,11 +35,11 @@ from vsched.framework.victim_points import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
 from vsched.kernels.usage import DIMENSIONS, Risk, figures, idleness, idleness_row
-from vsched.model.nodes import Floats, Ints, Mask, NodeTable
-from vsched.model.resources import CPU, MEMORY
-from vsched.model.shape import Shape
-from vsched.model.task import Task
-from vsched.model.usage import STALE_SECONDS
+from vsched.model.amounts.resources import CPU, MEMORY
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.nodes.usage import STALE_SECONDS
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 from vsched.plugins._effective import effective
 from vsched.plugins._loads import Estimates, Loads, measured_loads, steady_loads, young_loads
 from vsched.plugins._usageargs import Limit, UsageArgs

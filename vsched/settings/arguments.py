@@ -12,7 +12,7 @@ import msgspec
 
 from vsched.errors import BadInput
 from vsched.framework.policy import Normalising
-from vsched.model.duration_text import format_duration
+from vsched.model.amounts.durations import format_duration
 from vsched.settings.problems import Problems
 from vsched.settings.scalars import marked, why_inert
 from vsched.settings.tree import Keyed, Node, got, is_null

@@ -12,7 +12,7 @@ import msgspec
 
 from vsched.framework.policy import PluginConf
 from vsched.framework.registry import Registry, points_of
-from vsched.model.duration_text import format_duration
+from vsched.model.amounts.durations import format_duration
 from vsched.settings.document import plain_text, shown_arguments
 from vsched.settings.names import point_label
 from vsched.settings.settings import Settings

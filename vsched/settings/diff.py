@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from vsched.framework.policy import PluginConf
-from vsched.model.duration_text import format_duration
+from vsched.model.amounts.durations import format_duration
 from vsched.settings.arguments import flat_arguments, secret_arguments
 from vsched.settings.document import plain_text, shown_arguments
 from vsched.settings.names import switch_key

@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from vsched.framework.policy import PluginConf, Policy
-from vsched.model.duration_text import format_duration
+from vsched.model.amounts.durations import format_duration
 from vsched.settings.arguments import flat_arguments, secret_arguments
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.names import switches_off_default

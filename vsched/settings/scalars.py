@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import inspect as kinds
 
-from vsched.model.duration_text import format_duration, parse_duration
+from vsched.model.amounts.durations import format_duration, parse_duration
 from vsched.settings.problems import Problems
 from vsched.settings.tree import Node, Scalar, got
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from croniter import croniter
 
-from vsched.model.duration_text import parse_duration
+from vsched.model.amounts.durations import parse_duration
 
 EVERY = "@every "
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vsched.arbitrator.placing import ACTION as ARBITRATE
-from vsched.model.job import Job
+from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict
 
 MOST_EVICTIONS = 1000

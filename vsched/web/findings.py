@@ -14,10 +14,10 @@ from msgspec import structs
 
 from vsched.arbitrator.ceilings import unlent
 from vsched.arbitrator.effects import RoundResult
-from vsched.model.arbitration import Arbitration, Award, Division
+from vsched.model.arbitration.records import Arbitration, Award, Division
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase
 from vsched.web.snapshots import FrozenSnapshot
 
 _SLACK = 10_000

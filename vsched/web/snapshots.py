@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from vsched.framework.policy import Policy
-from vsched.model.dump import Call
+from vsched.model.dump.cycle import Call
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 

@@ -14,9 +14,9 @@ import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from vsched.mirror.resources import EVENTS, PODGROUPS, PODS, QUEUES
-from vsched.model.job import Condition
+from vsched.model.amounts.resources import format_amount
+from vsched.model.jobs.job import Condition
 from vsched.model.plan import Evict, JobOutcome
-from vsched.model.resources import format_amount
 from vsched.writes.writer import Write
 
 

@@ -11,10 +11,10 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.model.advice import about
+from vsched.model.jobs.advice import about
 from vsched.model.plan import CycleReport, Unschedulable
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.writes.bodies import pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts

@@ -12,11 +12,11 @@ from cachetools import LRUCache
 from vsched.clock import Clock
 from vsched.framework.closing import NOTICE
 from vsched.mirror.resources import PODGROUPS
-from vsched.model.advice import WOULD_START, about, headline_of
-from vsched.model.job import Condition, JobSpec
+from vsched.model.jobs.advice import WOULD_START, about, headline_of
+from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.plan import JobOutcome
+from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts

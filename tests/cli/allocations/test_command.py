@@ -19,8 +19,8 @@ from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.allocations.source import readable, shares_of
 from vsched.errors import BadInput, VschedError
-from vsched.model.arbitration import AllocationRecord, Bucket, Claim
-from vsched.model.counted import render_counted
+from vsched.model.amounts.counted import render_counted
+from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim
 from vsched.sim.cluster import Cluster
 
 # -- what the objects say -------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from vsched.cli.allocations.source import AllocationShares, Share, readable, sha
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
 from vsched.errors import BadInput
-from vsched.model.arbitration import Claim, Told
+from vsched.model.arbitration.records import Claim, Told
 
 NOW = 1_800_000_000.0
 TOTAL = readable({"cpu": "10", "memory": "100Gi", "pods": "110"})

@@ -14,7 +14,7 @@ from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving
 from tests.support.waiting import until
 from vsched.cli import cli, main
-from vsched.model.dump import decode
+from vsched.model.dump.cycle import decode
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording_ring import StoredRecording
 

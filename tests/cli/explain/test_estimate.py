@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.support.plans import NOW
 from tests.support.questions import recording_of
 from vsched.cli import cli
-from vsched.model.dump import pack
+from vsched.model.dump.cycle import pack
 
 TEXT = """
 node n1 cpu=4

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import manifests
 from vsched.cli import cli
 from vsched.cli.run.command import command as run
-from vsched.model.ignorable import IGNORABLE
+from vsched.model.pods.ignorable import IGNORABLE
 
 
 @pytest.fixture

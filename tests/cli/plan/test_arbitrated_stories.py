@@ -11,7 +11,7 @@ from tests.cli.plan.arbitrated import bucket, consumer, evicted, planned
 from tests.support.plans import Manifest
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.view import Document
-from vsched.model.counted import parse_counted
+from vsched.model.amounts.counted import parse_counted
 
 CYCLES = 30
 """By then whatever is to be given back has been."""

@@ -19,8 +19,8 @@ from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain
-from vsched.model.advice import Advice, about
-from vsched.model.arbitration import Ceiling
+from vsched.model.arbitration.records import Ceiling
+from vsched.model.jobs.advice import Advice, about
 from vsched.sim.cluster import Cluster
 
 CLUSTER = """

@@ -19,7 +19,7 @@ from tests.support.whatifs import Edited, cluster_of, edits_of, make, more_work,
 from vsched.cli.plan.edits import InOrder, editing
 from vsched.cli.plan.edits import edits_of as edits_in
 from vsched.cli.plan.live import what_if
-from vsched.model.advice import headline_of
+from vsched.model.jobs.advice import headline_of
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

@@ -10,8 +10,8 @@ from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.nodes import Add, Drain, Remove
 from vsched.errors import BadInput
-from vsched.model.resources import CPU
-from vsched.model.status import Status
+from vsched.model.amounts.resources import CPU
+from vsched.model.pods.status import Status
 
 NODES = "node n1 cpu=8 zone=a taint=dedicated:yes\nnode n2 cpu=4"
 

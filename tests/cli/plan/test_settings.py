@@ -11,7 +11,7 @@ from tests.support.questions import trial_of
 from vsched.cli.plan.settings import setting_of
 from vsched.cli.plan.trial import Trial
 from vsched.errors import BadInput
-from vsched.model.resources import CPU
+from vsched.model.amounts.resources import CPU
 from vsched.model.snapshot import Snapshot
 
 CLUSTER = """

@@ -14,8 +14,8 @@ from tests.support.questions import trial_of
 from vsched.cli.plan.submit import submit_of
 from vsched.cli.plan.trial import Trial
 from vsched.errors import BadInput
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 CLUSTER = """
     node n1 cpu=4 zone=a

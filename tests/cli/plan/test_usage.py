@@ -13,7 +13,7 @@ from tests.support.plans import manifests
 from vsched.cli import cli
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput, VschedError
-from vsched.model.usage import Figures, NodeUsage, Reading
+from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 
 CLUSTER = "node n1 cpu=4\nnode n2 cpu=4\njob ns/a min=1 pods=1 cpu=1"
 POLICY = """

@@ -16,7 +16,7 @@ from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
 from vsched.cli.replay.differences import Difference, differences
-from vsched.model.dump import Head, Recording, encode, pack
+from vsched.model.dump.cycle import Head, Recording, encode, pack
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
 
 CLUSTER = """

@@ -14,7 +14,7 @@ from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Award, Bucket, Claim, Division, NamespaceAccount
+from vsched.model.arbitration.records import Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Arbitrated, Findings
 
 Obj = dict[str, Any]

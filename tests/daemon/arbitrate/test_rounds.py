@@ -19,8 +19,8 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 from vsched.settings.built_in import REGISTRY
 from vsched.writes.events import EventRecorder, EventSettings
 from vsched.writes.evictions import EvictionSettings, Evictor

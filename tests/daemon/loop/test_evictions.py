@@ -14,7 +14,7 @@ from tests.support.running import condition_of, gang, node, pod, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 

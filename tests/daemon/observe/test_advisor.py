@@ -21,8 +21,8 @@ from vsched.daemon.observe.telemetry import Telemetry
 from vsched.explain.records import Change
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import AddNodes, SetMinMember, SetRequest
-from vsched.model.advice import Advice, about, advised
 from vsched.model.frozen import freeze
+from vsched.model.jobs.advice import Advice, about, advised
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.snapshots import FrozenSnapshot

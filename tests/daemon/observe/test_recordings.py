@@ -33,7 +33,7 @@ from vsched.daemon.observe.telemetry import Telemetry
 from vsched.framework.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.jobs import JobView
 from vsched.framework.registry import Registry
-from vsched.model.dump import Recording, decode, report_bytes
+from vsched.model.dump.cycle import Recording, decode, report_bytes
 from vsched.plugins import PLUGINS
 from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY

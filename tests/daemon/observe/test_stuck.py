@@ -29,9 +29,9 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Change, Explanation, State
 from vsched.framework.codes import Code
-from vsched.model.job import Job, JobSpec
-from vsched.model.status import Phase
-from vsched.model.usage import Reading
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.nodes.usage import Reading
+from vsched.model.pods.status import Phase
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.snapshots import FrozenSnapshot

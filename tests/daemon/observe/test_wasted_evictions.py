@@ -10,10 +10,10 @@ import pytest
 from tests.support.small import SmallCluster
 from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, MOST, WastedEvictions, kept_by, promised_by
-from vsched.model.nodes import NodeAttributes, NodeStatics, Taint
+from vsched.model.nodes.table import NodeAttributes, NodeStatics, Taint
 from vsched.model.plan import CycleReport, Evict, Nominate
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.writes.evictions import EvictionVerdict
 
 JOB = "ns/urgent"

@@ -19,7 +19,7 @@ from tests.support.prometheus import prometheus, steady
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
-from vsched.model.usage import UsageTable
+from vsched.model.nodes.usage import UsageTable
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, UsageSettings
 

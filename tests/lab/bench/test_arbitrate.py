@@ -19,7 +19,7 @@ from vsched.lab.bench.arbitrate import AT_ONCE, claim, first, settle, steady
 from vsched.lab.bench.arbitrator import STEPS, BenchArbitrator
 from vsched.lab.bench.extender import answers, asked_about
 from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
-from vsched.model.arbitration import SYSTEM_NAMESPACE
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import extender_routes
 from vsched.web.serve.server import serving

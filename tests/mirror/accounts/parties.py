@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support import builders as make
 from tests.support.mirrors import World
-from vsched.model.arbitration import Arbitration, NamespaceAccount
-from vsched.model.counted import counted_name
+from vsched.model.amounts.counted import counted_name
+from vsched.model.arbitration.records import Arbitration, NamespaceAccount
 from vsched.model.snapshot import Snapshot
 
 Fields = make.Fields

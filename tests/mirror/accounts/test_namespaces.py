@@ -18,11 +18,11 @@ from tests.support.mirrors import World
 from tests.support.views import task_view, view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Arbitration, Ceiling, NamespaceAccount, Pool
-from vsched.model.counted import counted_name
+from vsched.model.amounts.counted import counted_name
+from vsched.model.arbitration.records import Arbitration, Ceiling, NamespaceAccount, Pool
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.status import HOLDS, Status
-from vsched.model.task import Task
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
 
 GONE = {"deletionTimestamp": "2026-08-01T10:00:00Z"}
 OTHERS = {"schedulerName": "default-scheduler"}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.mirror import arbitrated as of
 from tests.support import builders as make
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import NamespaceAccount
-from vsched.model.counted import CLAIMS, STORAGE, of_class
+from vsched.model.amounts.counted import CLAIMS, STORAGE, of_class
+from vsched.model.arbitration.records import NamespaceAccount
 
 Fields = make.Fields
 GIB = 1 << 30

@@ -16,9 +16,9 @@ from vsched.mirror.ingest.annotations import (
     waiting_seconds_of,
 )
 from vsched.mirror.wire.base import Metadata
-from vsched.model.budget import JobBudget
-from vsched.model.resources import ResourceAxis
-from vsched.model.shape import Strategy
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.jobs.budget import JobBudget
+from vsched.model.pods.shape import Strategy
 
 SLA, OLD_SLA = "volcano.sh/sla-waiting-time", "sla-waiting-time"
 MINIMUM, MAXIMUM = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"

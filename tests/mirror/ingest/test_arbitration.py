@@ -20,10 +20,10 @@ from vsched.mirror.ingest.storage import (
     volume_claim_of,
     volume_of,
 )
-from vsched.model.arbitration import PREFERRED_VICTIM, AllocationRecord, Bucket, Claim, Told
-from vsched.model.resources import ResourceAxis
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.arbitration.records import PREFERRED_VICTIM, AllocationRecord, Bucket, Claim, Told
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 GIB = 1 << 30
 SINCE = "2026-08-01T10:00:00Z"

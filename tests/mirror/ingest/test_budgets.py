@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from vsched.errors import BadObject
 from vsched.mirror.ingest.budgets import budget_of, quota_of, quota_request_of
-from vsched.model.shape import Requirement, Selector
+from vsched.model.pods.shape import Requirement, Selector
 
 APP = Requirement("app", "In", ("a",))
 

@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support.plans import manifests, mirror
 from vsched.mirror import wire
 from vsched.mirror.ingest.requests import request_of
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
 
 GIB = 1 << 30
 

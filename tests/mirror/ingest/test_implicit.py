@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support import builders as make
 from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
-from vsched.model.job import JobSpec
+from vsched.model.jobs.job import JobSpec
 
 Fields = dict[str, Any]
 KEY = "ns/podgroup-owner"

@@ -14,11 +14,11 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodFacts, PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
-from vsched.model.job import Condition
-from vsched.model.nodes import Taint
-from vsched.model.resources import Amounts, ResourceAxis
-from vsched.model.shape import HostPort, NodeTerm, PodTerm, Requirement, Selector, Spread, Toleration
-from vsched.model.status import Status
+from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.jobs.job import Condition
+from vsched.model.nodes.table import Taint
+from vsched.model.pods.shape import HostPort, NodeTerm, PodTerm, Requirement, Selector, Spread, Toleration
+from vsched.model.pods.status import Status
 
 MI = 1024 * 1024
 OURS = frozenset({"volcano", "vsched"})

@@ -19,9 +19,9 @@ from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
 from vsched.mirror.wire.objects import PodGroupSpec, QueueSpec
 from vsched.mirror.wire.pods import Container, PodSpec
-from vsched.model.ignorable import IGNORABLE
-from vsched.model.resources import ResourceAxis
-from vsched.model.task import Task
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.pods.ignorable import IGNORABLE
+from vsched.model.pods.task import Task
 from vsched.sim.store.schema import schema_table
 
 DONE, NO_MATTER, WAITS, WISH = "done", "of no matter to schedulers", "makes pods wait", "is told to have no effect"

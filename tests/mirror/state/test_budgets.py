@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror import wire
 from vsched.mirror.state.budgets import BELIEVED_SECONDS
-from vsched.model.budget import DisruptionBudget
+from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.plan import Bind, CycleReport, Evict
-from vsched.model.shape import Selector
+from vsched.model.pods.shape import Selector
 
 CLUSTER = """node n1 cpu=9
 pods x/web 4 cpu=1 on=n1

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
+from vsched.model.nodes.usage import Figures, NodeUsage, Reading, UsageTable
 from vsched.model.plan import Bind, CycleReport
-from vsched.model.usage import Figures, NodeUsage, Reading, UsageTable
 
 START = 1_700_000_000.0
 STAMP = "2023-11-14T22:13:20Z"

@@ -13,9 +13,9 @@ from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import QueueFacts, queue_of
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
-from vsched.model.job import JobSpec
-from vsched.model.queue import Queue
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.jobs.job import JobSpec
+from vsched.model.queues.queue import Queue
 
 
 def read_group(manifest: Manifest, axis: ResourceAxis) -> JobSpec:

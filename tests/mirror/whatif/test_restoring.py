@@ -21,12 +21,12 @@ from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
-from vsched.model.arbitration import Ceiling, Pool
+from vsched.model.amounts.resources import CPU
+from vsched.model.arbitration.records import Ceiling, Pool
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.resources import CPU
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY

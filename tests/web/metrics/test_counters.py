@@ -21,7 +21,7 @@ from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.model.plan import CycleReport, Unschedulable
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.findings import Findings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, look, of
-from vsched.model.usage import Figures, NodeUsage, Reading
+from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 from vsched.web.overview.assembly import assemble
 from vsched.web.overview.nodes import per_cent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.plans import policy_of
 from tests.support.sights import of
-from vsched.model.arbitration import Award
+from vsched.model.arbitration.records import Award
 
 CAPACITY = policy_of("priority gang", "drf predicates capacity")
 TREE = """

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.parties import NOW, amounts, bucket, party, world
 from vsched.arbitrator.effects import Overuse, RoundResult
-from vsched.model.arbitration import Award, Division, Told
+from vsched.model.arbitration.records import Award, Division, Told
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges
 from vsched.web.pages.allocations import allocations

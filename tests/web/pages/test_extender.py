@@ -20,7 +20,7 @@ from yarl import URL
 from tests.support.parties import amounts
 from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
 from vsched.clock import FakeClock
-from vsched.model.arbitration import Award, Division
+from vsched.model.arbitration.records import Award, Division
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import ABSENT, Unseen, extender_routes
 from vsched.web.pages.health import Health

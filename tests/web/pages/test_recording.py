@@ -14,8 +14,8 @@ from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import POLICIES, policy_at, recorded
 from vsched.framework.cycle import run_cycle
-from vsched.model.arbitration import Ceiling
-from vsched.model.dump import Recording, decode, encode, pack, report_bytes
+from vsched.model.arbitration.records import Ceiling
+from vsched.model.dump.cycle import Recording, decode, encode, pack, report_bytes
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

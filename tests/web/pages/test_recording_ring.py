@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.model.dump import Head
+from vsched.model.dump.cycle import Head
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 
 

@@ -16,7 +16,7 @@ from yarl import URL
 
 from tests.support.parties import amounts, bucket, party, world
 from vsched.arbitrator.admission import problems
-from vsched.model.arbitration import ARBITRATOR_GROUP, ARBITRATOR_VERSION, Bucket, Claim
+from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION, Bucket, Claim
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.web.pages.webhook import MOST_PROBLEMS, PATH, webhook_routes
 from vsched.web.serve.server import serving

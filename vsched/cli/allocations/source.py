@@ -19,8 +19,8 @@ from vsched.kube.client import ApiClient
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
 from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS
-from vsched.model.arbitration import DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
-from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
+from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
+from vsched.model.arbitration.records import DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
 
 ABSENT = (
     "{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and"

@@ -12,8 +12,8 @@ from vsched.cli.allocations.source import AllocationShares, Share, readable
 from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scarcest
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
-from vsched.model.arbitration import Told
-from vsched.model.counted import CLAIMS, Counted, counted_scale, format_counted, summed
+from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
+from vsched.model.arbitration.records import Told
 from vsched.sim.tables.ages import short_duration
 from vsched.writes.bodies import time_stamp
 

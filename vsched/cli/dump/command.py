@@ -70,7 +70,7 @@ def _fetch(target: DaemonTarget, number: int | None, *, anonymous: bool) -> byte
 def _write(data: bytes, out: str) -> None:
     """Write the recording to its file or standard output, and say on standard error what is in it."""
     from vsched.cli.replay.view import decided, described
-    from vsched.model.dump import decode
+    from vsched.model.dump.cycle import decode
     from vsched.model.plan import CycleReport
 
     recording = decode(data)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from vsched.model.ignorable import IGNORABLE
+from vsched.model.pods.ignorable import IGNORABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
 EXPECTED = ", ".join(IGNORABLE)

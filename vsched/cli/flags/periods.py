@@ -36,7 +36,7 @@ def _seconds(value: Any) -> float | None:
     try:
         return float(value)
     except ValueError:
-        from vsched.model.duration_text import (
+        from vsched.model.amounts.durations import (
             parse_duration,
         )  # imported here, so that --help does not load the settings
 

@@ -9,7 +9,7 @@ from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags, say
-from vsched.model.status import Phase
+from vsched.model.pods.status import Phase
 
 EPILOG = """\b
 Examples:

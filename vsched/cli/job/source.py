@@ -16,7 +16,7 @@ from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.model.status import Phase
+from vsched.model.pods.status import Phase
 from vsched.sim.store.times import parse_time
 from vsched.web.overview.document import JobRow
 

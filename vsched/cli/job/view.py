@@ -13,7 +13,7 @@ from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import JOB, RowTable, columned, named
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import Explanation
-from vsched.model.status import Phase
+from vsched.model.pods.status import Phase
 from vsched.sim.tables.ages import short_duration
 from vsched.writes.bodies import time_stamp
 

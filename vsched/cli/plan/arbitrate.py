@@ -16,8 +16,8 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.source import AllocationShares, Share
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Arbitration, Award, Bucket, Division, NamespaceAccount, Told
-from vsched.model.counted import NOTHING, render_counted, summed
+from vsched.model.amounts.counted import NOTHING, render_counted, summed
+from vsched.model.arbitration.records import Arbitration, Award, Bucket, Division, NamespaceAccount, Told
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -10,10 +10,10 @@ import msgspec
 
 from vsched.cli.plan.trial import Sent
 from vsched.cli.plan.view import Planned, quantities
-from vsched.model.job import Job
+from vsched.model.amounts.resources import format_amount
+from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict, JobOutcome, QueueOutcome
-from vsched.model.queue import Queue
-from vsched.model.resources import format_amount
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from vsched.cli.plan.view import Document
 from vsched.cli.plan.view import as_document as plan_as_document
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, short
-from vsched.model.resources import parse_amount
+from vsched.model.amounts.resources import parse_amount
 
 ROWS_MAX = 20
 """Pods that are told one by one; of more, jobs are told."""

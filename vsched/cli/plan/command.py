@@ -34,8 +34,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Manifests, read
+from vsched.model.nodes.usage import Reading
 from vsched.model.plan import Evict
-from vsched.model.usage import Reading
 from vsched.plugins.allocation import ALLOCATION
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import Settings, default_settings, load_file

@@ -16,7 +16,7 @@ from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.dump import Recording, decode
+from vsched.model.dump.cycle import Recording, decode
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.installed import registry

@@ -8,7 +8,7 @@ from vsched.cli.plan.trial import MOST_SHOWN, Trial
 from vsched.framework.wording import counted
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
-from vsched.model.status import Status
+from vsched.model.pods.status import Status
 
 
 @dataclass(frozen=True, slots=True)

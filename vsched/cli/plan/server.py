@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
-from vsched.model.queue import PriorityClass
-from vsched.model.quota import Quota
-from vsched.model.resources import format_amount
+from vsched.model.amounts.resources import format_amount
+from vsched.model.queues.queue import PriorityClass
+from vsched.model.queues.quota import Quota
 from vsched.sim import bootstrap
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import JobTimes

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from vsched.cli.plan.trial import Trial, instead
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.mirror.whatif.nodes import cordon
-from vsched.model.queue import CLOSED, CLOSING, OPEN
-from vsched.model.resources import is_schedulable, parse_amount
+from vsched.model.amounts.resources import is_schedulable, parse_amount
+from vsched.model.queues.queue import CLOSED, CLOSING, OPEN
 from vsched.sim.store.api_errors import Failure
 
 Manifest = dict[str, Any]

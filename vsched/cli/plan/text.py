@@ -13,7 +13,7 @@ from vsched.cli.allocations.view import as_table
 from vsched.cli.plan.view import Planned, quantities
 from vsched.cli.show.drawing import look_for
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
-from vsched.model.queue import Queue
+from vsched.model.queues.queue import Queue
 
 ROWS_MAX = 20
 """A cycle that decides more is told job by job."""

@@ -14,7 +14,7 @@ import yaml
 
 from vsched import files
 from vsched.errors import BadInput
-from vsched.model.usage import Figures, NodeUsage, Reading, period_seconds
+from vsched.model.nodes.usage import Figures, NodeUsage, Reading, period_seconds
 from vsched.yamltext import check_aliases, is_too_deep
 
 _RESOURCES = ("cpu", "memory")

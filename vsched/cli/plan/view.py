@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from vsched.cli.allocations.source import AllocationShares
 from vsched.cli.allocations.view import as_document as allocations
+from vsched.model.amounts.resources import format_amount
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
-from vsched.model.queue import Queue
-from vsched.model.resources import format_amount
+from vsched.model.queues.queue import Queue
 
 Document = dict[str, Any]
 

@@ -11,7 +11,7 @@ from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import COMMANDS, QUEUES
-from vsched.model.queue import CLOSING, OPEN, ROOT, SHUT
+from vsched.model.queues.queue import CLOSING, OPEN, ROOT, SHUT
 
 POLL_SECONDS = 0.1
 

@@ -14,9 +14,9 @@ from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import PODGROUPS, QUEUES
-from vsched.model.queue import CLOSED_BY_PARENT, ROOT
-from vsched.model.queue_tree import above
-from vsched.model.resources import is_schedulable, parse_amount
+from vsched.model.amounts.resources import is_schedulable, parse_amount
+from vsched.model.queues.queue import CLOSED_BY_PARENT, ROOT
+from vsched.model.queues.tree import above
 
 Named = Mapping[str, int]
 """Base units by resource name."""

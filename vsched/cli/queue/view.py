@@ -13,8 +13,8 @@ from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scar
 from vsched.cli.show.columns import NAMES, QUEUE, QUEUE_COUNTS, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.controllers.queues import STATE_WISH
-from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN
-from vsched.model.resources import format_amount
+from vsched.model.amounts.resources import format_amount
+from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
 Document = dict[str, Any]
 

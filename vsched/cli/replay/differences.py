@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.model.amounts.resources import format_amount
 from vsched.model.plan import CycleReport, JobOutcome
-from vsched.model.resources import format_amount
 
 NOTHING = "-"
 REPEATING = ("conditions", "reasons", "changed")

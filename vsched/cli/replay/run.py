@@ -15,7 +15,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.dump import Recording, report_bytes
+from vsched.model.dump.cycle import Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_file

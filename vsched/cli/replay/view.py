@@ -16,7 +16,7 @@ from vsched.cli.replay.run import Replayed, Span
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import so_many
 from vsched.cli.show.output import Output, console_for, look_of, print_document
-from vsched.model.dump import ASKED, Head, Recording
+from vsched.model.dump.cycle import ASKED, Head, Recording
 from vsched.model.plan import CycleReport
 
 if TYPE_CHECKING:

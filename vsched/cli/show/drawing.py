@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rich.text import Text
 
-from vsched.model.resources import scale_of
+from vsched.model.amounts.resources import scale_of
 
 NARROW_COLUMNS = 60
 """A terminal with fewer columns than this shows the fewest table columns."""

@@ -14,7 +14,7 @@ from vsched.cli.show.columns import NAMES, columned, named
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage.source import UsageRound
 from vsched.collectors.poll import why_blind
-from vsched.model.usage import STALE_SECONDS, Figures, NodeUsage
+from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage
 
 RESOURCES = ("cpu", "memory")
 MOST_NAMED = 10

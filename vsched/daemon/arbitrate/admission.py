@@ -11,9 +11,9 @@ from vsched.arbitrator.admission import problems
 from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
 from vsched.clock import Clock
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Bucket, Claim
-from vsched.model.counted import Counted
-from vsched.model.status import Status
+from vsched.model.amounts.counted import Counted
+from vsched.model.arbitration.records import Bucket, Claim
+from vsched.model.pods.status import Status
 from vsched.web.findings import Arbitrated, Findings
 
 

@@ -22,12 +22,12 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.kube.backoff import doubled
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import Arbitration, Ceiling, Division, Pool
-from vsched.model.counted import Counted, summed
+from vsched.model.amounts.counted import Counted, summed
+from vsched.model.amounts.resources import add
+from vsched.model.arbitration.records import Arbitration, Ceiling, Division, Pool
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.resources import add
+from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
 from vsched.web.findings import Arbitrated
 from vsched.writes.evictions import Evictor
 

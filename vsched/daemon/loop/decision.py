@@ -11,7 +11,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.dump import Call
+from vsched.model.dump.cycle import Call
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 

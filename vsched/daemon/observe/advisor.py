@@ -24,9 +24,9 @@ from vsched.explain.records import Change
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import JobEdit
-from vsched.model.advice import Advice, about, headline_of
+from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
-from vsched.model.status import Phase
+from vsched.model.pods.status import Phase
 from vsched.web.findings import with_division
 from vsched.web.snapshots import FrozenSnapshot
 

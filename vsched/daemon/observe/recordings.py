@@ -14,7 +14,7 @@ from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.stalling import TRIES, Stalling
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.framework.policy import Policy
-from vsched.model.dump import Recording, pack
+from vsched.model.dump.cycle import Recording, pack
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot

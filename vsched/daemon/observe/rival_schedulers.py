@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from vsched.clock import Clock
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.model.task import Task
+from vsched.model.pods.task import Task
 from vsched.writes.bodies import pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
-from vsched.model.dump import Call
+from vsched.model.dump.cycle import Call
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot

@@ -18,10 +18,10 @@ from vsched.daemon.observe.summary import Summary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
-from vsched.model.dump import Head
+from vsched.model.dump.cycle import Head
 from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.overview.history import History, session_row

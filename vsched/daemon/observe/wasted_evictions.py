@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vsched.arbitrator.effects import RoundResult
-from vsched.model.nodes import NodeStatics
+from vsched.model.nodes.table import NodeStatics
 from vsched.model.plan import CycleReport, Evict
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS, Status
-from vsched.model.task import Task
 from vsched.writes.evictions import EvictionVerdict
 
 BOUND_SECONDS = 60.0

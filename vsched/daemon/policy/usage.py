@@ -12,8 +12,8 @@ from vsched.collectors.poll import Poller, PollSettings, SourceState, numbers_of
 from vsched.collectors.source import Target
 from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
-from vsched.model.nodes import NodeAttributes
-from vsched.model.resources import CPU, MEMORY, Amounts
+from vsched.model.amounts.resources import CPU, MEMORY, Amounts
+from vsched.model.nodes.table import NodeAttributes
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.reach import NOTHING, Reach

@@ -28,7 +28,7 @@ from vsched.controllers.allocation_bodies import (
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.arbitration import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
+from vsched.model.arbitration.records import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
 
 SCHEDULERS = ("default-scheduler", "vsched", "another-scheduler")
 SLOT_MILLIS = 4000

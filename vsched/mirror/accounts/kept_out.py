@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from vsched.model.job import Job
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 Move = Callable[[Task, Task], None]
 """Called with a pod as it counted, and as it counts now."""

@@ -18,12 +18,12 @@ from vsched.mirror.accounts.pod_sums import CountedNames, EmptyNodes, PodSums, p
 from vsched.mirror.accounts.storage import ClaimSums, StorageIndex
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.mirror.ingest.storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
-from vsched.model.arbitration import AllocationRecord, Arbitration, Bucket, Claim, NamespaceAccount
-from vsched.model.counted import NOTHING, Counted, lesser
-from vsched.model.job import Job
-from vsched.model.nodes import Ints
-from vsched.model.resources import Amounts, ResourceAxis, Vector
-from vsched.model.task import Task
+from vsched.model.amounts.counted import NOTHING, Counted, lesser
+from vsched.model.amounts.resources import Amounts, ResourceAxis, Vector
+from vsched.model.arbitration.records import AllocationRecord, Arbitration, Bucket, Claim, NamespaceAccount
+from vsched.model.jobs.job import Job
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.task import Task
 
 T = TypeVar("T")
 

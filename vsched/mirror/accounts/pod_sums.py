@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from vsched.model.counted import counted_name, is_storage
-from vsched.model.nodes import Ints
-from vsched.model.quantity import UNLIMITED
-from vsched.model.resources import Amounts, ResourceAxis, Vector, add, subtract
-from vsched.model.status import HOLDS, Status
-from vsched.model.task import Task
+from vsched.model.amounts.counted import counted_name, is_storage
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
 
 K = TypeVar("K")
 Sums = TypeVar("Sums", Vector, Mapping[str, int])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from vsched.mirror.ingest.storage import Volume, VolumeClaim
-from vsched.model.counted import CLAIMS, STORAGE, Counted, of_class
+from vsched.model.amounts.counted import CLAIMS, STORAGE, Counted, of_class
 from vsched.model.shared import shared
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity, NoColumn
 from vsched.mirror.ingest.bounds import OFFERED_MAX, read, short
 from vsched.mirror.wire.base import ResourceList
-from vsched.model.resources import Amounts, Columns, is_schedulable, parse_amount
+from vsched.model.amounts.resources import Amounts, Columns, is_schedulable, parse_amount
 
 Amount = dict[int, int]
 """Base units by column. Zeros that an object states are kept: asking for zero is not asking for nothing."""

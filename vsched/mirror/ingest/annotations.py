@@ -15,10 +15,10 @@ from vsched.errors import UNREADABLE, BadObject
 from vsched.mirror.ingest.amounts import quantities
 from vsched.mirror.ingest.bounds import STRATEGY_MAX, read
 from vsched.mirror.wire.base import Metadata, ResourceList, located
-from vsched.model.budget import JobBudget
-from vsched.model.duration_text import parse_duration
-from vsched.model.resources import Amounts, ResourceAxis
-from vsched.model.shape import Strategy
+from vsched.model.amounts.durations import parse_duration
+from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.jobs.budget import JobBudget
+from vsched.model.pods.shape import Strategy
 
 WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 """The current name, and the old one."""

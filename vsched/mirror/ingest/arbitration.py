@@ -18,8 +18,8 @@ from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.metadata import created_of, naming
 from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
-from vsched.model.arbitration import AllocationRecord, Bucket, Claim, Told
-from vsched.model.counted import NOTHING, Counted, counted_name, parse_counted
+from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
+from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim, Told
 from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)

@@ -9,10 +9,10 @@ from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.rules import decoded, selector_of
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.base import ResourceList
-from vsched.model.budget import DisruptionBudget
-from vsched.model.quantity import parse_quantity
-from vsched.model.quota import Quota, QuotaLine
-from vsched.model.resources import is_schedulable, scale_of
+from vsched.model.amounts.quantity import parse_quantity
+from vsched.model.amounts.resources import is_schedulable, scale_of
+from vsched.model.jobs.budget import DisruptionBudget
+from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.shared import shared
 
 REQUESTS, LIMITS = "requests.", "limits."

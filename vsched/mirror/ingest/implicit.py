@@ -24,10 +24,10 @@ from vsched.mirror.ingest.metadata import (
     integer_of,
     scheduling_annotations,
 )
-from vsched.model.job import JobSpec
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.status import Phase
+from vsched.model.pods.task import Task
 from vsched.model.shared import shared
-from vsched.model.status import Phase
-from vsched.model.task import Task
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"

@@ -10,7 +10,7 @@ from vsched.errors import BadInput, BadObject, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire.base import seconds_of
-from vsched.model.job import USER
+from vsched.model.jobs.job import USER
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"

@@ -11,9 +11,9 @@ from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
 from vsched.mirror.ingest.metadata import BOOLEANS, naming, scheduling_annotations
 from vsched.mirror.wire.base import ResourceList
-from vsched.model.nodes import NodeAttributes, Taint
-from vsched.model.quantity import MOST
-from vsched.model.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.amounts.quantity import MOST
+from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.shared import shared
 
 OVERSUBSCRIPTION = "volcano.sh/oversubscription"

@@ -22,10 +22,10 @@ from vsched.mirror.ingest.metadata import (
 )
 from vsched.mirror.ingest.unsupported import GROUP_WISHES, asked_by_group, remark_wishes
 from vsched.mirror.wire.base import moment_of
-from vsched.model.job import Condition, JobSpec
-from vsched.model.resources import AskedColumns, ResourceAxis
+from vsched.model.amounts.resources import AskedColumns, ResourceAxis
+from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.pods.status import Phase
 from vsched.model.shared import shared
-from vsched.model.status import Phase
 
 VOLCANO_JOBS = "batch.volcano.sh/"
 """The ``apiVersion`` of the jobs that Volcano makes PodGroups for begins with this."""

@@ -20,12 +20,12 @@ from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
 from vsched.mirror.wire.base import Timestamp, check_names, seconds_of
 from vsched.mirror.wire.pods import ContainerState
-from vsched.model.arbitration import PREFERRED_VICTIM
-from vsched.model.job import JobSpec
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.arbitration.records import PREFERRED_VICTIM
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.shared import shared
-from vsched.model.status import Status
-from vsched.model.task import Task
 
 TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"

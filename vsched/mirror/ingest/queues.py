@@ -13,8 +13,8 @@ from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduli
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
 from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
 from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
-from vsched.model.queue import CLOSED, CLOSING, OPEN, UNKNOWN, NodeGroups, Queue
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN, NodeGroups, Queue
 from vsched.model.shared import shared
 
 STATES = (OPEN, CLOSED, CLOSING, UNKNOWN)

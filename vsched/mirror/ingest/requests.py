@@ -14,9 +14,9 @@ from vsched.mirror.ingest.bounds import RESOURCES_MAX, bounded, short
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.wire.base import Raw, ResourceList, Wire
 from vsched.mirror.wire.pods import Container, ContainerStatus, Pod
-from vsched.model.counted import LIMITS
-from vsched.model.quantity import MOST, MOST_HELD
-from vsched.model.resources import CPU, MEMORY, PODS, Amounts, Columns
+from vsched.model.amounts.counted import LIMITS
+from vsched.model.amounts.quantity import MOST, MOST_HELD
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Columns
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 """What scoring assumes for a container without requests: milli-cores and bytes."""

@@ -37,7 +37,7 @@ from vsched.mirror.wire.affinity import (
     WeightedPodTerm,
 )
 from vsched.mirror.wire.base import Raw, located
-from vsched.model.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
+from vsched.model.pods.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, sprea
 from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
-from vsched.model.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
-from vsched.model.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
+from vsched.model.amounts.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
+from vsched.model.pods.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})

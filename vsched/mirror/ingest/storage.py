@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.wire.base import ResourceList
-from vsched.model.counted import STORAGE, parse_counted
+from vsched.model.amounts.counted import STORAGE, parse_counted
 from vsched.model.shared import shared
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"

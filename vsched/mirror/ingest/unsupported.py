@@ -17,9 +17,9 @@ from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.objects import NetworkTopology, PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
-from vsched.model.ignorable import PRIORITY_CLASSES
-from vsched.model.resources import PODS, ResourceAxis
-from vsched.model.shape import Shape
+from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.pods.ignorable import PRIORITY_CLASSES
+from vsched.model.pods.shape import Shape
 
 PATHS_NAMED = 3
 """How many fields of one object are named; further ones are counted."""

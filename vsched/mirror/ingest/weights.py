@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
-from vsched.model.quantity import UNLIMITED, parse_quantity
+from vsched.model.amounts.quantity import UNLIMITED, parse_quantity
 
 NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
 HIERARCHY_WEIGHTS = "volcano.sh/hierarchy-weights"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from vsched.model.job import JobSpec
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 _PLACED = (Status.BOUND, Status.RUNNING)
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.mirror.state.namespace_objects import NamespaceIndex, in_order
-from vsched.model.budget import DisruptionBudget, come_and_go
-from vsched.model.task import Task
+from vsched.model.jobs.budget import DisruptionBudget, come_and_go
+from vsched.model.pods.task import Task
 
 BELIEVED_SECONDS = 60.0
 """An eviction that no status shows counts for so long."""

@@ -12,8 +12,8 @@ import msgspec
 from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
 from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.ingest.unsupported import asked_of_own_group, no_such_class
-from vsched.model.job import JobSpec, Judgement
-from vsched.model.queue import Namespace, PriorityClass, Queue
+from vsched.model.jobs.job import JobSpec, Judgement
+from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 
 USER_PRIORITY_MAX = 1_000_000_000
 """The highest value that Kubernetes allows for users' priority classes; higher ones belong to the system."""

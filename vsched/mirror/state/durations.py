@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 
-from vsched.model.durations import Learnt, names_of
-from vsched.model.job import JobSpec
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.jobs.durations import Learnt, names_of
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 NAMES_MAX = 2048
 """How many names are remembered; the least recent ones are dropped first."""

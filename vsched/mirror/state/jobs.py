@@ -14,9 +14,9 @@ import msgspec
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
-from vsched.model.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from vsched.model.selections import Selections
-from vsched.model.shape import Selector
+from vsched.model.pods.selections import Selections
+from vsched.model.pods.shape import Selector
 
 K = TypeVar("K")
 T = TypeVar("T")

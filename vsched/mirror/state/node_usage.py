@@ -15,11 +15,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from vsched.model.nodes import Mask, NodeStatics
-from vsched.model.shape import Shape
-from vsched.model.status import Status
-from vsched.model.task import Task
-from vsched.model.usage import STALE_SECONDS, NodeUsage, Reading, UsageTable, Young, period_seconds, table_of
+from vsched.model.nodes.table import Mask, NodeStatics
+from vsched.model.nodes.usage import STALE_SECONDS, NodeUsage, Reading, UsageTable, Young, period_seconds, table_of
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 Key = TypeVar("Key", str, Shape)
 Rows = npt.NDArray[np.intp]

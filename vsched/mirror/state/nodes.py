@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.state.node_usage import NodeUsageStore
-from vsched.model.nodes import Ints, NodeAttributes, NodeStatics, NodeTable
-from vsched.model.placed import PlacedPods
-from vsched.model.quantity import MOST
-from vsched.model.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
-from vsched.model.status import HOLDS
-from vsched.model.task import Task
-from vsched.model.usage import Reading
+from vsched.model.amounts.quantity import MOST
+from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.nodes.table import Ints, NodeAttributes, NodeStatics, NodeTable
+from vsched.model.nodes.usage import Reading
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
 
 _FULL = 2 * MOST
 """The largest sum that is written to the table: twice what any node has."""

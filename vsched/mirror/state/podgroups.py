@@ -9,7 +9,7 @@ import msgspec
 from vsched.mirror.state.assumed import AssumedPhases
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
-from vsched.model.job import JobSpec
+from vsched.model.jobs.job import JobSpec
 from vsched.model.plan import JobOutcome
 
 

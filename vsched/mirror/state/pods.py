@@ -20,11 +20,11 @@ from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
-from vsched.model.durations import Learnt
-from vsched.model.job import JobSpec
+from vsched.model.jobs.durations import Learnt
+from vsched.model.jobs.job import JobSpec
 from vsched.model.plan import CycleReport
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 TRIED_MAX = 10_000
 """How many pods with failed bindings are remembered."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from vsched.model.job import Job, JobUsage, claim_of
-from vsched.model.resources import Vector, add, subtract
+from vsched.model.amounts.resources import Vector, add, subtract
+from vsched.model.jobs.job import Job, JobUsage, claim_of
 from vsched.model.snapshot import QueueUsage
 
 Share = tuple[str, str]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.accounts.pod_sums import Part, part_of, put_sums
-from vsched.model.counted import Counted
-from vsched.model.job import Job
-from vsched.model.nodes import Ints
-from vsched.model.resources import ResourceAxis, Vector, add, subtract
-from vsched.model.task import Task
+from vsched.model.amounts.counted import Counted
+from vsched.model.amounts.resources import ResourceAxis, Vector, add, subtract
+from vsched.model.jobs.job import Job
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.task import Task
 
 
 class RestoredAccounts(NamespaceAccounts):

@@ -20,10 +20,10 @@ from vsched.mirror.whatif.nodes import edit_nodes
 from vsched.mirror.whatif.queues import edit_queue
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
-from vsched.model.shape import Shape
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import HOLDS
-from vsched.model.task import Task
 
 
 class ClusterEditor(EditableMirror):

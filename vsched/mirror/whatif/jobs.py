@@ -25,12 +25,12 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
 )
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.job import Job, JobSpec
-from vsched.model.queue import PriorityClass
-from vsched.model.resources import Amounts, ResourceAxis
-from vsched.model.shape import PodAffinity, Shape, Toleration
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.shape import PodAffinity, Shape, Toleration
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import PriorityClass
 
 EditTask = Callable[[Task], Task]
 

@@ -6,7 +6,7 @@ import msgspec
 
 from vsched.mirror.whatif.edits import AllowDisruptions, NamespaceEdit, SetConsumerLimit, SetQuota
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.arbitration import Claim
+from vsched.model.arbitration.records import Claim
 
 
 def edit_namespace(cluster: EditableMirror, edit: NamespaceEdit) -> None:

@@ -13,7 +13,7 @@ from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.whatif.edits import AddNodes, LabelNodes, NodeEdit, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.mirror.whatif.queues import stated
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.nodes import NodeAttributes, Taint
+from vsched.model.nodes.table import NodeAttributes, Taint
 
 
 def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:

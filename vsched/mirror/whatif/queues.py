@@ -17,8 +17,8 @@ from vsched.mirror.whatif.edits import (
     SetReclaimable,
 )
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
-from vsched.model.resources import Amounts, ResourceAxis
+from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.queues.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
 
 
 def edit_queue(cluster: EditableMirror, edit: QueueEdit) -> None:

@@ -8,13 +8,13 @@ from functools import partial
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.whatif.restoring import RestoredMirror
-from vsched.model.arbitration import Arbitration, Ceiling
-from vsched.model.budget import DisruptionBudget
-from vsched.model.job import Job, JobSpec
-from vsched.model.queue import PriorityClass, Queue
-from vsched.model.quota import Quota
+from vsched.model.arbitration.records import Arbitration, Ceiling
+from vsched.model.jobs.budget import DisruptionBudget
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import PriorityClass, Queue
+from vsched.model.queues.quota import Quota
 from vsched.model.snapshot import Snapshot
-from vsched.model.task import Task
 
 
 class EditableMirror(RestoredMirror):

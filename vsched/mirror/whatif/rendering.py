@@ -14,10 +14,10 @@ import msgspec
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE
 from vsched.mirror.ingest.queues import QueueFacts
-from vsched.model.job import JobSpec
-from vsched.model.nodes import NodeAttributes
-from vsched.model.queue import NodeGroups
-from vsched.model.resources import Amounts, ResourceAxis, format_amount
+from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
+from vsched.model.jobs.job import JobSpec
+from vsched.model.nodes.table import NodeAttributes
+from vsched.model.queues.queue import NodeGroups
 
 Manifest = dict[str, Any]
 VERSION = "scheduling.volcano.sh/v1beta1"

@@ -17,13 +17,13 @@ from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.queues import QueueFacts
 from vsched.mirror.problems import Problem
 from vsched.mirror.whatif.accounts import RestoredAccounts
-from vsched.model.job import JobSpec
+from vsched.model.jobs.job import JobSpec
+from vsched.model.nodes.usage import reading_of
 from vsched.model.plan import CycleReport
-from vsched.model.shape import PodLabels, Shape
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Status
-from vsched.model.task import Task
-from vsched.model.usage import reading_of
 
 
 class RestoredMirror(Cache):

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from vsched.errors import BadInput, BadObject
-from vsched.model.duration_text import parse_duration
+from vsched.model.amounts.durations import parse_duration
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import parse_time
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from vsched.model.counted import NOTHING, Counted, counted_scale
+from vsched.model.amounts.counted import NOTHING, Counted, counted_scale
+from vsched.model.amounts.resources import ResourceAxis, Vector, add
 from vsched.model.plan import QueueOutcome
-from vsched.model.resources import ResourceAxis, Vector, add
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.help_texts import meaning_of

@@ -9,12 +9,12 @@ from itertools import chain, islice
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from vsched.model.job import Job
+from vsched.model.amounts.resources import Vector, add
+from vsched.model.jobs.job import Job
 from vsched.model.plan import Unschedulable
-from vsched.model.resources import Vector, add
+from vsched.model.pods.status import Phase
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase
-from vsched.model.task import Task
 from vsched.web.findings import Findings
 
 MOST_JOBS = 1_000

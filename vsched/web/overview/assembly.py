@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from vsched.model.arbitration import Award
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, scale_of
+from vsched.model.arbitration.records import Award
 from vsched.model.plan import JobOutcome
-from vsched.model.resources import CPU, MEMORY, PODS, scale_of
 from vsched.model.snapshot import Snapshot
 from vsched.version import build
 from vsched.web.overview.deltas import Delta, delta

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.model.status import Phase
+from vsched.model.pods.status import Phase
 
 # Each overview has thousands of rows. None can be part of a reference cycle, so the collector skips them (gc=False).
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vsched.model.job import USER, Job
+from vsched.model.jobs.job import USER, Job
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.pods.status import Phase, Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.status import Phase, Status
 from vsched.web.overview.document import JobRow
 
 MOST_JOBS = 10_000

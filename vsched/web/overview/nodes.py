@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodegroups import group_of
-from vsched.model.nodes import Floats, Ints, NodeAttributes, NodeTable
+from vsched.model.amounts.resources import PODS
+from vsched.model.nodes.groups import group_of
+from vsched.model.nodes.table import Floats, Ints, NodeAttributes, NodeTable
+from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, Column
 from vsched.model.plan import Bind
-from vsched.model.resources import PODS
 from vsched.model.snapshot import Snapshot
-from vsched.model.usage import DEFAULT_PERIOD, STALE_SECONDS, Column
 from vsched.web.overview.document import NodeRow
 
 UNFIT = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

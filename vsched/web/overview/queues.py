@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from vsched.model.arbitration import Award
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.arbitration.records import Award
 from vsched.model.plan import CycleReport, NamespaceOutcome, QueueOutcome
-from vsched.model.quantity import UNLIMITED
-from vsched.model.queue import ROOT
-from vsched.model.queue_tree import lineage, tree
+from vsched.model.queues.queue import ROOT
+from vsched.model.queues.tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.document import NamespaceRow, QueueRow
 from vsched.web.overview.jobs import JobTable, Pair

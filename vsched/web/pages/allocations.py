@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from vsched.arbitrator.effects import Overuse
-from vsched.model.arbitration import Award, Bucket, Claim, Division, NamespaceAccount, Told
-from vsched.model.counted import render_counted
+from vsched.model.amounts.counted import render_counted
+from vsched.model.arbitration.records import Award, Bucket, Claim, Division, NamespaceAccount, Told
 from vsched.web.findings import Findings
 
 View = dict[str, Any]

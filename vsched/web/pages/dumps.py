@@ -13,7 +13,7 @@ from aiohttp import web
 
 from vsched.errors import Unavailable
 from vsched.framework.registry import Registry
-from vsched.model.dump import Recording, decode, pack
+from vsched.model.dump.cycle import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable

@@ -18,8 +18,8 @@ from vsched.arbitrator.extender import Asking, ExtenderAnswer
 from vsched.mirror import wire
 from vsched.mirror.ingest.requests import limits_of, request_of
 from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
-from vsched.model.counted import counted_name
-from vsched.model.resources import ResourceAxis
+from vsched.model.amounts.counted import counted_name
+from vsched.model.amounts.resources import ResourceAxis
 from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 

@@ -13,8 +13,8 @@ from aiohttp import web
 from msgspec.structs import asdict
 
 from vsched.model.plan import Unschedulable
-from vsched.model.status import Status
-from vsched.model.task import Task
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.web.evictions import MOST_TOLD, EvictionRow, Evictions, of_job, on_node
 from vsched.web.pages.views import amounts
 from vsched.web.serve.routing import Handler, Route, as_json, aside

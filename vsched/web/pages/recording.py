@@ -16,10 +16,10 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.anonymous import Pseudonyms, anonymised
-from vsched.model.anonymous_records import Renaming
-from vsched.model.anonymous_snapshot import renamed_snapshot
-from vsched.model.dump import ASKED, Call, Head, Recording, report_bytes
+from vsched.model.anonymous.names import Pseudonyms, anonymised
+from vsched.model.anonymous.records import Renaming
+from vsched.model.anonymous.snapshot import renamed_snapshot
+from vsched.model.dump.cycle import ASKED, Call, Head, Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.document import policy_document

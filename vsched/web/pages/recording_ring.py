@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsched.model.dump import Head
+from vsched.model.dump.cycle import Head
 
 MOST_BYTES = 64 << 20
 """Of all recordings together; one of five thousand nodes and as many jobs has one to five million bytes."""

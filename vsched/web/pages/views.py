@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vsched.model.job import Job
+from vsched.model.amounts.resources import format_amount
+from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome
-from vsched.model.queue import Queue
-from vsched.model.resources import format_amount
-from vsched.model.status import Phase, Status
+from vsched.model.pods.status import Phase, Status
+from vsched.model.queues.queue import Queue
 from vsched.web.findings import Findings
 from vsched.web.overview.nodes import standing
 

@@ -16,7 +16,7 @@ from vsched.kube.errors import one_line
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.mirror.wire.base import NO_BYTES, Raw
-from vsched.model.arbitration import Bucket, Claim
+from vsched.model.arbitration.records import Bucket, Claim
 from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 

@@ -13,7 +13,7 @@ from aiohttp import web
 from vsched.errors import BadInput
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import located
-from vsched.model.quantity import format_bytes
+from vsched.model.amounts.quantity import format_bytes
 from vsched.web.serve.routing import Handler, as_json
 
 T = TypeVar("T")

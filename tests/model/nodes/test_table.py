@@ -1,0 +1,40 @@
+"""The node table: columns of labels, what is remembered, copies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.nodes.table import NO_DOMAIN, NodeAttributes, NodeStatics, NodeTable
+
+
+def statics(*zones: str | None) -> NodeStatics:
+    return NodeStatics(
+        [NodeAttributes(f"n{row}", {} if zone is None else {"zone": zone}) for row, zone in enumerate(zones)]
+    )
+
+
+def test_a_label_column_numbers_the_values_and_marks_nodes_without() -> None:
+    column = statics("b", None, "a", "b").label("zone")
+    assert column.ids.tolist() == [0, NO_DOMAIN, 1, 0]
+    assert (column.values, column.count) == (("b", "a"), 2)
+
+
+def test_what_rests_on_attributes_is_worked_out_once_and_bounded() -> None:
+    nodes = statics("a")
+    asked: list[int] = []
+    for _ in range(2):
+        nodes.remember("x", lambda: asked.append(1) or "found")
+    assert asked == [1]
+    for number in range(2 * NodeStatics.MEMO_LIMIT):
+        nodes.remember(number, lambda: 1)
+    assert len(nodes._memo) <= NodeStatics.MEMO_LIMIT
+
+
+def test_a_copy_has_its_own_amounts() -> None:
+    amounts = [np.full((3, 2), value, dtype=np.int64) for value in (8, 5, 2, 1, 3)]
+    table = NodeTable(ResourceAxis(), statics("a", "b"), *amounts, np.zeros((2, 2), dtype=np.int64))
+    copy = table.copy()
+    copy.idle[0, 0] = 0
+    assert (table.idle[0, 0], copy.statics is table.statics, table.width, len(table)) == (5, True, 3, 2)
+    assert table.future_idle(0).tolist() == [6, 6]

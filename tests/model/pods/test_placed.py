@@ -1,0 +1,90 @@
+"""Placed pods: counts, the indexes that find them, and the copy that is kept up to date."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, PodTerm, Requirement, Selector, ShapeTable
+
+
+def select(*names: str) -> Selector:
+    return Selector((Requirement("app", "In", names),))
+
+
+TABLE = ShapeTable()
+LABELS = [TABLE.labels(space, labels) for space in ("ns", "other") for labels in ({}, {"app": "web"}, {"app": "db"})]
+TERMS = [
+    PodTerm("zone", select("web"), ("ns",)),
+    PodTerm("zone", select("web", "db"), ("ns",)),
+    PodTerm("zone", Selector(), ("ns",)),
+    PodTerm("zone", None, ("ns",)),
+]
+AFFINITIES = [
+    None,
+    PodAffinity(anti_required=(TERMS[0],)),
+    PodAffinity(anti_required=(TERMS[1], TERMS[2])),
+    PodAffinity(anti_required=(TERMS[3],), preferred=((5, TERMS[0]),)),
+    PodAffinity(anti_preferred=((5, TERMS[2]), (1, TERMS[1]))),
+]
+SHAPES = [
+    TABLE.shape((), affinity=affinity, ports=ports)
+    for affinity in AFFINITIES
+    for ports in ((), (HostPort(80), HostPort(443)))
+]
+PODS = st.lists(
+    st.tuples(st.sampled_from(LABELS), st.sampled_from(SHAPES), st.sampled_from(["n1", "n2"]), st.booleans()),
+    max_size=20,
+)
+
+
+@given(PODS)
+def test_a_published_copy_is_equal_and_indexes_find_what_is_there(
+    pods: list[tuple[PodLabels, object, str, bool]],
+) -> None:
+    mirror, published = PlacedPods(), PlacedPods()
+    there: list[tuple[PodLabels, object, str]] = []
+    for labels, shape, node, publish in pods:
+        pod = (labels, shape, node)
+        if pod in there:
+            there.remove(pod)
+            mirror.shift(labels, shape, node, -1)  # type: ignore[arg-type]
+        else:
+            there.append(pod)
+            mirror.shift(labels, shape, node, 1)  # type: ignore[arg-type]
+        if publish:
+            mirror.publish(published)
+    mirror.publish(published)
+    for placed in (mirror, published):
+        assert sum(sum(by_node.values()) for by_node in placed.counts.values()) == len(there)
+        for selector in (select("web"), Selector()):
+            expected = {labels for labels, _, _ in there if selector.matches(dict(labels.pairs))}
+            assert set(placed.matching(selector, None)) == expected
+        carriers = {(shape.affinity, labels.namespace) for labels, shape, _ in there if shape.affinity}  # type: ignore[attr-defined]
+        assert set(placed.terms) == carriers
+        ports = {port for _, shape, _ in there for port in shape.ports}  # type: ignore[attr-defined]
+        assert set(placed.ports) == ports
+        check_terms(placed)
+    assert published.terms == mirror.terms
+    assert published.counts == mirror.counts
+    assert published.ports == mirror.ports
+
+
+def check_terms(placed: PlacedPods) -> None:
+    """Every carrier with a term that means a pod is found for it, each once."""
+    for labels in LABELS:
+        for index, terms_of in (
+            (placed.repelling, lambda one: one.anti_required),
+            (placed.preferring, lambda one: [term for _, term in (*one.preferred, *one.anti_preferred)]),
+        ):
+            found = index.about(labels)
+            assert len(found) == len(set(found))
+            assert set(found) <= set(placed.terms)
+            for key in placed.terms:
+                selectors = [term.selector for term in terms_of(key[0])]
+                if any(one is not None and one.matches(dict(labels.pairs)) for one in selectors):
+                    assert key in found
+    if not placed.terms:
+        assert not placed.repelling
+        assert not placed.preferring

@@ -1,0 +1,1 @@
+"""Quantities, amounts of resources, lengths of time."""

@@ -1,0 +1,1 @@
+"""Made-up names in place of real ones."""

@@ -1,0 +1,119 @@
+"""A snapshot with made-up names, on which cycles decide the same under other names."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from vsched.model.anonymous.records import Renaming, counted, name, node, pairs, parts, sentence
+from vsched.model.jobs.job import Job, Judgement
+from vsched.model.nodes.table import NodeStatics, NodeTable
+from vsched.model.pods.placed import NodeCounts, PlacedPods
+from vsched.model.pods.selections import Selections
+from vsched.model.snapshot import Snapshot
+
+T = TypeVar("T")
+
+KEYS = ("active", "changed", "nominated", "admitted", "reserving")
+"""Fields that are keys of jobs."""
+BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
+"""Fields that are records by name, one or several."""
+SUMS_BY_NAME = ("books", "held")
+"""Fields that are sums by name."""
+NAMELESS = ("now", "previous", "axis", "total", "used", "priority_range", "ignored")
+"""Fields without names; those of resources stay."""
+OWN = (
+    "nodes",
+    "jobs",
+    "strays",
+    "holders",
+    "shares",
+    "selections",
+    "placed",
+    "arbitration",
+    "held_limits",
+    "advice",
+    "learnt",
+    "setbacks",
+    "foreign",
+)
+"""Fields of which each has a way of its own."""
+
+
+def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
+    """The same snapshot under other names; what decides nothing and tells of names is left out."""
+    strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
+    assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
+    jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}
+    arbitration = snapshot.arbitration
+    made: dict[str, Any] = {
+        **{field: _keys(renaming, getattr(snapshot, field)) for field in KEYS},
+        **{field: pairs(name, parts)(renaming, getattr(snapshot, field)) for field in BY_NAME},
+        **{field: pairs(name)(renaming, getattr(snapshot, field)) for field in SUMS_BY_NAME},
+        "nodes": _nodes(renaming, snapshot.nodes),
+        "jobs": jobs,
+        "strays": {name(renaming, key): _job(renaming, job) for key, job in snapshot.strays.items()},
+        "holders": {
+            name(renaming, queue): {name(renaming, key): jobs[name(renaming, key)] for key in held}
+            for queue, held in snapshot.holders.items()
+        },
+        "shares": {
+            (name(renaming, queue), name(renaming, space)): held for (queue, space), held in snapshot.shares.items()
+        },
+        "selections": {
+            name(renaming, space): Selections(parts(renaming, found.selectors))
+            for space, found in snapshot.selections.items()
+        },
+        "placed": _placed(renaming, snapshot.placed),
+        "arbitration": None if arbitration is None else renaming.record(arbitration),
+        "held_limits": pairs(name, pairs(counted))(renaming, snapshot.held_limits),
+        "advice": {},
+        "learnt": {},
+        "setbacks": {},
+        "foreign": {},
+    }
+    return replace(snapshot, **made)
+
+
+def _keys(renaming: Renaming, keys: Any) -> tuple[str, ...]:
+    return tuple(name(renaming, key) for key in keys)
+
+
+def _job(renaming: Renaming, job: Job) -> Job:
+    found = job.judgement
+    told = Judgement(
+        found.priority,
+        sentence(renaming, found.unsupported),
+        sentence(renaming, found.notice),
+        name(renaming, found.awaits_class),
+    )
+    made = Job(name(renaming, job.key), renaming.record(job.spec), told)
+    for task in job.tasks.values():
+        made.put(renaming.once(task))
+    made.allocated, made.pending_request = job.allocated.copy(), job.pending_request.copy()
+    made.frozen = True
+    return made
+
+
+def _nodes(renaming: Renaming, nodes: NodeTable) -> NodeTable:
+    made = nodes.copy()
+    made.statics = NodeStatics([renaming.record(one) for one in nodes.statics.attributes])
+    if nodes.usage is not None:
+        young = nodes.usage.young
+        young = young._replace(kinds=tuple(renaming.once(kind) for kind in young.kinds))
+        made.usage = nodes.usage._replace(young=young)
+    return made
+
+
+def _placed(renaming: Renaming, placed: PlacedPods) -> PlacedPods:
+    def counts(found: NodeCounts) -> NodeCounts:
+        return {node(renaming, host): count for host, count in found.items()}
+
+    return PlacedPods.of(
+        ((renaming.once(labels), counts(found)) for labels, found in placed.counts.items()),
+        (
+            ((renaming.once(affinity), name(renaming, space)), counts(found))
+            for (affinity, space), found in placed.terms.items()
+        ),
+        ((renaming.record(port), counts(found)) for port, found in placed.ports.items()),
+    )

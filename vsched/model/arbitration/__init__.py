@@ -1,0 +1,1 @@
+"""What the arbitrator divides and among whom."""

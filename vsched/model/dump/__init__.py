@@ -1,0 +1,1 @@
+"""A cycle to JSON and back."""

@@ -1,0 +1,81 @@
+"""Which pods are on which nodes, in parts that JSON can hold, and back: label sets and nodes by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.model.dump.nodes import NodePositions
+from vsched.model.dump.tables import Numbered, Piece, pieces, records
+from vsched.model.pods.placed import NodeCounts, PlacedPods
+from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels
+
+
+class LabelsLine(msgspec.Struct, frozen=True):
+    """Pods of one label set: where they are."""
+
+    labels: int
+    nodes: tuple[int, ...]
+    counts: tuple[int, ...]
+    """Pods, by the same position as ``nodes``; so everywhere here."""
+
+
+class TermsLine(msgspec.Struct, frozen=True):
+    """Pods of one namespace that carry the same terms."""
+
+    affinity: PodAffinity
+    namespace: str
+    nodes: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+class PortLine(msgspec.Struct, frozen=True):
+    """Pods that hold the same port of their hosts."""
+
+    port: HostPort
+    nodes: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+class PlacedParts(msgspec.Struct, frozen=True):
+    """All of it."""
+
+    counts: list[Piece]
+    terms: list[Piece]
+    ports: list[Piece]
+    others: list[str]
+    """Nodes that are in no row of the table: they come after those that are."""
+
+
+def placed_parts(placed: PlacedPods, labels: Numbered[PodLabels], nodes: NodePositions) -> Iterator[tuple[str, object]]:
+    """Name and content of one part after another."""
+
+    def at(counts: NodeCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return tuple(map(nodes.at, counts)), tuple(counts.values())
+
+    yield "counts", pieces(LabelsLine(labels.at(found), *at(counts)) for found, counts in placed.counts.items())
+    yield "terms", pieces(TermsLine(*key, *at(counts)) for key, counts in placed.terms.items())
+    yield "ports", pieces(PortLine(port, *at(counts)) for port, counts in placed.ports.items())
+    yield "others", nodes.others()
+
+
+def placed_pods(parts: PlacedParts, labels: Sequence[PodLabels], names: Sequence[str]) -> PlacedPods:
+    """The index of these parts; raises BadInput or IndexError where they do not belong together."""
+    names = (*names, *parts.others)
+
+    def counted(nodes: Sequence[int], counts: Sequence[int]) -> NodeCounts:
+        if len(nodes) != len(counts) or any(at < 0 for at in nodes):
+            raise BadInput("placed pods: expected a count for each node")
+        return {names[at]: count for at, count in zip(nodes, counts, strict=True)}
+
+    return PlacedPods.of(
+        ((labels[line.labels], counted(line.nodes, line.counts)) for line in records(parts.counts, LabelsLine)),
+        (((line.affinity, line.namespace), counted(line.nodes, line.counts)) for line in _terms(parts)),
+        ((line.port, counted(line.nodes, line.counts)) for line in records(parts.ports, PortLine)),
+    )
+
+
+def _terms(parts: PlacedParts) -> Iterable[TermsLine]:
+    return records(parts.terms, TermsLine)

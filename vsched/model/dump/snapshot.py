@@ -1,0 +1,249 @@
+"""A snapshot in parts that JSON can hold, and back: every field, in order, so that cycles on both decide alike.
+
+Nodes, jobs and pods are tables; shapes, label sets and pods that several places refer to are written once and referred
+to by position. Counts of jobs follow from their pods and are not written; sums are, with the order of their entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.model.amounts.counted import Counted
+from vsched.model.amounts.resources import ResourceAxis, Vector
+from vsched.model.arbitration.records import Arbitration, Bucket, NamespaceAccount
+from vsched.model.dump.nodes import NodeParts, NodePositions, node_parts, node_table
+from vsched.model.dump.placed import PlacedParts, placed_parts, placed_pods
+from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
+from vsched.model.jobs.job import Job, JobSpec, Judgement
+from vsched.model.nodes.table import NodeAttributes
+from vsched.model.pods.selections import Selections
+from vsched.model.pods.shape import PodLabels, Selector, Shape, ShapeTable
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+T = TypeVar("T")
+
+PARTED = frozenset({"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays"})
+"""Fields of a snapshot that have parts of their own; every other one is written as it is."""
+
+
+class JobLine(msgspec.Struct, frozen=True):
+    """What a job is besides its spec and its pods, which follow one another in the table of pods."""
+
+    key: str
+    priority: int
+    pods: int
+    allocated: tuple[tuple[int, int], ...]
+    """In the order that sums were added up in, zeros included; so is what is pending."""
+    pending: tuple[tuple[int, int], ...]
+    unsupported: str = ""
+    notice: str = ""
+    awaits_class: str = ""
+
+
+class AccountParts(msgspec.Struct, frozen=True):
+    """A namespace that takes part in the division: itself, and its pods by position."""
+
+    party: NamespaceAccount
+    tasks: list[int]
+    pending: list[int]
+
+
+class ArbitrationParts(msgspec.Struct, frozen=True):
+    """What is divided and among whom."""
+
+    parties: dict[str, AccountParts]
+    buckets: dict[str, Bucket]
+    storage: Counted
+    version: int
+
+
+class SnapshotParts(msgspec.Struct, frozen=True):
+    """A snapshot as it is read; it is written in the same parts, one after another."""
+
+    plain: dict[str, msgspec.Raw]
+    """Fields that need no parts, by name."""
+    axis: list[str]
+    attributes: list[Piece]
+    nodes: NodeParts
+    specs: list[Piece]
+    jobs: list[Piece]
+    strays: int
+    """How many of the jobs, the last ones, nothing is done for."""
+    tasks: list[Piece]
+    """Of all jobs, job by job; then those that only others refer to."""
+    holders: dict[str, list[int]]
+    """Positions of jobs, by queue."""
+    shares: list[tuple[str, str, Vector]]
+    selections: dict[str, list[Selector]]
+    placed: PlacedParts
+    arbitration: ArbitrationParts | None
+    shapes: list[Piece]
+    labels: list[Piece]
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+class Writing:
+    """A snapshot on its way out, and the positions that were given on the way."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.tasks: Numbered[str] = Numbered()
+        """Uids of the pods in the table."""
+        self._shapes: Numbered[Shape] = Numbered()
+        self._labels: Numbered[PodLabels] = Numbered()
+        self._jobs: Numbered[str] = Numbered(snapshot.jobs)
+        self._nodes = NodePositions(snapshot.nodes.statics.names)
+
+    def parts(self) -> Iterator[tuple[str, object]]:
+        """Name and content of one part after another: later ones have what earlier ones refer to."""
+        snapshot = self._snapshot
+        jobs = [*snapshot.jobs.values(), *snapshot.strays.values()]
+        plain = (field.name for field in fields(snapshot) if field.name not in PARTED)
+        yield "plain", Parts((name, getattr(snapshot, name)) for name in plain)
+        yield "axis", list(snapshot.axis.names)
+        yield "attributes", pieces(snapshot.nodes.statics.attributes)
+        yield "nodes", node_parts(snapshot.nodes, self._shapes)
+        yield "specs", pieces(job.spec for job in jobs)
+        yield "jobs", pieces(_line(job) for job in jobs)
+        yield "strays", len(snapshot.strays)
+        yield "tasks", pieces(self._tasks(jobs), {"shape": self._shapes.at, "labels": self._labels.at})
+        holders = {queue: [self._jobs.at(key) for key in held] for queue, held in snapshot.holders.items()}
+        yield "holders", holders
+        yield "shares", [(queue, namespace, held) for (queue, namespace), held in snapshot.shares.items()]
+        yield "selections", {namespace: found.selectors for namespace, found in snapshot.selections.items()}
+        yield "placed", Parts(placed_parts(snapshot.placed, self._labels, self._nodes))
+        yield "arbitration", self._arbitration()
+        yield "shapes", pieces(iter(self._shapes))
+        yield "labels", pieces(iter(self._labels))
+
+    def _tasks(self, jobs: Sequence[Job]) -> Iterator[Task]:
+        """Every pod once; those of jobs first."""
+        arbitration = self._snapshot.arbitration
+        for job in jobs:
+            for task in job.tasks.values():
+                self.tasks.at(task.uid)
+                yield task
+        for party in arbitration.parties.values() if arbitration is not None else ():
+            for task in party.tasks.values():
+                if self.tasks.find(task.uid) is None:
+                    self.tasks.at(task.uid)
+                    yield task
+
+    def _arbitration(self) -> ArbitrationParts | None:
+        found = self._snapshot.arbitration
+        if found is None:
+            return None
+        parties = {namespace: self._party(party) for namespace, party in found.parties.items()}
+        return ArbitrationParts(parties, dict(found.buckets), found.storage, found.version)
+
+    def _party(self, party: NamespaceAccount) -> AccountParts:
+        tasks, pending = ([self.tasks.at(uid) for uid in named] for named in (party.tasks, party.pending))
+        return AccountParts(msgspec.structs.replace(party, tasks={}, pending={}), tasks, pending)
+
+
+def _line(job: Job) -> JobLine:
+    pending = tuple(job.pending_request.items())
+    held = tuple(job.allocated.items())
+    return JobLine(job.key, job.priority, len(job.tasks), held, pending, *job.judgement[1:])
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
+    """The snapshot, and its pods by position; raises BadInput, or IndexError or KeyError where a position is wrong."""
+    interned = ShapeTable()
+    shapes = [
+        msgspec.structs.replace(shape, rules=interned.rules(shape.rules)) for shape in records(parts.shapes, Shape)
+    ]
+    labels = records(parts.labels, PodLabels)
+    tasks = records(parts.tasks, Task, {"shape": _in(shapes), "labels": _in(labels)})
+    by_position = list(_jobs(parts, tasks))
+    if not 0 <= parts.strays <= len(by_position):
+        raise BadInput(f"{parts.strays} of {len(by_position)} jobs are strays")
+    by_key = {job.key: job for job in by_position}
+    strays = {job.key: by_key.pop(job.key) for job in by_position[len(by_position) - parts.strays :]}
+    axis = ResourceAxis(parts.axis)
+    table = node_table(parts.nodes, axis, records(parts.attributes, NodeAttributes), shapes)
+    snapshot = Snapshot(
+        **_plain(parts.plain),
+        axis=axis,
+        nodes=table,
+        jobs=by_key,
+        strays=strays,
+        holders={queue: {by_position[at].key: by_position[at] for at in held} for queue, held in parts.holders.items()},
+        shares={(queue, namespace): held for queue, namespace, held in parts.shares},
+        selections={namespace: Selections(found) for namespace, found in parts.selections.items()},
+        placed=placed_pods(parts.placed, labels, table.statics.names),
+        arbitration=_arbitration(parts.arbitration, tasks),
+    )
+    _check(snapshot)
+    return snapshot, tasks
+
+
+def _in(values: Sequence[T]) -> Callable[[int], T]:
+    return values.__getitem__
+
+
+def _jobs(parts: SnapshotParts, tasks: Sequence[Task]) -> Iterator[Job]:
+    pods = iter(tasks)
+    for line, spec in zip(records(parts.jobs, JobLine), records(parts.specs, JobSpec), strict=True):
+        job = Job(line.key, spec, Judgement(line.priority, line.unsupported, line.notice, line.awaits_class))
+        for _ in range(line.pods):
+            job.put(next(pods))
+        job.allocated, job.pending_request = dict(line.allocated), dict(line.pending)
+        job.frozen = True
+        yield job
+
+
+def _plain(found: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+    kinds = plain_kinds()
+    unknown = found.keys() - kinds.keys()
+    if unknown:
+        raise BadInput(f"a snapshot has no field {min(unknown)!r} here (was it made by a newer vsched?)")
+    return {name: msgspec.json.decode(raw, type=kinds[name]) for name, raw in found.items()}
+
+
+@cache
+def plain_kinds() -> dict[str, Any]:
+    """The types of the fields of a snapshot that are written as they are."""
+    hints = get_type_hints(Snapshot)
+    return {field.name: hints[field.name] for field in fields(Snapshot) if field.name not in PARTED}
+
+
+def _arbitration(parts: ArbitrationParts | None, tasks: Sequence[Task]) -> Arbitration | None:
+    if parts is None:
+        return None
+    parties = {namespace: _party(found, tasks) for namespace, found in parts.parties.items()}
+    return Arbitration(parties, parts.buckets, parts.storage, parts.version)
+
+
+def _party(found: AccountParts, tasks: Sequence[Task]) -> NamespaceAccount:
+    def by_uid(positions: Iterable[int]) -> dict[str, Task]:
+        return {tasks[at].uid: tasks[at] for at in positions}
+
+    return msgspec.structs.replace(found.party, tasks=by_uid(found.tasks), pending=by_uid(found.pending))
+
+
+def _check(snapshot: Snapshot) -> None:
+    """Raise BadInput where parts do not belong together: cycles take it for granted that they do."""
+    for name in ("active", "nominated", "admitted", "reserving"):
+        strangers = [key for key in getattr(snapshot, name) if key not in snapshot.jobs]
+        if strangers:
+            raise BadInput(f"{strangers[0]!r} is among the {name} jobs, and is no job")
+    width = len(snapshot.axis)
+    if not len(snapshot.total) == len(snapshot.used) == snapshot.nodes.width:
+        raise BadInput(f"sums of nodes are not of the {snapshot.nodes.width} resources that nodes have")
+    shapes: set[Shape] = {task.shape for job in snapshot.jobs.values() for task in job.tasks.values()}
+    widest = max((column for shape in shapes for column, _ in shape.request), default=0)
+    if widest >= width or snapshot.nodes.width > width:
+        raise BadInput(f"a request has a column {widest}, and there are {width} resources")

@@ -1,0 +1,313 @@
+"""A job: one PodGroup with its tasks, and the sums kept over them.
+
+A ``Job`` has one writer, the mirror. Once a job has been part of a snapshot it is frozen: the writer clones it first
+(copy on write), so a cycle in another thread never sees a half-made change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
+from vsched.model.jobs.budget import JobBudget
+from vsched.model.pods.status import HOLDS, READY, Phase, Status
+from vsched.model.pods.task import Task
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """A PodGroup condition without what changes on every write."""
+
+    kind: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: float = 0.0
+    """Its ``lastTransitionTime``, seconds since the epoch; 0 for one that begins now."""
+
+
+USER = "vsched.io/user"
+"""The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that says whose
+work it is; decides nothing."""
+NO_REQUEST: Vector = {}
+STATED = frozenset({"Scheduled", "Unschedulable"})
+"""Conditions of which one at most is true."""
+
+
+class JobSpec(msgspec.Struct, frozen=True):
+    """What a PodGroup object says (reference 5.2)."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    created: float = 0.0
+    queue: str = "default"
+    min_member: int = 0
+    min_task_member: tuple[tuple[str, int], ...] = ()
+    min_resources: Amounts | None = None
+    priority_class: str = ""
+    phase: str = Phase.PENDING
+    written_phase: str = ""
+    """What the object still says where ``phase`` is on its way there; empty where they agree."""
+    conditions: tuple[Condition, ...] = ()
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    preemptable: bool | None = None
+    annotations: tuple[tuple[str, str], ...] = ()
+    waiting_seconds: float | None = None
+    """The longest it is to wait (``volcano.sh/sla-waiting-time``), None where it does not say."""
+    budget: JobBudget | None = None
+    """How many of its pods may be away (``volcano.sh/jdb-*``), None where it does not say."""
+    quota_request: tuple[tuple[str, int], ...] = ()
+    """What ``minResources`` names that only quotas know (``limits.cpu``, ``requests.cpu`` as ``cpu``); base units."""
+    implicit: bool = False
+    """Made up for pods of ours that name no PodGroup; there is no object to write to."""
+    made: bool = False
+    """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
+    written_for: str = ""
+    """Name of the Volcano Job whose controller writes this PodGroup, so that it is changed there; empty for none."""
+    expected: float = 0.0
+    """How long pods that do not say so are to run (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
+    unsupported: str = ""
+    """What its object asks for that is not built, and how people have that ignored; empty where nothing is."""
+    wishes: tuple[str, ...] = ()
+    """What its object wishes for that is not built, and that this has no effect."""
+    class_only_named: bool = False
+    """Its pods have priorities of their own, so nothing hangs on whether the class they name exists."""
+
+
+class Judgement(NamedTuple):
+    """What a job is by its spec and by the objects that it names."""
+
+    priority: int = 0
+    unsupported: str = ""
+    """Why nothing of it is placed, empty where that may be: it asks for what is not built, or what is not there."""
+    notice: str = ""
+    """What of it is not as its object says, though it is worked on."""
+    awaits_class: str = ""
+    """The PriorityClass that would be enough for it to be worked on; empty where none would."""
+
+
+PLAIN = Judgement()
+
+
+class Job:
+    """One PodGroup with its tasks and the sums over them."""
+
+    __slots__ = (
+        "allocated",
+        "awaiting",
+        "awaits_class",
+        "best_effort",
+        "counts",
+        "frozen",
+        "gated",
+        "key",
+        "nominated",
+        "notice",
+        "pending",
+        "pending_request",
+        "priority",
+        "reserving",
+        "spec",
+        "tasks",
+        "unplaceable",
+        "unsupported",
+    )
+
+    def __init__(self, key: str, spec: JobSpec, judgement: Judgement = PLAIN) -> None:
+        self.key = key
+        self.spec = spec
+        self.priority, self.unsupported, self.notice, self.awaits_class = judgement
+        self.tasks: dict[str, Task] = {}
+        self.pending: dict[str, Task] = {}
+        self.counts = [0] * len(Status)
+        self.allocated: Vector = {}
+        self.pending_request: Vector = {}
+        self.nominated = 0
+        """Pending tasks that a node is kept for."""
+        self.best_effort = 0
+        """Pending tasks that ask for nothing, and for nothing that is not supported either."""
+        self.gated = 0
+        """Pending tasks that others' scheduling gates hold back."""
+        self.awaiting = 0
+        """Pending tasks that wait at the gate of their queue."""
+        self.reserving = 0
+        """Pending tasks that their queue keeps room for."""
+        self.unplaceable = 0
+        """Pending tasks that ask for what is not supported; ``pending_request`` is without them."""
+        self.frozen = False
+
+    def clone(self) -> Job:
+        """A copy that may be changed; tasks are shared, they never change."""
+        other = Job.__new__(Job)
+        other.key, other.spec, other.judgement = self.key, self.spec, self.judgement
+        other.tasks, other.pending = self.tasks.copy(), self.pending.copy()
+        other.counts = self.counts.copy()
+        other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
+        other.nominated, other.awaiting, other.reserving = self.nominated, self.awaiting, self.reserving
+        other.best_effort, other.gated, other.unplaceable = self.best_effort, self.gated, self.unplaceable
+        other.frozen = False
+        return other
+
+    def put(self, task: Task) -> None:
+        """Add a task, or replace its earlier record."""
+        if task.uid in self.tasks:
+            self.drop(task.uid)
+        self.tasks[task.uid] = task
+        self.counts[task.status] += 1
+        if HOLDS[task.status].allocated:
+            add(self.allocated, task.shape.request)
+        elif task.status is Status.PENDING:
+            self.pending[task.uid] = task
+            self._count_pending(task, 1)
+            if not task.unsupported:
+                add(self.pending_request, task.shape.request)
+
+    def drop(self, uid: str) -> Task | None:
+        """Remove a task; returns its record, or None where it is not here."""
+        task = self.tasks.pop(uid, None)
+        if task is None:
+            return None
+        self.counts[task.status] -= 1
+        if HOLDS[task.status].allocated:
+            subtract(self.allocated, task.shape.request)
+        elif task.status is Status.PENDING:
+            del self.pending[uid]
+            self._count_pending(task, -1)
+            if not task.unsupported:
+                subtract(self.pending_request, task.shape.request)
+        return task
+
+    def _count_pending(self, task: Task, by: int) -> None:
+        if task.nominated:
+            self.nominated += by
+        if task.shape.best_effort and not task.unsupported:
+            self.best_effort += by
+        if task.awaits_queue:
+            self.awaiting += by
+        elif task.gated:
+            self.gated += by
+        if task.reserves:
+            self.reserving += by
+        if task.unsupported:
+            self.unplaceable += by
+
+    @property
+    def judgement(self) -> Judgement:
+        """What it is by its spec and by the objects that it names."""
+        return Judgement(self.priority, self.unsupported, self.notice, self.awaits_class)
+
+    @judgement.setter
+    def judgement(self, found: Judgement) -> None:
+        self.priority, self.unsupported, self.notice, self.awaits_class = found
+
+    @property
+    def kept_out(self) -> bool:
+        """Whether what it asks for and is not supported keeps all of it out, not only some of its pods."""
+        return bool(self.unsupported) or (self.unplaceable > 0 and not self._reaches_minimum())
+
+    def _reaches_minimum(self) -> bool:
+        """Whether the pods that ask for nothing unsupported are enough for the minimum, of the job and of its roles."""
+        spec, able = self.spec, len(self.pending) - self.unplaceable
+        if self.ready + able < max(1, spec.min_member):
+            return False
+        minima = spec.min_task_member
+        if not minima or spec.min_member < sum(minimum for _, minimum in minima):
+            return True  # no role has a minimum that applies
+        counts = Counter(
+            task.role
+            for task in self.tasks.values()
+            if task.status in READY or (task.status is Status.PENDING and not task.unsupported)
+        )
+        return all(counts[role] >= minimum for role, minimum in minima)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a cycle may have something to do for it, or to say of it."""
+        if self.spec.phase == Phase.PENDING or self.awaiting or self.unplaceable:
+            return True
+        return any(not task.gated for task in self.pending.values())
+
+    @property
+    def ready(self) -> int:
+        """Tasks that count towards the gang's minimum."""
+        counts = self.counts
+        return (
+            counts[Status.BOUND]
+            + counts[Status.BINDING]
+            + counts[Status.RUNNING]
+            + counts[Status.ALLOCATED]
+            + counts[Status.SUCCEEDED]
+        )
+
+    @property
+    def holding(self) -> bool:
+        """Whether any task is bound or runs."""
+        return bool(self.counts[Status.BOUND] or self.counts[Status.RUNNING])
+
+    @property
+    def allocated_count(self) -> int:
+        """Tasks in an allocated status (reference 0.3)."""
+        return self.ready - self.counts[Status.SUCCEEDED]
+
+
+class JobUsage(msgspec.Struct, frozen=True):
+    """What one job adds to the books of its queue (reference 4.5, 4.10); sums of these are kept, never recomputed."""
+
+    queue: str
+    namespace: str
+    allocated: Amounts = NOTHING
+    pending: Amounts = NOTHING
+    elastic: Amounts = NOTHING
+    """Allocated beyond ``minResources``."""
+    inqueue: Amounts = NOTHING
+    """Admitted but not yet allocated, as proportion counts it."""
+    promised: Amounts = NOTHING
+    """Admitted, as overcommit counts it: all of ``minResources`` while Inqueue."""
+
+
+def claim_of(job: Job) -> JobUsage:
+    """The claim of a job on its queue, from its sums and its phase."""
+    spec = job.spec
+    allocated = tuple(sorted((column, value) for column, value in job.allocated.items() if value))
+    asked = NO_REQUEST if job.kept_out else job.pending_request
+    pending = tuple(sorted((column, value) for column, value in asked.items() if value))
+    wanted = spec.min_resources
+    if wanted is None:
+        return JobUsage(spec.queue, spec.namespace, allocated, pending, allocated)
+    elastic = exceeded(job.allocated, wanted)
+    inqueue = pledge_of(job)
+    enters = spec.phase == Phase.INQUEUE and not job.kept_out
+    promised = without_gated(job, wanted) if enters else inqueue
+    return JobUsage(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
+
+
+def pledge_of(job: Job) -> Amounts:
+    """What a job was admitted for in an earlier cycle and does not hold yet; nothing where it states no minimum."""
+    spec = job.spec
+    if job.kept_out:
+        return NOTHING
+    if spec.phase == Phase.INQUEUE or (spec.phase == Phase.RUNNING and job.allocated_count >= spec.min_member):
+        return shortfall_of(job)
+    return NOTHING
+
+
+def shortfall_of(job: Job) -> Amounts:
+    """What a job's ``minResources`` are more than it holds, gated pods left out; nothing where it states none."""
+    wanted = job.spec.min_resources
+    return NOTHING if wanted is None else shortfall(without_gated(job, wanted), job.allocated)
+
+
+def without_gated(job: Job, wanted: Amounts) -> Amounts:
+    """``wanted`` less the requests of pods that others' scheduling gates hold back, not below zero (reference 0.4)."""
+    if not job.gated:
+        return wanted
+    gated: Vector = {}
+    for task in job.pending.values():
+        if task.gated and not task.awaits_queue:
+            add(gated, task.shape.request)
+    return shortfall(wanted, gated) if gated else wanted

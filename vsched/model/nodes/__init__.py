@@ -1,0 +1,1 @@
+"""The node table, groups of nodes, and what nodes really use."""

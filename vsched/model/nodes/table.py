@@ -1,0 +1,204 @@
+"""Nodes as a table: a column of ``int64`` a node, a row a resource, base units.
+
+Rows of nodes are in the order of their names, so the first of equal scores is the first by name.
+``NodeAttributes`` and ``NodeStatics`` hold what changes rarely and are shared between snapshots; the amounts of a
+``NodeTable`` are its own copy and change through the ledger only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.nodes.usage import UsageTable
+
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+NO_DOMAIN = -1
+"""The id of a node that lacks the label in question."""
+
+
+class Taint(msgspec.Struct, frozen=True):
+    """A taint: key, value, effect."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+class NodeAttributes(msgspec.Struct, frozen=True):
+    """What static filters look at of one node."""
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    images: dict[str, int] = {}
+    """Bytes by image name."""
+    annotations: dict[str, str] = {}
+
+
+class LabelColumn(msgspec.Struct, frozen=True):
+    """One label key over all nodes: which value each node has, as small integers."""
+
+    ids: Ids
+    """int32[nodes]: position in ``values``, or ``NO_DOMAIN``."""
+    values: tuple[str, ...]
+    positions: dict[str, int]
+    """Of each value."""
+
+    @property
+    def count(self) -> int:
+        """How many distinct values there are."""
+        return len(self.values)
+
+
+class NodeStatics:
+    """The nodes' names and attributes, with everything derived from them alone remembered.
+
+    Immutable but for the memo, which only ever answers what it would compute again. A change of any node's
+    attributes makes a new ``NodeStatics`` and drops the memo with the old one.
+    """
+
+    MEMO_LIMIT = 4096
+
+    def __init__(self, attributes: Sequence[NodeAttributes]) -> None:
+        self.attributes = tuple(attributes)
+        self.names = tuple(node.name for node in self.attributes)
+        self.row = {name: row for row, name in enumerate(self.names)}
+        self._memo: dict[Hashable, object] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value of ``compute()``, worked out once for this key while the nodes' attributes stay as they are."""
+        found = self._memo.get(key)
+        if found is None:
+            if len(self._memo) >= self.MEMO_LIMIT:
+                self._memo.clear()
+            found = self._memo[key] = compute()
+        return found  # type: ignore[return-value]  # the key names the computation, so the type is its own
+
+    def known(self, key: str) -> str:
+        """The key, or an empty one where no node has it, so that only keys there are can be remembered."""
+        keys: frozenset[str] = self.remember("label keys", lambda: frozenset[str]().union(*self._labels()))
+        return key if key in keys else ""
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of one label key."""
+        known = self.known(key)
+        return self.remember(("label", known), lambda: self._label_column(known))
+
+    def _labels(self) -> Iterator[Mapping[str, str]]:
+        return (node.labels for node in self.attributes)
+
+    def _label_column(self, key: str) -> LabelColumn:
+        positions: dict[str, int] = {}
+        ids = np.full(len(self.attributes), NO_DOMAIN, dtype=np.int32)
+        for row, node in enumerate(self.attributes):
+            value = node.labels.get(key)
+            if value is not None:
+                ids[row] = positions.setdefault(value, len(positions))
+        return LabelColumn(ids, tuple(positions), positions)
+
+
+class NodeTable:
+    """Amounts of all nodes, ``int64[resource, node]``; one instance is one cycle's private copy.
+
+    ``idle + used == allocatable`` for every resource and node; idle may be negative where a node was over-used
+    from outside (reference 0.6).
+    """
+
+    __slots__ = (
+        "allocatable",
+        "axis",
+        "idle",
+        "in_motion",
+        "pipelined",
+        "releasing",
+        "requested",
+        "scoring",
+        "statics",
+        "terminating",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        axis: ResourceAxis,
+        statics: NodeStatics,
+        allocatable: Ints,
+        idle: Ints,
+        releasing: Ints,
+        pipelined: Ints,
+        requested: Ints,
+        scoring: Ints,
+        usage: UsageTable | None = None,
+    ) -> None:
+        self.axis = axis
+        self.statics = statics
+        self.allocatable = allocatable
+        self.idle = idle
+        """Not taken by any task that uses the node."""
+        self.releasing = releasing
+        """Used by tasks on their way out."""
+        self.pipelined = pipelined
+        """Reserved for tasks that wait for what is on its way back."""
+        self.requested = requested
+        """Used plus reserved: what scoring counts as taken."""
+        self.scoring = scoring
+        """``int64[2, node]``: cpu and memory taken, with Kubernetes' defaults for containers that ask for none."""
+        self.in_motion = bool(releasing.any() or pipelined.any())
+        """Whether anything leaves its node or waits for that: only then do idle and future idle differ."""
+        self.terminating: Ints = releasing[PODS].copy()
+        """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
+        gone, so nobody new waits for these; what this cycle evicts, it may count on."""
+        self.usage = usage
+        """What the nodes really use, by the same rows; None where nobody collects it. Shared, read only."""
+
+    def __len__(self) -> int:
+        return len(self.statics)
+
+    @property
+    def width(self) -> int:
+        """How many resources the table has rows for."""
+        return int(self.idle.shape[0])
+
+    def copy(self) -> NodeTable:
+        """A private copy: amounts copied, statics and usage shared."""
+        return NodeTable(
+            self.axis,
+            self.statics,
+            self.allocatable,
+            self.idle.copy(),
+            self.releasing.copy(),
+            self.pipelined.copy(),
+            self.requested.copy(),
+            self.scoring.copy(),
+            self.usage,
+        )
+
+    def future_idle(self, column: int) -> Ints:
+        """Idle once everything releasing is back and everything pipelined has landed; may be negative."""
+        future: Ints = self.idle[column] + self.releasing[column] - self.pipelined[column]
+        return future - self.terminating if column == PODS else future
+
+    def future_idle_at(self, column: int, row: int) -> int:
+        """The same of one node."""
+        future = self.idle[column, row] + self.releasing[column, row] - self.pipelined[column, row]
+        return int(future - self.terminating[row] if column == PODS else future)
+
+    def unreserved(self, column: int) -> Ints:
+        """Idle that no pipelined task counts on: where one waits for more than is leaving, it reserves idle amounts."""
+        free: Ints = np.minimum(self.idle[column], self.future_idle(column))
+        return free

@@ -1,0 +1,228 @@
+"""Which pods, by what selectors see of them, are on which nodes: the data behind pod affinity, spread and host ports.
+
+Counts are kept by interned label set (not by pod), with an index from label pair to label sets, so that a selector
+finds its pods without walking all of them. One writer, the mirror; ``publish`` brings a second index up to date at the
+cost of what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+from vsched.model.pods.shape import HostPort, PodLabels, PodTerm, Selector, Shape
+from vsched.model.pods.termindex import TermIndex, TermKey
+
+NodeCounts = dict[str, int]
+Key = TypeVar("Key", bound=Hashable)
+
+
+class PlacedPods:
+    """Counts of pods by label set, by the affinity terms they carry and by host port, each by node."""
+
+    __slots__ = (
+        "_by_namespace",
+        "_by_pair",
+        "_dirty",
+        "_dirty_ports",
+        "_dirty_terms",
+        "counts",
+        "ports",
+        "preferring",
+        "repelling",
+        "terms",
+    )
+
+    def __init__(self) -> None:
+        self.counts: dict[PodLabels, NodeCounts] = {}
+        self.terms: dict[TermKey, NodeCounts] = {}
+        """Pods that carry affinity terms, by terms and namespace."""
+        self.ports: dict[HostPort, NodeCounts] = {}
+        """Pods that hold a port of their host."""
+        self.repelling = TermIndex()
+        """Carriers in ``terms`` with required anti-affinity, by whom they repel."""
+        self.preferring = TermIndex()
+        """Carriers in ``terms`` with preferred (anti-)affinity, by whom it is about."""
+        self._by_namespace: dict[str, dict[PodLabels, None]] = {}
+        self._by_pair: dict[tuple[str, str], dict[PodLabels, None]] = {}
+        self._dirty: dict[PodLabels, None] = {}
+        self._dirty_ports: dict[HostPort, None] = {}
+        self._dirty_terms: dict[TermKey, None] = {}
+
+    @classmethod
+    def of(
+        cls,
+        counts: Iterable[tuple[PodLabels, NodeCounts]],
+        terms: Iterable[tuple[TermKey, NodeCounts]],
+        ports: Iterable[tuple[HostPort, NodeCounts]],
+    ) -> PlacedPods:
+        """An index of these counts, in this order."""
+        made = cls()
+        made.counts, made.terms, made.ports = dict(counts), dict(terms), dict(ports)
+        for labels in made.counts:
+            made._index(labels, present=True)
+        for key in made.terms:
+            made._index_terms(key, present=True)
+        return made
+
+    def shift(self, labels: PodLabels, shape: Shape, node: str, by: int) -> None:
+        """One pod more (``by=1``) or less (``by=-1``) on a node."""
+        if _shift(self.counts, labels, node, by):
+            self._index(labels, labels in self.counts)
+        self._dirty[labels] = None
+        if shape.affinity is not None:
+            key = (shape.affinity, labels.namespace)
+            if _shift(self.terms, key, node, by):
+                self._index_terms(key, key in self.terms)
+            self._dirty_terms[key] = None
+        for port in shape.ports:
+            _shift(self.ports, port, node, by)
+            self._dirty_ports[port] = None
+
+    def matching(
+        self,
+        selector: Selector,
+        namespaces: frozenset[str] | None,
+        pairs_of: Callable[[PodLabels], dict[str, str]] = lambda labels: dict(labels.pairs),
+    ) -> Iterator[PodLabels]:
+        """Label sets with pods on nodes that the selector matches; ``namespaces`` None means all of them.
+
+        Who asks for many selectors remembers the pairs of each label set.
+        """
+        for labels in self._candidates(selector, namespaces):
+            if (namespaces is None or labels.namespace in namespaces) and selector.matches(pairs_of(labels)):
+                yield labels
+
+    def looked_at(self, selector: Selector, namespaces: frozenset[str] | None) -> int:
+        """How many label sets ``matching`` looks at."""
+        smallest: int | None = None
+        for requirement in selector.requirements:
+            if requirement.operator == "In":
+                found = sum(len(self._by_pair.get((requirement.key, value), ())) for value in requirement.values)
+                smallest = found if smallest is None else min(smallest, found)
+        if smallest is not None:
+            return smallest
+        if namespaces is not None:
+            return sum(len(self._by_namespace.get(name, ())) for name in namespaces)
+        return len(self.counts)
+
+    def _candidates(self, selector: Selector, namespaces: frozenset[str] | None) -> list[PodLabels]:
+        smallest: list[PodLabels] | None = None
+        for requirement in selector.requirements:
+            if requirement.operator == "In":
+                found = [
+                    labels for value in requirement.values for labels in self._by_pair.get((requirement.key, value), ())
+                ]
+                if smallest is None or len(found) < len(smallest):
+                    smallest = found
+        if smallest is not None:
+            return smallest
+        if namespaces is not None:
+            return [labels for name in sorted(namespaces) for labels in self._by_namespace.get(name, ())]
+        return list(self.counts)
+
+    def publish(self, to: PlacedPods) -> None:
+        """Bring ``to`` up to date with this index; cost follows what changed since the last call."""
+        for labels in self._dirty:
+            if _copy(self.counts, to.counts, labels):
+                to._index(labels, labels in to.counts)
+        for key in self._dirty_terms:
+            if _copy(self.terms, to.terms, key):
+                to._index_terms(key, key in to.terms)
+        for port in self._dirty_ports:
+            _copy(self.ports, to.ports, port)
+        self._dirty.clear()
+        self._dirty_terms.clear()
+        self._dirty_ports.clear()
+
+    def copy(self) -> PlacedPods:
+        """The same, to be read only; a published index replaces counts and never changes them, so they are shared."""
+        other = PlacedPods()
+        other.counts, other.terms, other.ports = self.counts.copy(), self.terms.copy(), self.ports.copy()
+        other.repelling, other.preferring = self.repelling.copy(), self.preferring.copy()
+        other._by_namespace = {key: group.copy() for key, group in self._by_namespace.items()}
+        other._by_pair = {key: group.copy() for key, group in self._by_pair.items()}
+        return other
+
+    def writable(self) -> PlacedPods:
+        """The same, to be changed."""
+        other = self.copy()
+        other.counts = {labels: counts.copy() for labels, counts in self.counts.items()}
+        other.terms = {key: counts.copy() for key, counts in self.terms.items()}
+        other.ports = {port: counts.copy() for port, counts in self.ports.items()}
+        return other
+
+    def clear(self, node: str) -> None:
+        """No pod is on a node any more."""
+        for labels, counts in _on(self.counts, node):
+            if _shift(self.counts, labels, node, -counts[node]):
+                self._index(labels, present=False)
+            self._dirty[labels] = None
+        for key, counts in _on(self.terms, node):
+            if _shift(self.terms, key, node, -counts[node]):
+                self._index_terms(key, present=False)
+            self._dirty_terms[key] = None
+        for port, counts in _on(self.ports, node):
+            _shift(self.ports, port, node, -counts[node])
+            self._dirty_ports[port] = None
+
+    def _index(self, labels: PodLabels, present: bool) -> None:
+        groups = [self._by_namespace.setdefault(labels.namespace, {})]
+        groups += [self._by_pair.setdefault(pair, {}) for pair in labels.pairs]
+        for group in groups:
+            if present:
+                group[labels] = None
+            else:
+                group.pop(labels, None)
+        if not present:
+            self._drop_empty(labels)
+
+    def _drop_empty(self, labels: PodLabels) -> None:
+        if not self._by_namespace[labels.namespace]:
+            del self._by_namespace[labels.namespace]
+        for pair in labels.pairs:
+            if not self._by_pair[pair]:
+                del self._by_pair[pair]
+
+    def _index_terms(self, key: TermKey, present: bool) -> None:
+        affinity = key[0]
+        preferences: list[PodTerm] = [term for _, term in (*affinity.preferred, *affinity.anti_preferred)]
+        for index, terms in ((self.repelling, affinity.anti_required), (self.preferring, preferences)):
+            if not terms:
+                continue
+            if present:
+                index.add(key, terms)
+            else:
+                index.discard(key, terms)
+
+
+def _on(table: dict[Key, NodeCounts], node: str) -> list[tuple[Key, NodeCounts]]:
+    return [(key, counts) for key, counts in table.items() if node in counts]
+
+
+def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:
+    """Change one count; True where the key came or went."""
+    counts = table.get(key)
+    if counts is None:
+        table[key] = {node: by}
+        return True
+    left = counts.get(node, 0) + by
+    if left:
+        counts[node] = left
+        return False
+    counts.pop(node, None)
+    if counts:
+        return False
+    del table[key]
+    return True
+
+
+def _copy(table: dict[Key, NodeCounts], to: dict[Key, NodeCounts], key: Key) -> bool:
+    """Bring one key of ``to`` up to date; True where it came or went."""
+    known = key in to
+    counts = table.get(key)
+    if counts is None:
+        to.pop(key, None)
+    else:
+        to[key] = counts.copy()
+    return known is (counts is None)

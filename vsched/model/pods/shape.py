@@ -1,0 +1,285 @@
+"""What a pod asks for and where it may run, without its name: the key under which feasibility and scores are shared.
+
+Two tasks with the same ``Shape`` object are interchangeable to every filter and score, except for what their labels
+mean to other pods; labels live in ``PodLabels`` beside the shape, so that an index label does not split a gang.
+Shapes are interned: compare them by identity.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from vsched.model.amounts.resources import Amounts
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
+_INT64 = 1 << 63
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One expression of a label selector: key, operator, values."""
+
+    key: str
+    operator: str
+    """In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+    values: tuple[str, ...] = ()
+
+
+class Selector(msgspec.Struct, frozen=True, cache_hash=True):
+    """A label selector as a conjunction; without requirements it matches everything."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def matches(self, labels: dict[str, str]) -> bool:
+        """Whether every requirement holds for ``labels``."""
+        for requirement in self.requirements:  # noqa: SIM110 - a generator would take twice as long
+            if not requirement_holds(requirement, labels):
+                return False
+        return True
+
+
+def requirement_holds(requirement: Requirement, labels: dict[str, str]) -> bool:
+    """One requirement against one set of labels, by the rules of Kubernetes (NotIn holds where the key is absent)."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            return value is not None and _compares(value, operator, requirement.values)
+    return False
+
+
+def _compares(value: str, operator: str, bounds: tuple[str, ...]) -> bool:
+    left, right = as_int64(value), as_int64(bounds[0]) if bounds else None
+    if left is None or right is None:
+        return False
+    return left > right if operator == "Gt" else left < right
+
+
+def as_int64(text: str) -> int | None:
+    """The number that a label stands for, None where Kubernetes does not take it for one."""
+    value = int(text) if _NUMBER.fullmatch(text) else _INT64
+    return value if -_INT64 <= value < _INT64 else None
+
+
+class NodeTerm(msgspec.Struct, frozen=True):
+    """One term of a node affinity: all expressions (labels) and fields (``metadata.name``) must hold."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+class Toleration(msgspec.Struct, frozen=True):
+    """A toleration of node taints; an empty key with Exists tolerates everything, an empty effect all effects."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, key: str, value: str, effect: str) -> bool:
+        """Whether this toleration covers the taint ``key=value:effect``."""
+        if self.effect and self.effect != effect:
+            return False
+        if self.key and self.key != key:
+            return False
+        if self.operator == "Exists":
+            return True
+        return bool(self.key) and self.value == value
+
+
+class Rules(msgspec.Struct, frozen=True, cache_hash=True):
+    """Where a pod may run by attributes of nodes alone: static, so masks are cached by this value."""
+
+    node_name: str = ""
+    """The node that ``spec.affinity`` pins by name field; a bound pod's ``spec.nodeName`` is not a rule."""
+    node_selector: tuple[tuple[str, str], ...] = ()
+    required: tuple[NodeTerm, ...] | None = None
+    """Any one term must hold; None where the pod has no required node affinity."""
+    preferred: tuple[tuple[int, NodeTerm], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    revocable: bool = False
+    """May use nodes that are lent for a time of the day only (``volcano.sh/revocable-zone``)."""
+
+
+class PodTerm(msgspec.Struct, frozen=True):
+    """One pod (anti-)affinity term."""
+
+    topology_key: str
+    selector: Selector | None
+    """None matches no pod."""
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: Selector | None = None
+    """With neither names nor selector the term means the pod's own namespace, which ingest fills in."""
+
+
+class PodAffinity(msgspec.Struct, frozen=True, cache_hash=True):
+    """A pod's wishes about other pods; weights 1 to 100."""
+
+    required: tuple[PodTerm, ...] = ()
+    preferred: tuple[tuple[int, PodTerm], ...] = ()
+    anti_required: tuple[PodTerm, ...] = ()
+    anti_preferred: tuple[tuple[int, PodTerm], ...] = ()
+
+
+class Spread(msgspec.Struct, frozen=True, cache_hash=True):
+    """One topology spread constraint; ``matchLabelKeys`` is already folded into the selector."""
+
+    topology_key: str
+    max_skew: int
+    hard: bool
+    """True for DoNotSchedule."""
+    selector: Selector | None
+    min_domains: int = 1
+    honours_node_affinity: bool = True
+    honours_node_taints: bool = False
+
+
+class HostPort(msgspec.Struct, frozen=True):
+    """A port of the host; ``0.0.0.0`` means every address."""
+
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"
+
+
+class Strategy(msgspec.Struct, frozen=True):
+    """How a pod wants nodes to be scored by what it asks for, whatever the policy says."""
+
+    most: bool
+    """Fuller nodes are better; else emptier ones."""
+    weights: tuple[tuple[str, int], ...]
+    """By resource, or by the beginning of its name with a star after it; sorted. What is not here does not count."""
+
+
+class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
+    """Namespace and labels of a pod, interned: what selectors of other pods look at."""
+
+    namespace: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+class Shape(msgspec.Struct, frozen=True, eq=False):
+    """What a pod asks for and where it may run. Interned by ``ShapeTable``; identity is equality."""
+
+    number: int
+    """Position in the table that interned it; for reports and ordering of caches, never for decisions."""
+    request: Amounts
+    """What the pod takes from a node, ``pods: 1`` included."""
+    scoring_cpu: int
+    """Milli-cores for scoring, with Kubernetes' defaults where a container asks for none (reference appendix B)."""
+    scoring_memory: int
+    """Bytes for scoring, with the same defaults."""
+    rules: Rules
+    ports: tuple[HostPort, ...] = ()
+    affinity: PodAffinity | None = None
+    spread: tuple[Spread, ...] = ()
+    images: tuple[str, ...] = ()
+    containers: int = 1
+    strategy: Strategy | None = None
+    """None where the policy decides."""
+    best_effort: bool = False
+    """Asks for nothing but a pod slot: backfill's business."""
+    burst: tuple[int, int] = (0, 0)
+    """Milli-cores and bytes that its limits let it use beyond what it asks for; 0 where it has no limit."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """Sums of its containers' limits as quotas count them (``limits.cpu``), sorted; base units."""
+
+
+ShapeKey = tuple[
+    Amounts,
+    tuple[int, int],
+    Rules,
+    tuple[HostPort, ...],
+    PodAffinity | None,
+    tuple[Spread, ...],
+    tuple[str, ...],
+    int,
+    Strategy | None,
+    tuple[int, int],
+    tuple[tuple[str, int], ...],
+]
+
+
+class ShapeTable:
+    """Interns shapes, rules and label sets by value, so that equal ones are one object."""
+
+    __slots__ = ("_labels", "_made", "_rules", "_shapes")
+
+    def __init__(self) -> None:
+        self._shapes: dict[ShapeKey, Shape] = {}
+        self._rules: dict[Rules, Rules] = {}
+        self._labels: dict[PodLabels, PodLabels] = {}
+        self._made = 0
+
+    def rules(self, rules: Rules) -> Rules:
+        """The one object that stands for these rules."""
+        return self._rules.setdefault(rules, rules)
+
+    def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
+        """The one object that stands for this namespace and these labels."""
+        made = PodLabels(namespace, tuple(sorted(labels.items())))
+        return self._labels.setdefault(made, made)
+
+    def shape(
+        self,
+        request: Amounts,
+        *,
+        scoring_cpu: int = 0,
+        scoring_memory: int = 0,
+        rules: Rules | None = None,
+        ports: tuple[HostPort, ...] = (),
+        affinity: PodAffinity | None = None,
+        spread: tuple[Spread, ...] = (),
+        images: tuple[str, ...] = (),
+        containers: int = 1,
+        strategy: Strategy | None = None,
+        burst: tuple[int, int] = (0, 0),
+        limits: tuple[tuple[str, int], ...] = (),
+    ) -> Shape:
+        """The one shape of these values."""
+        rules = self.rules(rules or Rules())
+        scoring = (scoring_cpu, scoring_memory)
+        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits)
+        shape = self._shapes.get(key)
+        if shape is None:
+            self._made += 1
+            shape = self._shapes[key] = Shape(
+                number=self._made,
+                request=request,
+                scoring_cpu=scoring_cpu,
+                scoring_memory=scoring_memory,
+                rules=rules,
+                ports=ports,
+                affinity=affinity,
+                spread=spread,
+                images=images,
+                containers=containers,
+                strategy=strategy,
+                best_effort=len(request) <= 1 and all(column == 2 for column, _ in request),
+                burst=burst,
+                limits=limits,
+            )
+        return shape
+
+    def forget_unused(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
+        """Drop what nothing in use refers to; the caller bounds the table by calling this when it has grown."""
+        self._shapes = {key: shape for key, shape in self._shapes.items() if shape in shapes}
+        rules = {shape.rules for shape in shapes}
+        self._rules = {rule: rule for rule in rules}
+        self._labels = {label: label for label in labels}
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    @property
+    def labels_count(self) -> int:
+        """How many label sets are interned."""
+        return len(self._labels)

@@ -1,0 +1,80 @@
+"""Which terms that pods carry may be about a pod of given labels, without walking all of them.
+
+A term that asks for one of a few label values is found under these label pairs; any other is a candidate for every
+pod. Candidates still have to be matched: the index only leaves out what cannot match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
+
+TermKey = tuple[PodAffinity, str]
+"""The terms a pod carries, and its namespace."""
+
+Pair = tuple[str, str]
+
+
+class TermIndex:
+    """Carriers of terms by the label pairs their terms select."""
+
+    __slots__ = ("_by_pair", "_others")
+
+    def __init__(self) -> None:
+        self._by_pair: dict[Pair, dict[TermKey, None]] = {}
+        self._others: dict[TermKey, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_pair or self._others)
+
+    def add(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
+        """Index one carrier by its terms."""
+        for term in terms:
+            pairs = _pairs(term)
+            if pairs is None:
+                self._others[key] = None
+            else:
+                for pair in pairs:
+                    self._by_pair.setdefault(pair, {})[key] = None
+
+    def discard(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
+        """Drop one carrier, added with the same terms."""
+        for term in terms:
+            for pair in _pairs(term) or ():
+                keys = self._by_pair.get(pair)
+                if keys is not None:
+                    keys.pop(key, None)
+                    if not keys:
+                        del self._by_pair[pair]
+        self._others.pop(key, None)
+
+    def copy(self) -> TermIndex:
+        """The same, independent of what is added later."""
+        other = TermIndex()
+        other._by_pair = {pair: keys.copy() for pair, keys in self._by_pair.items()}
+        other._others = self._others.copy()
+        return other
+
+    def about(self, labels: PodLabels) -> list[TermKey]:
+        """Carriers with a term that may mean a pod of these labels, each once."""
+        found = {id(key): key for key in self._others}
+        by_pair = self._by_pair
+        if by_pair:
+            for pair in labels.pairs:
+                keys = by_pair.get(pair)
+                if keys is not None:
+                    for key in keys:
+                        found[id(key)] = key
+        return list(found.values())
+
+
+def _pairs(term: PodTerm) -> list[Pair] | None:
+    """The label pairs of which a matching pod has at least one; None where that cannot be said."""
+    if term.selector is None:
+        return []
+    smallest: list[Pair] | None = None
+    for requirement in term.selector.requirements:
+        if requirement.operator == "In" and (smallest is None or len(requirement.values) < len(smallest)):
+            smallest = [(requirement.key, value) for value in requirement.values]
+    return smallest

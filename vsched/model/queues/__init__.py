@@ -1,0 +1,1 @@
+"""Queues, the tree they make, namespaces and their quotas."""
