@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vsched.framework.extension import JobOrder, Plugin, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.levers import ArgumentLever, argument_edit
+from vsched.framework.points.extension import JobOrder, Plugin, SessionContext
+from vsched.framework.points.levers import ArgumentLever, argument_edit
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.policy import Seconds
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.task import Task
 
 MINUTE = 60.0

@@ -9,9 +9,9 @@ import pytest
 from tests.support.plans import plan, policy_of
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.framework.extension import NoArgs, Plugin, QueueOrder, QueueScore
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.pluginset import PluginSet
+from vsched.framework.points.extension import NoArgs, Plugin, QueueOrder, QueueScore
 from vsched.framework.policy import PluginConf, Policy, Switches, Tier
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace

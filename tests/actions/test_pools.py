@@ -8,7 +8,7 @@ from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
 from vsched.actions.pools import POOLS_MAX, Pool, Pools
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, ReclaimSearch, VictimSearch
-from vsched.framework.ledger import Cause
+from vsched.framework.ledger.ledger import Cause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.pods.task import Task

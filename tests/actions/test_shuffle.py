@@ -13,12 +13,12 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.actions import ACTIONS
 from vsched.actions.shuffle import RunningTasks, movable, shuffle
 from vsched.framework.cycle import run_cycle
-from vsched.framework.extension import NoArgs, Overused, Plugin
+from vsched.framework.points.extension import NoArgs, Overused, Plugin
+from vsched.framework.points.victims import VictimTasks
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import VictimTasks
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue

@@ -18,7 +18,7 @@ from tests.support.taking import Busy, taking
 from tests.support.views import view
 from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
-from vsched.framework.node_selection import NodeSelection
+from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

@@ -13,8 +13,8 @@ from vsched.explain.estimate import estimate, holding
 from vsched.explain.order import waiting_order
 from vsched.explain.passing import Decided, Passing
 from vsched.explain.simulation import Goal, reached
-from vsched.framework.closing import decided
 from vsched.framework.cycle import run_actions, run_cycle
+from vsched.framework.reports.closing import decided
 from vsched.framework.trace import Trace
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport

@@ -7,7 +7,7 @@ import pytest
 
 from vsched.explain.groups import ALL, GROUPS_MAX, OTHERS, reasons_by_group
 from vsched.framework.codes import Code
-from vsched.framework.why import Failing
+from vsched.framework.nodes.why import Failing
 from vsched.model.nodes.groups import group_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 

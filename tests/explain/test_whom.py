@@ -12,8 +12,8 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import State
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
-from vsched.framework.holders import OTHERS
 from vsched.framework.policy import Policy
+from vsched.framework.reports.holders import OTHERS
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.actions.allocate import PlacingArgs
-from vsched.framework.extension import NoArgs
 from vsched.framework.obstacles import no_such_queue
+from vsched.framework.points.extension import NoArgs
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

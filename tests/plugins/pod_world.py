@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.session_usage import SessionUsage
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.extension import SessionContext
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable, Taint

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.support.small import SmallCluster
-from vsched.framework.extension import SessionContext
-from vsched.framework.ledger import Ledger
+from vsched.framework.ledger.ledger import Ledger
+from vsched.framework.points.extension import SessionContext
+from vsched.framework.points.victims import Purpose, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Purpose, Votes
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts
 from vsched.model.jobs.job import Job
 from vsched.model.pods.shape import Shape

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.plugins.pod_world import World
-from vsched.framework.extension import SessionContext
+from vsched.framework.points.extension import SessionContext
 from vsched.plugins.binpack import Binpack, BinpackArgs
 
 GPU = "nvidia.com/gpu"

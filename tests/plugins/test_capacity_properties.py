@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas
 from tests.support.plans import Plan, plan
-from vsched.framework.ledger import Cause, Ledger
+from vsched.framework.ledger.ledger import Cause, Ledger
 from vsched.framework.policy import Policy
 from vsched.model.amounts.resources import add
 from vsched.model.plan import QueueOutcome

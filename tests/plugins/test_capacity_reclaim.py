@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas, cpu, memory, pods
-from vsched.framework.ledger import Cause, Ledger
+from vsched.framework.ledger.ledger import Cause, Ledger
 from vsched.model.amounts.resources import Amounts
 from vsched.model.pods.task import Task
 

@@ -7,8 +7,8 @@ import pytest
 from tests.support.plans import plan, policy_of
 from tests.support.voting import agreed, class_of
 from tests.support.worlds import World
-from vsched.framework.extension import NoArgs
-from vsched.framework.victim_points import Purpose
+from vsched.framework.points.extension import NoArgs
+from vsched.framework.points.victims import Purpose
 from vsched.plugins.cdp import Cdp
 
 COOLDOWN = "volcano.sh/cooldown-time"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.small import SmallCluster
-from vsched.framework.extension import NoArgs
-from vsched.framework.victim_points import Purpose
+from vsched.framework.points.extension import NoArgs
+from vsched.framework.points.victims import Purpose
 from vsched.model.pods.status import Status
 from vsched.plugins.conformance import Conformance
 

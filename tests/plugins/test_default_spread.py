@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, SYSTEM_ZONE, World, app
-from vsched.framework.extension import SessionContext
+from vsched.framework.points.extension import SessionContext
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.nodeorder import NodeOrder, NodeOrderArgs

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
-from vsched.framework.victim_points import Purpose, Votes
+from vsched.framework.points.extension import NoArgs
+from vsched.framework.points.victims import Purpose, Votes
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Namespace

@@ -25,12 +25,12 @@ from tests.support.extending import (
 from tests.support.small import SmallCluster
 from vsched.daemon.loop.callouts import Caller
 from vsched.framework.codes import Code
-from vsched.framework.extension import SessionContext, Vote
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Ledger
+from vsched.framework.ledger.ledger import Ledger
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.extension import SessionContext, Vote
+from vsched.framework.points.victims import Purpose
 from vsched.framework.refusal import Refusal
-from vsched.framework.session_usage import SessionUsage
-from vsched.framework.victim_points import Purpose
 from vsched.model.amounts.quantity import format_milli
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task

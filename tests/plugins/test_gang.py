@@ -7,9 +7,9 @@ import pytest
 
 from tests.support.small import SmallCluster
 from tests.support.voting import agreed, rules_out
-from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
-from vsched.framework.victim_points import Purpose
+from vsched.framework.points.extension import NoArgs, Vote
+from vsched.framework.points.victims import Purpose
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.pods.status import Status
 from vsched.plugins.gang import Gang

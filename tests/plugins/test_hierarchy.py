@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.plans import Plan, plan, policy_of
 from tests.support.small import SmallCluster
-from vsched.framework.agreeing import Agreement
-from vsched.framework.extension import NoArgs
-from vsched.framework.victim_points import Purpose
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.points.extension import NoArgs
+from vsched.framework.points.victims import Purpose
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
 from vsched.plugins._hierarchy import path_of

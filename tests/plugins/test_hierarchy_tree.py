@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
 from tests.support.voting import RECLAIM, agreed
-from vsched.framework.extension import NoArgs, SessionContext
+from vsched.framework.points.extension import NoArgs, SessionContext
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
-from vsched.framework.extension import SessionContext
+from vsched.framework.points.extension import SessionContext
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import (
     NodeTerm,

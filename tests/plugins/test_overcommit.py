@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.small import GIB, SmallCluster
 from vsched.framework.codes import Code
-from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import Vote
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import CPU, MEMORY, Amounts
 from vsched.model.pods.status import Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.plugins.pod_world import World
-from vsched.framework.extension import PlacementListener
+from vsched.framework.points.extension import PlacementListener
 from vsched.model.nodes.table import NodeStatics, Taint
 from vsched.model.pods.shape import NodeTerm, Requirement, Rules, Toleration
 from vsched.plugins.predicates import Predicates, PredicatesArgs

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.small import SmallCluster
 from tests.support.voting import PREEMPT, agreed, class_of
-from vsched.framework.extension import NoArgs
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import NoArgs
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.plugins.priority import Priority

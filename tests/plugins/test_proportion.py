@@ -8,8 +8,8 @@ import pytest
 from tests.support.small import GIB, SmallCluster
 from tests.support.voting import RECLAIM, agreed, rules_out
 from vsched.framework.codes import Code
-from vsched.framework.extension import NoArgs, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import NoArgs, Vote
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import CPU, Amounts
 from vsched.model.pods.status import Phase

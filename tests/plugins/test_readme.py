@@ -12,9 +12,9 @@ from tests.support.plans import NOW, manifests, mirror
 from tests.support.voting import RECLAIM, agreed
 from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
-from vsched.framework.extension import NoArgs, Plugin, Point
+from vsched.framework.points.extension import NoArgs, Plugin, Point
+from vsched.framework.points.victims import VictimVotes
 from vsched.framework.registry import Registry, points_of
-from vsched.framework.victim_points import VictimVotes
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

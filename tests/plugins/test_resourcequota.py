@@ -8,7 +8,7 @@ from tests.support.plans import plan, policy_of
 from tests.support.small import GIB
 from tests.support.worlds import World
 from vsched.framework.codes import Code
-from vsched.framework.extension import NoArgs, Vote
+from vsched.framework.points.extension import NoArgs, Vote
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.plugins.resourcequota import ResourceQuota
 

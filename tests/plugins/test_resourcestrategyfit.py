@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.plugins.pod_world import JOB, World
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
-from vsched.framework.extension import SessionContext
+from vsched.framework.points.extension import SessionContext
 from vsched.framework.policy import Policy
 from vsched.model.pods.shape import Strategy
 from vsched.plugins.resourcestrategyfit import (

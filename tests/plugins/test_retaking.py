@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, taking
-from vsched.framework.ledger import Cause
+from vsched.framework.ledger.ledger import Cause
+from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import Purpose
 from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 

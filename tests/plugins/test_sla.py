@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.plans import NOW, plan, policy_of
 from tests.support.worlds import World
-from vsched.framework.extension import Vote
+from vsched.framework.points.extension import Vote
 from vsched.plugins.sla import Sla, SlaArgs
 
 CURRENT, LEGACY = "volcano.sh/sla-waiting-time", "sla-waiting-time"

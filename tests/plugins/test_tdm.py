@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW, plan
 from tests.support.worlds import World
 from vsched.errors import BadPolicy
-from vsched.framework.extension import Vote
+from vsched.framework.points.extension import Vote
+from vsched.framework.points.victims import Purpose
 from vsched.framework.policy import Policy
-from vsched.framework.victim_points import Purpose
 from vsched.plugins.tdm import Tdm, TdmArgs, is_open
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

@@ -9,8 +9,8 @@ import pytest
 from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from tests.support.worlds import World
-from vsched.framework.agreeing import Agreement
-from vsched.framework.victim_points import Purpose
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.points.victims import Purpose
 from vsched.plugins.usage import Usage
 
 THREE = "node n1 cpu=4\nnode n2 cpu=4\nnode n3 cpu=4 zone=b\n"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.small import GIB, SmallCluster
 from tests.support.voting import PREEMPT, RECLAIM, agreed, class_of, rules_out
-from vsched.framework.extension import NoArgs, SessionContext
-from vsched.framework.victim_points import Preemptable, Reclaimable
+from vsched.framework.points.extension import NoArgs, SessionContext
+from vsched.framework.points.victims import Preemptable, Reclaimable
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

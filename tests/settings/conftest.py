@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from vsched.framework.extension import (
+from vsched.framework.points.extension import (
     Allocatable,
     JobEnqueueable,
     JobOrder,
@@ -18,10 +18,10 @@ from vsched.framework.extension import (
     QueueOrder,
     TaskOrder,
 )
-from vsched.framework.node_points import NodeFilter, NodeScore
+from vsched.framework.points.nodes import NodeFilter, NodeScore
+from vsched.framework.points.victims import Preemptable
 from vsched.framework.policy import Seconds
 from vsched.framework.registry import Action, Registry
-from vsched.framework.victim_points import Preemptable
 from vsched.settings.built_in import REGISTRY
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]

@@ -17,7 +17,7 @@ from vsched.settings.load import default_text, load_text
 
 MODULE = """\
 import msgspec
-from vsched.framework.extension import JobOrder, NoArgs, Plugin
+from vsched.framework.points.extension import JobOrder, NoArgs, Plugin
 
 
 class Args(msgspec.Struct):
@@ -115,12 +115,12 @@ def test_its_arguments_are_read_as_those_of_any_other() -> None:
         ),
         pytest.param(
             "function=offered:function",
-            "expected a class that inherits vsched.framework.extension.Plugin",
+            "expected a class that inherits vsched.framework.points.extension.Plugin",
             id="it is no class",
         ),
         pytest.param(
             "args=offered:Args",
-            "expected a class that inherits vsched.framework.extension.Plugin",
+            "expected a class that inherits vsched.framework.points.extension.Plugin",
             id="it is no plugin",
         ),
         pytest.param(

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
-from vsched.framework.session_usage import SessionUsage
 from vsched.model.amounts.resources import ResourceAxis, Vector, add
 from vsched.model.jobs.job import Job, JobSpec, claim_of, pledge_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.agreeing import Agreement
-from vsched.framework.extension import JobState
-from vsched.framework.victim_points import Purpose, VictimVotes
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.points.extension import JobState
+from vsched.framework.points.victims import Purpose, VictimVotes
 from vsched.model.pods.task import Task
 
 PREEMPT, RECLAIM = Purpose.PREEMPT, Purpose.RECLAIM

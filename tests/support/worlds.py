@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tests.support.plans import NOW, manifests, mirror, reading
-from vsched.framework.extension import Plugin, SessionContext
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
-from vsched.framework.session_usage import SessionUsage
 from vsched.model.pods.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])

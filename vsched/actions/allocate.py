@@ -13,11 +13,11 @@ from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import Turns
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
-from vsched.framework.node_selection import Choice
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.selection import Choice
 from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session, to_leave
-from vsched.framework.statement import Statement
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue

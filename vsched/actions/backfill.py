@@ -6,7 +6,7 @@ from vsched.actions.allocate import PlacingArgs, workable
 from vsched.actions.held import nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.framework.holding import lift
-from vsched.framework.ledger import Entry
+from vsched.framework.ledger.ledger import Entry
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 

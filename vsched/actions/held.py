@@ -10,11 +10,11 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.feasibility import Room
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.feasibility import Room
+from vsched.framework.nodes.why import Explanation
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole
-from vsched.framework.why import Explanation
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from vsched.framework.extension import SortKey
+from vsched.framework.combine.pluginset import OrderKey, PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.pluginset import OrderKey, PluginSet
+from vsched.framework.points.extension import SortKey
 from vsched.model.queues.queue import Queue
 
 Weight = Annotated[float, msgspec.Meta(ge=0)]

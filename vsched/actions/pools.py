@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Entry
+from vsched.framework.ledger.ledger import Entry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask

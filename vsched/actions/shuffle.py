@@ -14,9 +14,9 @@ from typing import overload
 
 from vsched.actions.pools import is_moved
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause
+from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
-from vsched.framework.statement import Statement
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vsched.actions.victim_search import VictimSearch
-from vsched.framework.ledger import Entry
+from vsched.framework.ledger.ledger import Entry
+from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
-from vsched.framework.statement import Statement
 
 
 def spare(session: Session, search: VictimSearch, statement: Statement) -> None:

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 import msgspec
 
 from vsched.actions.allocate import PlacingArgs, workable
-from vsched.framework.extension import JobState
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobState
+from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
-from vsched.framework.victim_points import Purpose
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -16,15 +16,15 @@ from vsched.actions.allocate import choose, waits_for
 from vsched.actions.pools import Pool, Pools, amount_of
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
+from vsched.framework.combine.protection import only_objection
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause
-from vsched.framework.node_selection import Choice
-from vsched.framework.protection import only_objection
+from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.selection import Choice
+from vsched.framework.nodes.why import Explanation
+from vsched.framework.points.victims import Purpose
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.statement import Statement
-from vsched.framework.victim_points import Purpose
-from vsched.framework.why import Explanation
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape

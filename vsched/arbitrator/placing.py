@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from vsched.framework.extension import SessionContext
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause, Ledger
-from vsched.framework.node_selection import NodeSelection
-from vsched.framework.pluginset import PluginSet
+from vsched.framework.ledger.ledger import Cause, Ledger
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.points.extension import SessionContext
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
-from vsched.framework.session_usage import SessionUsage
 from vsched.framework.trace import Trace
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.status import Status

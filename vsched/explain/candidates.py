@@ -17,7 +17,7 @@ from vsched.explain.candidates_nodes import node_levers
 from vsched.explain.candidates_others import TAKING, other_levers
 from vsched.explain.candidates_queues import queue_levers
 from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
-from vsched.framework.levers import ArgumentLever
+from vsched.framework.points.levers import ArgumentLever
 from vsched.mirror.whatif.edits import (
     AddPods,
     CreatePodGroup,

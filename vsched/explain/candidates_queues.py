@@ -11,7 +11,7 @@ import numpy as np
 
 from vsched.explain.candidates_nodes import precious_nodes
 from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
-from vsched.framework.levers import QueueTerm
+from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     CreateQueue,

@@ -20,15 +20,15 @@ from vsched.explain.groups import reasons_by_group
 from vsched.explain.protectors import protected
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
-from vsched.framework.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
-from vsched.framework.holders import HELD, named
 from vsched.framework.jobs import JobView
-from vsched.framework.lasting import LASTING
+from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
 from vsched.framework.obstacles import no_such_queue, told_of_pods
+from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.reports.holders import HELD, named
+from vsched.framework.reports.lasting import LASTING
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session, is_whole
-from vsched.framework.unschedulable import UnschedulableReasons
-from vsched.framework.why import NO_NODES_KNOWN, Failing
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask

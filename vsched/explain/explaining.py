@@ -16,11 +16,11 @@ from vsched.explain.queues import explain_queue
 from vsched.explain.records import SAYS, Constraint, Explanation, State
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.framework.callout import Callout
-from vsched.framework.closing import no_such_group
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.reports.closing import no_such_group
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport

@@ -1,6 +1,6 @@
 """What cannot come by waiting, as the cluster and the policy are: told apart from what only takes its time.
 
-Each of these is certain; ``framework.lasting`` is about one pod. What may pass by itself is no reason.
+Each of these is certain; ``framework.reports.lasting`` is about one pod. What may pass by itself is no reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.lasting import never_on_nodes, rooms_if_empty, rows_open
+from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.framework.wording import larger_than_nodes
 from vsched.kernels.registering import awaited

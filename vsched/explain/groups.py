@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from vsched.framework.why import Failing
+from vsched.framework.nodes.why import Failing
 from vsched.model.nodes.groups import group_of
 from vsched.model.nodes.table import Ids, NodeStatics
 

@@ -14,7 +14,7 @@ from math import gcd
 from typing import NamedTuple
 
 from vsched.explain.situation import Situation
-from vsched.framework.levers import Levers, QueueTerm
+from vsched.framework.points.levers import Levers, QueueTerm
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import Edit
 from vsched.model.amounts.resources import CPU, PODS, ResourceAxis, scale_of

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.explain.records import Place
-from vsched.framework.extension import JobOrder, NamespaceOrder
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobOrder, NamespaceOrder
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session

@@ -9,10 +9,10 @@ from vsched.actions.pools import amount_of
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
+from vsched.framework.combine.protection import objections, said_alone
 from vsched.framework.jobs import JobView
-from vsched.framework.protection import objections, said_alone
+from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
-from vsched.framework.victim_points import Purpose
 from vsched.framework.wording import counted
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from vsched.errors import BadInput
-from vsched.framework.levers import argument_of
+from vsched.framework.points.levers import argument_of
 from vsched.framework.policy import PluginConf, Policy
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.edits import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from vsched.framework.callout import Callout
-from vsched.framework.closing import close
 from vsched.framework.holding import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.reports.closing import close
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport

@@ -1,14 +1,14 @@
 """Room that earlier cycles freed for tasks is kept for them: whoever has a nominated node holds it from the start.
 
 Nothing else remembers what was freed for whom. A nomination stands as long as its job could still be placed with
-it; what no longer holds is not reserved, and the end of the cycle takes it back (``framework.closing``).
+it; what no longer holds is not reserved, and the end of the cycle takes it back (``framework.reports.closing``).
 """
 
 from __future__ import annotations
 
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
-from vsched.framework.statement import Statement
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

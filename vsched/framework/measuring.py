@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.framework.agreeing import Voter
-from vsched.framework.extension import Plugin, Point
+from vsched.framework.combine.agreeing import Voter
+from vsched.framework.points.extension import Plugin, Point
+from vsched.framework.points.victims import Purpose, VictimVotes, Votes
 from vsched.framework.trace import Trace
-from vsched.framework.victim_points import Purpose, VictimVotes, Votes
 from vsched.model.pods.task import Task
 
 

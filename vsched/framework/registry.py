@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.framework.extension import NoArgs, Plugin, Point
+from vsched.framework.points.extension import NoArgs, Plugin, Point
 
 T = TypeVar("T")
 

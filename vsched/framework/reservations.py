@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from vsched.framework.extension import Reserving
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.pluginset import PluginSet
+from vsched.framework.points.extension import Reserving
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task

@@ -9,20 +9,20 @@ import msgspec
 
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
-from vsched.framework.extension import JobState, SessionContext
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Entry, Ledger
-from vsched.framework.node_selection import NodeSelection
+from vsched.framework.ledger.ledger import Entry, Ledger
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.nodes.why import Explanation
 from vsched.framework.obstacles import obstacle
-from vsched.framework.pluginset import PluginSet
+from vsched.framework.points.extension import JobState, SessionContext
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
-from vsched.framework.session_usage import SessionUsage
-from vsched.framework.statement import Statement
 from vsched.framework.trace import Trace
-from vsched.framework.why import Explanation
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status

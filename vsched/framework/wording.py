@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vsched.framework.codes import Code
+from vsched.framework.nodes.why import Explanation
 from vsched.framework.refusal import Bound, Shortage
-from vsched.framework.why import Explanation
 from vsched.model.amounts.counted import counted_scale, format_counted
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Mask, NodeTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.framework.extension import Plugin
+from vsched.framework.points.extension import Plugin
 from vsched.plugins.allocation import Allocation
 from vsched.plugins.binpack import Binpack
 from vsched.plugins.capacity import Capacity

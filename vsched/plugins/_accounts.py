@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.refusal import Refusal
-from vsched.framework.session_usage import SessionUsage
 from vsched.kernels.fairness import ratio
 from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vsched.framework.codes import Code
-from vsched.framework.node_points import Check
+from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Mask
 
 

@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from vsched.framework.extension import JobState, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.pledges import Pledges
+from vsched.framework.ledger.pledges import Pledges
+from vsched.framework.points.extension import JobState, SessionContext
 from vsched.kernels.hierarchy import dominant, held_together, saturated_jobs
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Mask

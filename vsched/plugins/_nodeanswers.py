@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.node_points import Check
+from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ids
 from vsched.model.pods.shape import PodLabels
 from vsched.plugins._payloads import Verdict

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.extension import PlacementListener
 from vsched.framework.jobs import JobView
-from vsched.framework.node_points import NodeScore
+from vsched.framework.points.extension import PlacementListener
+from vsched.framework.points.nodes import NodeScore
 from vsched.kernels.binpack import Wish, binpack, binpack_row
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.node_points import Check
+from vsched.framework.points.nodes import Check
 from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting

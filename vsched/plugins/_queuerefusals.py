@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.framework.codes import Code
+from vsched.framework.nodes.why import NO_NODES_KNOWN, shortages
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.why import NO_NODES_KNOWN, shortages
 from vsched.framework.wording import in_all
 from vsched.model.amounts.resources import Amounts
 from vsched.model.queues.queue import Queue

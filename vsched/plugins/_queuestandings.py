@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
-from vsched.framework.session_usage import SessionUsage
+from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.queues.queue import Queue
 from vsched.plugins._accounts import Account
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from vsched.framework.extension import SessionContext
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import SessionContext
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import NamespaceLimit, NoArgs, PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import NamespaceLimit, NoArgs, PlacementListener, Plugin, SessionContext
 from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.counted import NOTHING

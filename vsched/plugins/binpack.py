@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from vsched.framework.extension import Plugin, SessionContext
+from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.kernels.binpack import Wish
 from vsched.model.pods.shape import Shape
 from vsched.plugins._packing import Packing

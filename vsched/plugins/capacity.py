@@ -15,7 +15,9 @@ from typing import Annotated
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import exceeding, shortages
+from vsched.framework.points.extension import (
     Allocatable,
     JobEnqueueable,
     JobEnqueued,
@@ -32,12 +34,10 @@ from vsched.framework.extension import (
     SessionContext,
     Vote,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.levers import QueueTerm
+from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.victims import Purpose, Reclaimable, VictimQueueOrder, Votes
 from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
-from vsched.framework.victim_points import Purpose, Reclaimable, VictimQueueOrder, Votes
-from vsched.framework.why import exceeding, shortages
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task

@@ -5,8 +5,8 @@ The pod says for how long (``volcano.sh/cooldown-time``, a label or else an anno
 
 from __future__ import annotations
 
-from vsched.framework.extension import NoArgs, Plugin, SessionContext
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
+from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

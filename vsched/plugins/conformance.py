@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.extension import JobState, NoArgs, Plugin
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
+from vsched.framework.points.extension import JobState, NoArgs, Plugin
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.task import Task
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")

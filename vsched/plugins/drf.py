@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.points.extension import (
     JobOrder,
     JobState,
     NamespaceOrder,
@@ -21,9 +23,7 @@ from vsched.framework.extension import (
     QueueScore,
     SessionContext,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.session_usage import Admitted, UsageByQueue
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.kernels.fairness import dominant_share
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
 from vsched.model.pods.task import Task

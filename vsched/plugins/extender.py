@@ -40,7 +40,8 @@ from contextlib import suppress
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
     CycleEnd,
     JobEnqueueable,
     JobEnqueued,
@@ -51,10 +52,9 @@ from vsched.framework.extension import (
     SessionContext,
     Vote,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.node_points import Check, NodeFilter, NodeScore
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
     JobCondition,
     JobOrder,
     JobPipelined,
@@ -19,9 +20,8 @@ from vsched.framework.extension import (
     SessionContext,
     Vote,
 )
-from vsched.framework.jobs import JobView
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

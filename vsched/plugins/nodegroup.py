@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.levers import QueueTerm
-from vsched.framework.node_points import Check, QueuePlacement, QueuePreference
+from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
+from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.nodes import Check, QueuePlacement, QueuePreference
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP

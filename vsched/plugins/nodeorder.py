@@ -15,9 +15,9 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.node_points import NodeScore
+from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
+from vsched.framework.points.nodes import NodeScore
 from vsched.kernels.allocation import (
     balance,
     balance_row,

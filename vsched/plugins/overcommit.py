@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import msgspec
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
-from vsched.framework.levers import ArgumentLever
+from vsched.framework.nodes.why import shortages
+from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, Plugin, SessionContext, Vote
+from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.why import shortages
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import without_gated
 from vsched.plugins._queuerefusals import beyond_cluster, named

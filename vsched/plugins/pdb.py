@@ -7,8 +7,8 @@ in Volcano, where nothing else in that tier has an opinion.
 from __future__ import annotations
 
 from vsched.framework.budgets import SPENT
-from vsched.framework.extension import NoArgs, Plugin, SessionContext
-from vsched.framework.victim_points import Preemptable, Purpose, Reclaimable, Votes
+from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
+from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.task import Task
 
 

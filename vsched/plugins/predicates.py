@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.node_points import Check, NodeFilter
+from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
+from vsched.framework.points.nodes import Check, NodeFilter
+from vsched.framework.points.victims import Rehearsing
 from vsched.framework.policy import NO_CLAIMS, NO_VOLUMES, inert
-from vsched.framework.victim_points import Rehearsing
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
     JobOrder,
     JobStarving,
     JobState,
@@ -14,8 +15,7 @@ from vsched.framework.extension import (
     SessionContext,
     TaskOrder,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.victim_points import Preemptable, Purpose, Votes
+from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 

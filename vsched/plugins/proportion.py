@@ -12,7 +12,10 @@ from math import inf
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.nodes.why import shortages
+from vsched.framework.points.extension import (
     Allocatable,
     JobEnqueueable,
     JobEnqueued,
@@ -29,12 +32,9 @@ from vsched.framework.extension import (
     SessionContext,
     Vote,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.levers import QueueTerm
+from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.victims import Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.session_usage import Admitted, UsageByQueue
-from vsched.framework.victim_points import Purpose, Reclaimable, Votes
-from vsched.framework.why import shortages
 from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
 from vsched.kernels.quota import dense, limit_of
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract

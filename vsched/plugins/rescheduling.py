@@ -29,9 +29,9 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from vsched.framework.extension import Plugin, SessionContext
+from vsched.framework.points.extension import Plugin, SessionContext
+from vsched.framework.points.victims import VictimTasks
 from vsched.framework.policy import Seconds
-from vsched.framework.victim_points import VictimTasks
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import cordoned, tolerated_mask
 from vsched.kernels.usage import figures, lacking

@@ -8,8 +8,8 @@ scopes are for certain pods only, and are left to the API server.
 from __future__ import annotations
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import format_amount
 from vsched.model.queues.quota import Quota, QuotaLine

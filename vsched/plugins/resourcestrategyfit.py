@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Plugin, SessionContext
-from vsched.framework.node_points import Check, NodeFilter
+from vsched.framework.points.extension import Plugin, SessionContext
+from vsched.framework.points.nodes import Check, NodeFilter
 from vsched.kernels.binpack import Wish
 from vsched.model.amounts.resources import CPU, MEMORY, scale_of
 from vsched.model.nodes.table import Floats, Mask, NodeTable

@@ -11,8 +11,8 @@ from typing import Self
 
 import msgspec
 
-from vsched.framework.extension import JobEnqueueable, JobOrder, JobPipelined, Plugin, SessionContext, Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobEnqueueable, JobOrder, JobPipelined, Plugin, SessionContext, Vote
 from vsched.framework.policy import Seconds
 
 

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import (
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
     JobOrder,
     JobPipelined,
     JobStarving,
@@ -27,10 +28,9 @@ from vsched.framework.extension import (
     SessionContext,
     Vote,
 )
-from vsched.framework.jobs import JobView
-from vsched.framework.node_points import Check, NodeFilter, NodeScore
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.victims import Preemptable, Purpose, VictimTasks, Votes
 from vsched.framework.policy import Seconds
-from vsched.framework.victim_points import Preemptable, Purpose, VictimTasks, Votes
 from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status

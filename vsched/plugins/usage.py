@@ -27,11 +27,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.jobs import JobView
-from vsched.framework.levers import ArgumentLever
-from vsched.framework.node_points import Check, NodeFilter, NodeScore
-from vsched.framework.victim_points import Preemptable, Purpose, Votes
+from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
+from vsched.framework.points.levers import ArgumentLever
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
 from vsched.kernels.usage import DIMENSIONS, Risk, figures, idleness, idleness_row

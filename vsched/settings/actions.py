@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from vsched.framework.extension import QueueScore
+from vsched.framework.points.extension import QueueScore
 from vsched.framework.policy import NamingPlugins, Policy
 from vsched.framework.registry import Registry
 from vsched.settings.arguments import read_arguments

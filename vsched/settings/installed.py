@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from vsched.errors import BadInput
-from vsched.framework.extension import Plugin
+from vsched.framework.points.extension import Plugin
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.values import keys_of
@@ -54,7 +54,7 @@ def _loaded(point: EntryPoint) -> type[Plugin[Any]]:
     except Exception as error:  # whatever a module may raise when it is imported
         raise BadInput(f"cannot be loaded: {_told(error)}") from error
     if not isinstance(plugin, type) or not issubclass(plugin, Plugin):
-        raise BadInput("expected a class that inherits vsched.framework.extension.Plugin")
+        raise BadInput("expected a class that inherits vsched.framework.points.extension.Plugin")
     for problem in _problems(point.name, plugin):
         raise BadInput(problem)
     return plugin

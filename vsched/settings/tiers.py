@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vsched.framework.extension import Plugin
+from vsched.framework.points.extension import Plugin
 from vsched.framework.policy import PluginConf, Switches, Tier
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.arguments import read_arguments

@@ -10,7 +10,7 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.framework.closing import NOTICE
+from vsched.framework.reports.closing import NOTICE
 from vsched.mirror.resources import PODGROUPS
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Condition, JobSpec

@@ -30,8 +30,8 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.framework.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.registry import Registry
 from vsched.model.dump.cycle import Recording, decode, report_bytes
 from vsched.plugins import PLUGINS

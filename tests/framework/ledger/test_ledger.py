@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause, Entry, Ledger
-from vsched.framework.session_usage import SessionUsage
-from vsched.framework.statement import Statement
+from vsched.framework.ledger.ledger import Cause, Entry, Ledger
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -2,7 +2,7 @@
 
 A plugin gets data in ``open`` and answers questions; it has no way to change the cluster, the session or another
 plugin. A point that must be answered is abstract, so a plugin that forgets to cannot be made. Orders are sort keys
-(smaller first), not comparisons. How the answers of several plugins combine is ``framework.pluginset``'s business
+(smaller first), not comparisons. How the answers of several plugins combine is ``framework.combine.pluginset``'s business
 (reference 7.1).
 """
 
@@ -18,10 +18,10 @@ import msgspec
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
 from vsched.framework.jobs import JobView
-from vsched.framework.levers import Levers
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
-from vsched.framework.session_usage import SessionUsage
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.nodes.table import NodeTable

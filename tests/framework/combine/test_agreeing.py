@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.framework.agreeing import Agreement
-from vsched.framework.victim_points import Preemptable, Purpose, Votes
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.model.pods.task import Task
 
 WORLD = """

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
+from vsched.framework.nodes.why import Explanation, Failing, counted_by_reason, sentence
 from vsched.framework.session import Session
-from vsched.framework.why import Explanation, Failing, counted_by_reason, sentence
 from vsched.framework.wording import BEGINNING, listed
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from vsched.framework.combining import victims, vote
-from vsched.framework.extension import Vote
+from vsched.framework.combine.combining import victims, vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import Vote
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.shape import ShapeTable

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.framework.feasibility import NodePlugins
-from vsched.framework.node_selection import Choice, NodeSelection
+from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.pods.task import Task

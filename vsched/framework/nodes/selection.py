@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
-from vsched.framework.node_points import Check
-from vsched.framework.why import Explanation, Failing, explain, explain_filled, failing, once_filled
+from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
+from vsched.framework.nodes.why import Explanation, Failing, explain, explain_filled, failing, once_filled
+from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.task import Task

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from vsched.framework.budgets import SPENT
-from vsched.framework.pluginset import PluginSet
+from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.points.victims import Purpose, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.victim_points import Purpose, Votes
 from vsched.model.pods.task import Task
 
 Enough = Callable[[Sequence[Task]], bool]

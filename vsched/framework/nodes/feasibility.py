@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.node_points import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
-from vsched.framework.why import Explanation
+from vsched.framework.nodes.why import Explanation
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape

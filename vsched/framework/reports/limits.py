@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.lasting import unregistered
+from vsched.framework.nodes.why import NO_NODES_KNOWN
 from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.reports.lasting import unregistered
 from vsched.framework.session import Session
-from vsched.framework.why import NO_NODES_KNOWN
 from vsched.framework.wording import amounts, at_limit, listed
 from vsched.model.queues.queue import ROOT, Queue
 

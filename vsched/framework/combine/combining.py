@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.extension import Vote
 from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import Vote
 from vsched.framework.refusal import Refusal
 from vsched.model.pods.task import Task
 

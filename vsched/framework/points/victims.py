@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar, NamedTuple
 
-from vsched.framework.extension import JobState, Point, SortKey
+from vsched.framework.points.extension import JobState, Point, SortKey
 from vsched.framework.refusal import Refusal
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -86,7 +86,7 @@ class Votes(NamedTuple):
 class VictimVotes(Point):
     """Who may be evicted for whom; a plugin inherits ``Preemptable`` or ``Reclaimable`` or both.
 
-    How the votes of several plugins combine is ``framework.agreeing``'s business.
+    How the votes of several plugins combine is ``framework.combine.agreeing``'s business.
     """
 
     name: ClassVar[str]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from vsched.framework.jobs import JobView
-from vsched.framework.session_usage import SessionUsage
+from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

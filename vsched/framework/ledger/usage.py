@@ -1,6 +1,6 @@
 """What queues, and namespaces within them, hold in the course of a cycle. Changed by the ledger only.
 
-Beside it, what was admitted and is not held yet (``framework.pledges``): admission counts it as held.
+Beside it, what was admitted and is not held yet (``framework.ledger.pledges``): admission counts it as held.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from vsched.framework.pledges import Pledges
+from vsched.framework.ledger.pledges import Pledges
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.snapshot import Snapshot
 

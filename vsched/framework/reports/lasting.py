@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.node_points import Check
+from vsched.framework.points.nodes import Check
 from vsched.framework.session import Session
 from vsched.framework.wording import beyond_any, counted, said_of_nodes, taint_key
 from vsched.kernels.registering import awaited

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.node_points import Check
-from vsched.framework.why import exceeding, explain, explain_filled, sentence
+from vsched.framework.nodes.why import exceeding, explain, explain_filled, sentence
+from vsched.framework.points.nodes import Check
 from vsched.model.amounts.resources import CPU, MEMORY, PODS
 
 

@@ -8,14 +8,14 @@ import msgspec
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause, Entry
-from vsched.framework.limits_told import SILENT
+from vsched.framework.ledger.ledger import Cause, Entry
+from vsched.framework.nodes.why import Explanation
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.limits import SILENT
+from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
-from vsched.framework.unschedulable import UnschedulableReasons, in_sight, refusal_of
-from vsched.framework.why import Explanation
 from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.plan import (

@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
-from vsched.framework.combining import victims
-from vsched.framework.extension import JobState
-from vsched.framework.victim_points import OwnJob, Purpose, VictimVotes, Votes
+from vsched.framework.combine.combining import victims
+from vsched.framework.points.extension import JobState
+from vsched.framework.points.victims import OwnJob, Purpose, VictimVotes, Votes
 from vsched.model.pods.task import Task
 
 Voter = Callable[[Task, Purpose], Votes | None]

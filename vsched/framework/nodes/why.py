@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.node_points import Check
+from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.nodes.table import Ints, Mask, NodeTable

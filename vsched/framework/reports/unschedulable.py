@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
-from vsched.framework.holders import Holders
 from vsched.framework.jobs import JobView
-from vsched.framework.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
-from vsched.framework.limits_told import SILENT, LimitsTold, UnschedulableReason
+from vsched.framework.nodes.why import NO_NODES_KNOWN, Explanation
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.holders import Holders
+from vsched.framework.reports.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
+from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
-from vsched.framework.why import NO_NODES_KNOWN, Explanation
 from vsched.framework.wording import binding, counted, on_nodes
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.pods.shape import Shape

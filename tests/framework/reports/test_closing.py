@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.framework.closing import merged
 from vsched.framework.cycle import run_cycle
+from vsched.framework.reports.closing import merged
 from vsched.model.jobs.advice import Advice, about
 from vsched.model.jobs.job import Condition
 from vsched.model.plan import CycleReport, JobOutcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Cause, Entry, Ledger
+from vsched.framework.ledger.ledger import Cause, Entry, Ledger
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

@@ -19,11 +19,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from vsched.framework.agreeing import Agreement
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.codes import Code
-from vsched.framework.combining import number_of, vote
-from vsched.framework.extension import (
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.combine.combining import number_of, vote
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import Listener
+from vsched.framework.measuring import measure
+from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.points.extension import (
     Allocatable,
     CycleEnd,
     JobCondition,
@@ -49,16 +53,8 @@ from vsched.framework.extension import (
     SortKey,
     TaskOrder,
 )
-from vsched.framework.feasibility import NodePlugins
-from vsched.framework.jobs import JobView
-from vsched.framework.ledger import Listener
-from vsched.framework.measuring import measure
-from vsched.framework.node_points import NodeFilter, NodeScore, QueuePlacement, QueuePreference
-from vsched.framework.policy import Policy, Switches
-from vsched.framework.refusal import Bound, Refusal
-from vsched.framework.registry import Registry
-from vsched.framework.trace import Trace
-from vsched.framework.victim_points import (
+from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference
+from vsched.framework.points.victims import (
     Preemptable,
     Purpose,
     Reclaimable,
@@ -66,6 +62,10 @@ from vsched.framework.victim_points import (
     VictimQueueOrder,
     VictimTasks,
 )
+from vsched.framework.policy import Policy, Switches
+from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Amounts, times
 from vsched.model.jobs.job import Condition
 from vsched.model.pods.shape import Shape

@@ -1,0 +1,1 @@
+"""The plugins of one policy, and how their answers combine."""

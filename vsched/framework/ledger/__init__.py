@@ -1,0 +1,1 @@
+"""What a cycle has done so far: placements and amounts, undone and committed."""

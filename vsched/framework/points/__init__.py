@@ -1,0 +1,1 @@
+"""The extension points that plugins take part in."""

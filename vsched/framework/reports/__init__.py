@@ -1,0 +1,1 @@
+"""Why a job did not start, as a cycle reports it."""
