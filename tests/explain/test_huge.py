@@ -10,11 +10,11 @@ import pytest
 from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.candidates import ADDED_MAX, levers
+from vsched.explain.candidates.levers import wants_of
+from vsched.explain.candidates.search import ADDED_MAX, levers
 from vsched.explain.changes import changes
-from vsched.explain.estimate import estimate
+from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
-from vsched.explain.levers import wants_of
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Explanation
 from vsched.explain.simulation import Goal, Spent, until

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.explain.candidates import grouping, levers
-from vsched.explain.levers import Lever, Rank, wants_of
+from vsched.explain.candidates.levers import Lever, Rank, wants_of
+from vsched.explain.candidates.search import grouping, levers
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
 from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
 from vsched.explain.situation import Situation, apply_all
-from vsched.explain.telling import change_of
+from vsched.explain.words.telling import change_of
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import (

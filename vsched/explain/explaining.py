@@ -9,12 +9,12 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.constraints import GATED, Examiner
-from vsched.explain.estimate import estimate
+from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
 from vsched.explain.records import SAYS, Constraint, Explanation, State
 from vsched.explain.simulation import Asked, Goal, never, until
+from vsched.explain.why.constraints import GATED, Examiner
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions

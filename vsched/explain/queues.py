@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vsched.actions.victim_search import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.constraints import Examiner, ordered
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, State
 from vsched.explain.simulation import Asked, never, until
+from vsched.explain.why.constraints import Examiner, ordered
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions

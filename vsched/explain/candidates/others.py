@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from vsched.explain.levers import Lever, Rank, Wants, in_proportion
+from vsched.explain.candidates.levers import Lever, Rank, Wants, in_proportion
 from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
 from vsched.model.jobs.job import Job
 from vsched.model.snapshot import Snapshot

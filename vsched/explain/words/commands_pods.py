@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vsched.explain.lines import as_json, is_plain, line
+from vsched.explain.words.lines import as_json, is_plain, line
 from vsched.mirror.whatif.edits import AddPods, DropRule, Tolerate
 from vsched.model.jobs.job import Job
 from vsched.model.pods.shape import Shape

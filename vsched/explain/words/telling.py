@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vsched.explain.commands import command, consumer_of, taint_of
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply
+from vsched.explain.words.commands import command, consumer_of, taint_of
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted

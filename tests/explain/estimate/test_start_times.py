@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.support.clusters import contended
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
-from vsched.explain.estimate import estimate
+from vsched.explain.estimate.smallest import smallest_part
+from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Estimate, Explanation, State
 from vsched.explain.simulation import Goal
-from vsched.explain.smallest import smallest_part
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.frozen import freeze

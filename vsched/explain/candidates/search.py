@@ -13,10 +13,10 @@ from itertools import chain
 
 import msgspec
 
-from vsched.explain.candidates_nodes import node_levers
-from vsched.explain.candidates_others import TAKING, other_levers
-from vsched.explain.candidates_queues import queue_levers
-from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
+from vsched.explain.candidates.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
+from vsched.explain.candidates.nodes import node_levers
+from vsched.explain.candidates.others import TAKING, other_levers
+from vsched.explain.candidates.queues import queue_levers
 from vsched.framework.points.levers import ArgumentLever
 from vsched.mirror.whatif.edits import (
     AddPods,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import isinf
 from typing import NamedTuple
 
-from vsched.explain.durations import Basis, Left
+from vsched.explain.estimate.durations import Basis, Left
 from vsched.explain.records import Estimate
 
 SOON_SECONDS = 120.0

@@ -14,13 +14,13 @@ from math import inf, isinf
 from typing import NamedTuple
 from zlib import crc32
 
-from vsched.explain.durations import Left, left
-from vsched.explain.estimate_words import DAY_SECONDS, Foreseen, not_to_be_said, told, unknown_durations
+from vsched.explain.estimate.durations import Left, left
+from vsched.explain.estimate.passing import Decided, Passing
+from vsched.explain.estimate.smallest import smallest_part
+from vsched.explain.estimate.words import DAY_SECONDS, Foreseen, not_to_be_said, told, unknown_durations
 from vsched.explain.order import WaitingOrder
-from vsched.explain.passing import Decided, Passing
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
-from vsched.explain.smallest import smallest_part
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.levers import Lever, Rank, Wants, grain_of
+from vsched.explain.candidates.levers import Lever, Rank, Wants, grain_of
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists

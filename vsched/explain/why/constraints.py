@@ -9,16 +9,16 @@ import msgspec
 import numpy as np
 
 from vsched.actions.held import QUEUE_OVERUSED
-from vsched.explain.forever import (
+from vsched.explain.records import Constraint
+from vsched.explain.why.forever import (
     SHAPES_MAX,
     is_to_hold,
     never_complete,
     never_placed,
     shape_never_placed,
 )
-from vsched.explain.groups import reasons_by_group
-from vsched.explain.protectors import protected
-from vsched.explain.records import Constraint
+from vsched.explain.why.groups import reasons_by_group
+from vsched.explain.why.protectors import protected
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing

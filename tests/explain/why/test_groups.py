@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vsched.explain.groups import ALL, GROUPS_MAX, OTHERS, reasons_by_group
+from vsched.explain.why.groups import ALL, GROUPS_MAX, OTHERS, reasons_by_group
 from vsched.framework.codes import Code
 from vsched.framework.nodes.why import Failing
 from vsched.model.nodes.groups import group_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from vsched.explain.commands_pods import of_pods
-from vsched.explain.lines import as_json, is_plain, line
+from vsched.explain.words.commands_pods import of_pods
+from vsched.explain.words.lines import as_json, is_plain, line
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddPods,

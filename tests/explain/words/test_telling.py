@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.commands import command
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation
-from vsched.explain.telling import change_of, told
+from vsched.explain.words.commands import command
+from vsched.explain.words.telling import change_of, told
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,

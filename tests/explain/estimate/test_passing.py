@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.support.clusters import clusters, contended
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from tests.support.seen import placed, seen
-from vsched.explain.estimate import holding
-from vsched.explain.passing import Decided, Passing
+from vsched.explain.estimate.passing import Decided, Passing
+from vsched.explain.estimate.start_times import holding
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
 from vsched.model.pods.status import Phase

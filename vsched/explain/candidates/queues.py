@@ -9,8 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.explain.candidates_nodes import precious_nodes
-from vsched.explain.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
+from vsched.explain.candidates.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
+from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,

@@ -1,0 +1,1 @@
+"""Changes and constraints in sentences, and as commands."""
