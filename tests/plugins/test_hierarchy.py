@@ -11,8 +11,8 @@ from vsched.framework.points.extension import NoArgs
 from vsched.framework.points.victims import Purpose
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
-from vsched.plugins._hierarchy import path_of
 from vsched.plugins.drf import Drf
+from vsched.plugins.queues.hierarchy import path_of
 
 BY_HIERARCHY = policy_of("priority gang", "drf predicates nodeorder", enableHierarchy=True)
 

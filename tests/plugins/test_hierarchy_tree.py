@@ -15,8 +15,8 @@ from vsched.framework.points.extension import NoArgs, SessionContext
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins._hierarchy import HierarchyTree, path_of
 from vsched.plugins.drf import Drf
+from vsched.plugins.queues.hierarchy import HierarchyTree, path_of
 
 PATHS = ("root/a/x", "root/a/y", "root/b", "root/b/z", "root/c/u/v", "")
 Step = tuple[int, bool]

@@ -11,7 +11,7 @@ import yaml
 from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
-from vsched.plugins._usageargs import Limit
+from vsched.plugins.load.args import Limit
 from vsched.plugins.usage import UsageArgs
 from vsched.settings import load_file, load_text
 from vsched.settings.arguments import flat_arguments

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.plugins.usage_world import EVEN, ONE_NODE, POD, TWO_NODES, opened, place, scores, usage_args
 from tests.support.worlds import World
-from vsched.plugins._loads import Estimates
+from vsched.plugins.load.loads import Estimates
 
 ONE_AND_8_GIB = "cpu=1 memory=8Gi"
 

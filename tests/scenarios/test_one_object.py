@@ -29,7 +29,7 @@ from vsched.mirror.ingest.bounds import (
     TOLERATIONS_MAX,
 )
 from vsched.model.plan import CycleReport
-from vsched.plugins._podrules import COMPARISONS_MAX, TOO_COSTLY
+from vsched.plugins.pods.rules import COMPARISONS_MAX, TOO_COSTLY
 from vsched.settings.built_in import REGISTRY
 
 Manifest = dict[str, Any]

@@ -13,7 +13,7 @@ import msgspec
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.kernels.binpack import Wish
 from vsched.model.pods.shape import Shape
-from vsched.plugins._packing import Packing
+from vsched.plugins.pods.packing import Packing
 
 
 class BinpackArgs(msgspec.Struct, frozen=True):

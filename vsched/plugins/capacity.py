@@ -42,10 +42,10 @@ from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtra
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
-from vsched.plugins._accounts import Account, flat_accounts, tree_accounts
-from vsched.plugins._givingback import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
-from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import (
+from vsched.plugins.queues.accounts import Account, flat_accounts, tree_accounts
+from vsched.plugins.queues.giving_back import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
+from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
+from vsched.plugins.queues.refusals import (
     HOLD_NO_MORE,
     QUEUE_FULL,
     beyond_cluster,
@@ -54,7 +54,7 @@ from vsched.plugins._queuerefusals import (
     not_open,
     quota_insufficient,
 )
-from vsched.plugins._queuestandings import Key, QueueStandings
+from vsched.plugins.queues.standings import Key, QueueStandings
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"

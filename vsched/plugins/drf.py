@@ -28,7 +28,7 @@ from vsched.kernels.fairness import dominant_share
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.plugins._hierarchy import HierarchyTree, TreeKey
+from vsched.plugins.queues.hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6
 """Shares closer than this count as equal (reference 4.4)."""

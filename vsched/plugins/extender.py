@@ -59,10 +59,10 @@ from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.plugins._asking import Line, NoAnswer
-from vsched.plugins._extenderargs import ExtenderArgs
-from vsched.plugins._nodeanswers import NodeAnswers, Scores, Verdicts, unnumbered
-from vsched.plugins._payloads import (
+from vsched.plugins.callouts.answers import NodeAnswers, Scores, Verdicts, unnumbered
+from vsched.plugins.callouts.args import ExtenderArgs
+from vsched.plugins.callouts.asking import Line, NoAnswer
+from vsched.plugins.callouts.payloads import (
     EmptyRequest,
     JobRequest,
     NodesAnswer,
@@ -77,7 +77,7 @@ from vsched.plugins._payloads import (
     VictimsAnswer,
     VictimsRequest,
 )
-from vsched.plugins._wording import Wording
+from vsched.plugins.callouts.wording import Wording
 
 __all__ = ["Extender", "ExtenderArgs"]
 

@@ -36,8 +36,8 @@ from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task
-from vsched.plugins._following import Following
-from vsched.plugins._preferences import Preferences, PreferenceWeights
+from vsched.plugins.pods.following import Following
+from vsched.plugins.pods.preferences import Preferences, PreferenceWeights
 
 Weight = Annotated[int, msgspec.Meta(ge=0)]
 GPU = "nvidia.com/gpu"

@@ -17,7 +17,7 @@ from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import without_gated
-from vsched.plugins._queuerefusals import beyond_cluster, named
+from vsched.plugins.queues.refusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"
 FACTOR_DEFAULT = 1.2

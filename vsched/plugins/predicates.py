@@ -26,9 +26,9 @@ from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerat
 from vsched.model.nodes.table import Ints, Mask, NodeStatics, NodeTable
 from vsched.model.pods.shape import PodLabels, Rules, Shape
 from vsched.model.pods.task import Task
-from vsched.plugins._apart import one_a_domain
-from vsched.plugins._effective import effective
-from vsched.plugins._podrules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
+from vsched.plugins.pods.apart import one_a_domain
+from vsched.plugins.pods.effective import effective
+from vsched.plugins.pods.rules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
 
 CORDONED = "node(s) were unschedulable"
 OTHER_NODE = "node(s) didn't match the requested node name"

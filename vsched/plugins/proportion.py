@@ -43,8 +43,8 @@ from vsched.model.nodes.table import Floats
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.plugins._lacking import Columns, Lacking, asked_for
-from vsched.plugins._queuerefusals import (
+from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
+from vsched.plugins.queues.refusals import (
     HOLD_NO_MORE,
     beyond_cluster,
     columns_short,

@@ -21,7 +21,7 @@ from vsched.kernels.binpack import Wish
 from vsched.model.amounts.resources import CPU, MEMORY, scale_of
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import Shape
-from vsched.plugins._packing import MAX_SCORE, Packing
+from vsched.plugins.pods.packing import MAX_SCORE, Packing
 
 MOST = "MostAllocated"
 DEFAULT_WEIGHT = 10

@@ -35,7 +35,7 @@ from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins._effective import effective
+from vsched.plugins.pods.effective import effective
 
 ZONE = "volcano.sh/revocable-zone"
 CLOSED = "node(s) were in a revocable zone that is closed now"

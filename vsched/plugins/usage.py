@@ -40,9 +40,9 @@ from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.nodes.usage import STALE_SECONDS
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins._effective import effective
-from vsched.plugins._loads import Estimates, Loads, measured_loads, steady_loads, young_loads
-from vsched.plugins._usageargs import Limit, UsageArgs
+from vsched.plugins.load.args import Limit, UsageArgs
+from vsched.plugins.load.loads import Estimates, Loads, measured_loads, steady_loads, young_loads
+from vsched.plugins.pods.effective import effective
 
 __all__ = ["Usage", "UsageArgs"]
 

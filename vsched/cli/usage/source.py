@@ -16,7 +16,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.config import load_connection
 from vsched.kube.connection import Connection
 from vsched.mirror.resources import NODES
-from vsched.plugins._usageargs import UsageArgs
+from vsched.plugins.load.args import UsageArgs
 from vsched.plugins.usage import Usage
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource

@@ -11,7 +11,7 @@ from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ids
 from vsched.model.pods.shape import PodLabels
-from vsched.plugins._payloads import Verdict
+from vsched.plugins.callouts.payloads import Verdict
 
 KINDS_MAX = 256
 """Kinds of pods remembered at a time, oldest dropped first: at 5,000 nodes each takes 40 KB at most."""

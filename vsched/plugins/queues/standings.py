@@ -7,7 +7,7 @@ from itertools import chain
 
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.queues.queue import Queue
-from vsched.plugins._accounts import Account
+from vsched.plugins.queues.accounts import Account
 
 Key = tuple[float, ...]
 LAST: Key = (float("inf"),)

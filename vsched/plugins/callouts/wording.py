@@ -12,7 +12,7 @@ from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.plugins._payloads import (
+from vsched.plugins.callouts.payloads import (
     JobPayload,
     NamespacePayload,
     NodePayload,

@@ -22,8 +22,8 @@ from vsched.model.nodes.table import Mask, NodeStatics
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Rules, Shape, Spread
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.plugins._carried import CarriedTerms, Signature, WeightedTerms
-from vsched.plugins._pods import DomainCounter, PodsOnNodes
+from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
+from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
 
 NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
 NO_AFFINITY = "node(s) didn't match pod affinity rules"

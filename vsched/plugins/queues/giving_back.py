@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.queues.queue import ROOT
-from vsched.plugins._accounts import Account
-from vsched.plugins._lacking import Columns
+from vsched.plugins.queues.accounts import Account
+from vsched.plugins.queues.lacking import Columns
 
 
 def columns_of(request: Amounts) -> Columns:

@@ -14,7 +14,7 @@ from vsched.model.amounts.resources import MEMORY
 from vsched.model.nodes.table import Floats, Ints, NodeTable
 from vsched.model.nodes.usage import STALE_SECONDS, UsageTable, period_seconds
 from vsched.model.pods.shape import Shape
-from vsched.plugins._usageargs import UsageArgs
+from vsched.plugins.load.args import UsageArgs
 
 Estimate = tuple[int, int, int, int]
 """Milli-cores and bytes, then the same on a node at risk."""

@@ -16,8 +16,8 @@ from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better
 from vsched.model.nodes.table import Floats, Mask, NodeStatics
 from vsched.model.pods.shape import PodLabels, Selector, Shape, Spread
 from vsched.model.snapshot import Snapshot
-from vsched.plugins._podrules import Constraint, constraints_of, spread_counter
-from vsched.plugins._pods import PodsOnNodes
+from vsched.plugins.pods.pods import PodsOnNodes
+from vsched.plugins.pods.rules import Constraint, constraints_of, spread_counter
 
 ZONE = "topology.kubernetes.io/zone"
 SYSTEM_DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))

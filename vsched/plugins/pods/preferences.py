@@ -25,9 +25,9 @@ from vsched.model.nodes.table import Floats, Mask, NodeStatics
 from vsched.model.pods.shape import PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.plugins._carried import CarriedTerms, Signature
-from vsched.plugins._pods import DomainCounter, PodsOnNodes
-from vsched.plugins._softspread import SoftSpread
+from vsched.plugins.pods.carried import CarriedTerms, Signature
+from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
+from vsched.plugins.pods.soft_spread import SoftSpread
 
 
 class PreferenceWeights(NamedTuple):

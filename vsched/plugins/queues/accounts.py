@@ -15,7 +15,7 @@ from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Vector, a
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.plugins._queuetree import QueueTree
+from vsched.plugins.queues.tree import QueueTree
 
 LEFT_OUT = "LeftOut"
 CLIPPED = "LimitsClipped"

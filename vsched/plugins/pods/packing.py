@@ -18,7 +18,7 @@ from vsched.kernels.binpack import Wish, binpack, binpack_row
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins._following import Following
+from vsched.plugins.pods.following import Following
 
 MAX_SCORE = 100.0
 ALL_ROWS = slice(None)

@@ -1,0 +1,1 @@
+"""How the plugin ``usage`` reads the load of nodes."""

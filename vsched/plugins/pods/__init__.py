@@ -1,0 +1,1 @@
+"""What the plugins about nodes and the pods on them share."""
