@@ -15,7 +15,7 @@ from vsched.model.plan import Unschedulable
 from vsched.writes.bodies import pod_reference
 from vsched.writes.events import WARNING, EventRecorder, EventSettings
 from vsched.writes.limits import Attempts
-from vsched.writes.pod_conditions import cause_of
+from vsched.writes.status.pods import cause_of
 
 POD = pod_reference("ns", "p", "u")
 

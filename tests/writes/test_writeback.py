@@ -22,9 +22,9 @@ from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.writes.events import NORMAL, WARNING, EventSettings
 from vsched.writes.limits import Attempts
-from vsched.writes.pod_conditions import PodConditionSettings
-from vsched.writes.podgroup_status import JobStatusSettings
-from vsched.writes.queue_status import QueueStatusSettings, with_ancestors
+from vsched.writes.status.podgroups import JobStatusSettings
+from vsched.writes.status.pods import PodConditionSettings
+from vsched.writes.status.queues import QueueStatusSettings, with_ancestors
 from vsched.writes.writeback import Writeback, WritebackSettings
 
 ONCE = Attempts(1)

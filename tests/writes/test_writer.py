@@ -11,7 +11,7 @@ from vsched.model.plan import Bind, CycleReport, Evict, Nominate
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts, TokenBucket
-from vsched.writes.nominations import Nominations, NominationSettings
+from vsched.writes.status.nominations import Nominations, NominationSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer, may_help
 
 ATTEMPTS = Attempts(4, first_seconds=0.005, ceiling_seconds=0.02)

@@ -33,7 +33,7 @@ from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import ServedResources
+from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 

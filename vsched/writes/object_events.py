@@ -18,8 +18,8 @@ from vsched.mirror.resources import PODGROUPS, RESOURCES
 from vsched.writes.bodies import Reference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import ServedResources
-from vsched.writes.status_writer import StatusWriter
+from vsched.writes.status.served_resources import ServedResources
+from vsched.writes.status.writer import StatusWriter
 from vsched.writes.unexpected import report_unexpected
 from vsched.writes.writer import Writer
 

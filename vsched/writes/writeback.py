@@ -20,13 +20,13 @@ from vsched.model.snapshot import Snapshot
 from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
-from vsched.writes.nominations import Nominations, NominationSettings, OnNominated
 from vsched.writes.object_events import ObjectEvents
-from vsched.writes.pod_conditions import PodConditions, PodConditionSettings
-from vsched.writes.podgroup_status import JobStatuses, JobStatusSettings
-from vsched.writes.queue_status import QueueStatuses, QueueStatusSettings
-from vsched.writes.served_resources import ServedResources
-from vsched.writes.status_writer import OnStatusWritten
+from vsched.writes.status.nominations import Nominations, NominationSettings, OnNominated
+from vsched.writes.status.podgroups import JobStatuses, JobStatusSettings
+from vsched.writes.status.pods import PodConditions, PodConditionSettings
+from vsched.writes.status.queues import QueueStatuses, QueueStatusSettings
+from vsched.writes.status.served_resources import ServedResources
+from vsched.writes.status.writer import OnStatusWritten
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 

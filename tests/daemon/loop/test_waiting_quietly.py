@@ -14,8 +14,8 @@ from vsched.kube.client import ApiClient
 from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
-from vsched.writes.pod_conditions import PodConditionSettings
-from vsched.writes.podgroup_status import JobStatusSettings
+from vsched.writes.status.podgroups import JobStatusSettings
+from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.writeback import WritebackSettings
 
 

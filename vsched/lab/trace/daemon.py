@@ -25,8 +25,8 @@ from vsched.lab.ready import until_ready
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventSettings
-from vsched.writes.pod_conditions import PodConditionSettings
-from vsched.writes.queue_status import QueueStatusSettings
+from vsched.writes.status.pods import PodConditionSettings
+from vsched.writes.status.queues import QueueStatusSettings
 from vsched.writes.writeback import WritebackSettings
 
 NEVER_SECONDS = 1e9

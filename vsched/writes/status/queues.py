@@ -21,8 +21,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import queue_reference, queue_write, time_stamp
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import ServedResources
-from vsched.writes.status_writer import OnStatusWritten, StatusWriter
+from vsched.writes.status.served_resources import ServedResources
+from vsched.writes.status.writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer, WriteResult
 

@@ -10,7 +10,7 @@ from vsched.errors import VschedError
 from vsched.kube.backoff import doubled
 from vsched.kube.paths import ApiResource
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import ServedResources
+from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.writer import NO_ANSWER, Write, Writer, WriteResult
 
 FIRST_RETRY_SECONDS = 2.0

@@ -20,8 +20,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.served_resources import ServedResources
-from vsched.writes.status_writer import OnStatusWritten, StatusWriter
+from vsched.writes.status.served_resources import ServedResources
+from vsched.writes.status.writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 

@@ -13,7 +13,7 @@ from tests.support.recording_server import RecordingServer, Reply, recording, wr
 from tests.support.waiting import until
 from vsched.model.plan import Bind, CycleReport, Nominate
 from vsched.writes.limits import Attempts
-from vsched.writes.nominations import Nominations, NominationSettings
+from vsched.writes.status.nominations import Nominations, NominationSettings
 from vsched.writes.workqueue import WorkqueueSettings
 
 QUICK = NominationSettings(attempts=Attempts(1), repeat_seconds=0.01, repeat_ceiling_seconds=0.02)

@@ -1,0 +1,1 @@
+"""Statuses of PodGroups, Queues and pods."""
