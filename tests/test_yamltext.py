@@ -9,7 +9,7 @@ import pytest
 
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput
-from vsched.kube.kubeconfig import read_files
+from vsched.kube.auth.kubeconfig import read_files
 from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.sim.manifests import read_documents
 from vsched.yamltext import DEEPEST, is_too_deep

@@ -11,8 +11,8 @@ from vsched.clock import Clock, SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
 from vsched.collectors.source import Collected, Source, SourceError, Target
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.settings.metrics import MetricsSource
 
 SECONDS = 60.0

@@ -11,8 +11,8 @@ from tests.support.answering import Answering, answering, content
 from vsched.clock import FakeClock
 from vsched.collectors.quantities import moment
 from vsched.collectors.source import SourceError
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.model.nodes.usage import Figures
 from vsched.settings.metrics import MetricsSource, Queries
 

@@ -15,8 +15,8 @@ from tests.collectors.asking import problem
 from tests.support.answering import CERTIFICATES, Reply, answering, content, endless, hang_up, server_context, silence
 from vsched.collectors.endpoint import Endpoint
 from vsched.collectors.source import SourceError
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.settings.metrics import Elasticsearch, KubernetesSecret, MetricsSource, Tls
 
 AUTHORITY = str(CERTIFICATES / "authority.pem")

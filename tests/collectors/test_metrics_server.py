@@ -17,8 +17,8 @@ from vsched.clock import FakeClock
 from vsched.collectors.history import MOST_ROUNDS, History
 from vsched.collectors.metrics_server import PATH
 from vsched.collectors.source import Target
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.settings.metrics import MetricsSource
 
 SETTINGS = MetricsSource(type="metrics_server")

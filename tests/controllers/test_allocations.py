@@ -17,9 +17,9 @@ from tests.support.waiting import until
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
 from vsched.clock import SystemClock
 from vsched.controllers.allocations import AllocationSettings, AllocationWriter
+from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.model.arbitration.records import AllocationRecord, Arbitration, Claim, NamespaceAccount, Told
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventRecorder, EventSettings

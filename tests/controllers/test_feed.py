@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support import builders as make
 from tests.support.feeding import tell_list
 from vsched.controllers.queue_records import Feed
-from vsched.kube.deltas import Delta, PartsSink
+from vsched.kube.watch.deltas import Delta, PartsSink
 from vsched.mirror import wire
 
 Change = tuple[str, str | None, str | None]

@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.feeding import tell_list
 from vsched.controllers.podgroup_records import PodGroupRecords
-from vsched.kube.deltas import Delta
+from vsched.kube.watch.deltas import Delta
 
 Fields = dict[str, Any]
 KEY = "ns/podgroup-owner"

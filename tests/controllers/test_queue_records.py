@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.feeding import tell_list
 from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, QueueFacts
-from vsched.kube.deltas import Delta
+from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 

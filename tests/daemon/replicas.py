@@ -12,9 +12,9 @@ from tests.support.running import Obj
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 

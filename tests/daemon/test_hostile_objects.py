@@ -14,7 +14,7 @@ from tests.support.running import scheduling
 from tests.support.spoiling import spoilt
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
-from vsched.kube.deltas import State
+from vsched.kube.watch.deltas import State
 
 CHOSEN = {"Pod": 499}
 """One object of so many; of kinds with fewer fields one of 41."""

@@ -10,8 +10,8 @@ import structlog
 from tests.support.running import gang, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.daemon.observe.progress import Progress
-from vsched.kube.deltas import Statistics
 from vsched.kube.paths import ApiResource
+from vsched.kube.watch.deltas import Statistics
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.residents import Residents
 from vsched.sim.requests.request import ApiRequest

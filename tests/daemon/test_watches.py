@@ -12,8 +12,8 @@ import pytest
 from tests.support.running import node
 from tests.support.waiting import until
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.sim.cluster import Cluster

@@ -25,11 +25,11 @@ from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right, needed
 from vsched.daemon.policy.config_map import PolicyMap, map_key
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders
+from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import FixedHeaders
 from vsched.kube.errors import ApiError
-from vsched.kube.tls import Material, client_context
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes

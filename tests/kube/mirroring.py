@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from vsched.kube.backoff import BackOffSettings
-from vsched.kube.deltas import BrokenObject, Delta
 from vsched.kube.paths import ApiResource
-from vsched.kube.reflector import ReflectorSettings
+from vsched.kube.watch.deltas import BrokenObject, Delta
+from vsched.kube.watch.reflector import ReflectorSettings
 
 PODS = ApiResource("", "v1", "pods")
 

@@ -11,12 +11,12 @@ import pytest
 
 from tests.kube.conftest import Eventually
 from tests.kube.mirroring import QUICK, Mirror, Pod
+from vsched.kube.auth.config import load_connection
 from vsched.kube.client import ApiClient
-from vsched.kube.config import load_connection
-from vsched.kube.deltas import State
 from vsched.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from vsched.kube.paths import ApiResource
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.deltas import State
+from vsched.kube.watch.reflector import Reflector
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 PODS = ApiResource("", "v1", "pods")

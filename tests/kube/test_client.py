@@ -13,10 +13,10 @@ import pytest
 
 from tests.kube.stub_server import Reply, StubServer, body, hang_up, page, pod, refusal, silence, stream
 from vsched.errors import Unavailable
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders, Headers, basic, bearer
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import STRATEGIC_PATCH, ApiClient, ClientSettings
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import FixedHeaders, Headers, basic, bearer
 from vsched.kube.errors import (
     AlreadyExists,
     ApiError,

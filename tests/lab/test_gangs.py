@@ -10,8 +10,8 @@ import pytest
 from tests.support.running import PODGROUPS, node
 from tests.support.waiting import until
 from vsched.errors import Unavailable
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.kube.errors import Conflict, NotFound
 from vsched.lab.children import free_port
 from vsched.lab.gangs import as_gang, create, submit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from vsched.kube.deltas import Delta
+from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import Gang, PodOutcomes, PodSeen, spread_ms
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from vsched.kube.deltas import PartsSink
+from vsched.kube.watch.deltas import PartsSink
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Reason, Trigger
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.model.dump.cycle import Recording
 from vsched.settings import Settings, load_text
 from vsched.settings.built_in import REGISTRY

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import orjson
 from aiohttp import web
 
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.connection import Connection
 from vsched.writes.limits import TokenBucket
 from vsched.writes.writer import Writer
 

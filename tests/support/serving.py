@@ -12,8 +12,8 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options
 from vsched.framework.registry import Registry
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 
 

@@ -25,8 +25,8 @@ from vsched.controllers.queues import (
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient, Json
-from vsched.kube.deltas import PartsSink
 from vsched.kube.errors import NotFound
+from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 from vsched.mirror.resources import COMMANDS, QUEUES
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN

@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from vsched.controllers.queues import STATE_WISH, WISHES, QueueFacts
 from vsched.errors import BadObject
-from vsched.kube.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.kube.paths import is_name
+from vsched.kube.watch.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP

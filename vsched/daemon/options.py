@@ -12,7 +12,7 @@ import msgspec
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 from vsched.kube.paths import is_name, namespace_and_name
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")

@@ -17,7 +17,7 @@ from vsched.daemon.lead.leader_address import SLICES
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of
 from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import FOLLOWED, Use
-from vsched.kube.lease_record import LEASES
+from vsched.kube.lease.record import LEASES
 from vsched.mirror import wire
 from vsched.mirror.resources import BATCH_GROUP, COMMANDS, PODS
 from vsched.model.arbitration.records import ARBITRATOR_GROUP

@@ -15,8 +15,8 @@ from vsched.daemon.system.notify import notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import Supervision, Watched, supervised
 from vsched.framework.registry import Registry
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.log import logger
 
 

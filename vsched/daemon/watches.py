@@ -9,9 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.paths import ApiResource
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.resources import COMMANDS, RESOURCES

@@ -19,9 +19,9 @@ import orjson
 from yarl import URL
 
 from vsched.errors import UNREADABLE, BadInput, Unavailable, why_unreadable
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import Headers
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import Headers
 from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, one_line, unexpected
 from vsched.kube.paths import Params, target, verb_of
 from vsched.version import user_agent

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from vsched.errors import Unavailable, VschedError
+from vsched.kube.auth.config import load_connection
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.config import load_connection
-from vsched.kube.connection import Connection
 from vsched.lab.sender import Sender
 from vsched.together import first_error
 

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import BrokenObject, Delta
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.deltas import BrokenObject, Delta
+from vsched.kube.watch.reflector import Reflector
 from vsched.mirror.resources import PODS
 
 LATENCIES = 100_000

@@ -13,7 +13,7 @@ from tests.support.charts import rights_in
 from vsched.cli import cli
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right, needed
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 
 Obj = dict[str, Any]
 

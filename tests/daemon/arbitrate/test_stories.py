@@ -35,7 +35,7 @@ from tests.support.sharing import (
 )
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 from vsched.sim.cluster import Cluster
 
 # -- the design's T1 to T3

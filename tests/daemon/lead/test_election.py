@@ -15,11 +15,11 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection, home_of, led
 from vsched.daemon.options import Options
+from vsched.kube.auth.config import IN_CLUSTER
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.config import IN_CLUSTER
-from vsched.kube.connection import Connection
-from vsched.kube.lease import LeaseLost
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.candidate import LeaseLost
+from vsched.kube.lease.record import LeaseSettings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.writes.limits import Attempts, TokenBucket

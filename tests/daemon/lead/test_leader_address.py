@@ -12,7 +12,7 @@ from tests.support.waiting import until
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options, check
 from vsched.errors import BadInput
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 NAME = "kube-system/vsched-leader"

@@ -13,8 +13,8 @@ from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport

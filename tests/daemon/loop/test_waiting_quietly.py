@@ -10,8 +10,8 @@ from tests.support.running import gang, node, status_of
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.writes.status.podgroups import JobStatusSettings

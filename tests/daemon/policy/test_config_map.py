@@ -17,8 +17,8 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
 from vsched.daemon.policy.config_map import STATUS, MapKey, PolicyMap, map_key
 from vsched.errors import BadInput, BadPolicy
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.sim.cluster import Cluster
 
 GOOD = """

@@ -26,10 +26,10 @@ from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
 from vsched.errors import BadInput
+from vsched.kube.auth.config import load_connection
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import TokenFile
 from vsched.kube.client import ApiClient
-from vsched.kube.config import load_connection
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import TokenFile
 from vsched.log import configure
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.authentication import ADMIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vsched.kube.deltas import Delta
+from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import Gang, PodSeen
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, Obj, Reply, pod
 from vsched.errors import Unavailable
+from vsched.kube.auth.config import load_connection
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.config import load_connection
-from vsched.kube.connection import Connection
 from vsched.sim.auth.rbac import covers
 from vsched.sim.authentication import (
     ADMIN,

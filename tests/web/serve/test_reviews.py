@@ -14,9 +14,9 @@ from aiohttp import web
 from tests.support.answering import Answering, Reply, answering, content
 from tests.support.asking import Lines, ask, hello
 from vsched.clock import FakeClock
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders, bearer
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import FixedHeaders, bearer
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.web.serve.access import Access, AllowList, Person, Refusal
 from vsched.web.serve.reviews import AccessReviews, ReviewSettings, TokenReviews

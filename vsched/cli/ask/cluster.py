@@ -46,8 +46,8 @@ cluster_flags = options_as_one(
 
 def with_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any, Any, T]]) -> T:
     """Run ``use`` with a client of this cluster, and return its result."""
+    from vsched.kube.auth.config import load_connection
     from vsched.kube.client import ApiClient
-    from vsched.kube.config import load_connection
 
     async def run() -> T:
         async with ApiClient(load_connection(*cluster)) as client:
@@ -95,7 +95,7 @@ def full_name(name: str, namespace: str | None, cluster: ClusterFlags = USUAL_CL
 
 
 def _default_namespace(cluster: ClusterFlags) -> str:
-    from vsched.kube.config import load_connection
+    from vsched.kube.auth.config import load_connection
 
     try:
         return load_connection(*cluster).namespace

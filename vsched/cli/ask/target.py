@@ -10,7 +10,7 @@ from vsched.errors import BadInput
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     import ssl
 
-    from vsched.kube.connection import Connection
+    from vsched.kube.auth.connection import Connection
 
 DEFAULT_DAEMON = "http://127.0.0.1:8080"
 """Where ``vsched run`` listens by default, and where ``kubectl port-forward`` leads to."""
@@ -55,8 +55,8 @@ def address_of(target: DaemonTarget) -> str:
 
 def connection_to(target: DaemonTarget) -> Connection:
     """How to connect to a daemon; raises BadInput where the flags are wrong."""
-    from vsched.kube.connection import Connection
-    from vsched.kube.credentials import Credentials, FixedHeaders, TokenFile
+    from vsched.kube.auth.connection import Connection
+    from vsched.kube.auth.credentials import Credentials, FixedHeaders, TokenFile
 
     server = address_of(target)
     try:

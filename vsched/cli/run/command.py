@@ -160,7 +160,7 @@ def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: f
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
     from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import listed, tuned
-    from vsched.kube.config import load_connection
+    from vsched.kube.auth.config import load_connection
     from vsched.settings.installed import registry
 
     if log_format == "auto":

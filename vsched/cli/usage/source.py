@@ -12,9 +12,9 @@ from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
 from vsched.collectors.source import Collected, Target
 from vsched.errors import BadInput
+from vsched.kube.auth.config import load_connection
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.config import load_connection
-from vsched.kube.connection import Connection
 from vsched.mirror.resources import NODES
 from vsched.plugins.load.args import UsageArgs
 from vsched.plugins.usage import Usage

@@ -16,12 +16,12 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.daemon.observe.numbers import Numbers
+from vsched.kube.auth.config import IN_CLUSTER
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.config import IN_CLUSTER
-from vsched.kube.connection import Connection
-from vsched.kube.deltas import State, Statistics
-from vsched.kube.lease import CandidateState, Elector, LeaseLost, Role
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role
+from vsched.kube.lease.record import LeaseSettings
+from vsched.kube.watch.deltas import State, Statistics
 
 EVERYBODYS_NAMESPACE = "kube-system"
 """The namespace of the Lease for daemons outside of the cluster."""

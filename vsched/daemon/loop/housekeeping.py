@@ -11,7 +11,7 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import TwoSinks
-from vsched.kube.deltas import PartsSink
+from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import FOLLOWED
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.writes.bindings import Dispatcher

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import Reading
-from vsched.kube.deltas import Statistics
+from vsched.kube.watch.deltas import Statistics
 from vsched.log import logger
 from vsched.web.metrics.counters import Metrics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from vsched.kube.deltas import Statistics
+from vsched.kube.watch.deltas import Statistics
 
 TELL_SECONDS = 2.0
 

@@ -19,10 +19,10 @@ from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
 from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
-from vsched.kube.deltas import BrokenObject, Delta
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.deltas import BrokenObject, Delta
+from vsched.kube.watch.reflector import Reflector
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES

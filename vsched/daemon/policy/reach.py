@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vsched.daemon.options import Options
-from vsched.kube.config import IN_CLUSTER
-from vsched.kube.connection import Connection
+from vsched.kube.auth.config import IN_CLUSTER
+from vsched.kube.auth.connection import Connection
 from vsched.settings.reach import Reach
 
 

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector
 from vsched.lab.bench.observer import counter, cpu_seconds
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.children import DaemonChild, beside, daemon_child, scratch, stage

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
-from vsched.kube.framing import LineSplitter, decode_event
+from vsched.kube.watch.framing import LineSplitter, decode_event
 from vsched.lab.outcomes import PodSeen
 from vsched.mirror.resources import PODS
 

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from vsched.errors import VschedError
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.lab.children import Child, child, free_port
 from vsched.lab.soak.outcomes import Violations
 from vsched.together import together

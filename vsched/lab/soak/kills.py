@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
-from vsched.kube.lease_record import LEASES
+from vsched.kube.lease.record import LEASES
 from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leader_of, until
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from vsched.kube.deltas import Delta
+from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen
 
 RECENT = 20_000

@@ -19,10 +19,10 @@ from typing import Any
 import click
 
 from vsched.errors import Unavailable
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import FixedHeaders
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.children import ClusterChild, cluster_child
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender

@@ -19,8 +19,8 @@ from vsched.daemon.loop.stepping import Steps
 from vsched.daemon.options import Options
 from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
 from vsched.lab.ready import until_ready
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster

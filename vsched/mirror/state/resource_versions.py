@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.kube.deltas import ListUnderWay
+from vsched.kube.watch.deltas import ListUnderWay
 
 
 class SeenVersions:

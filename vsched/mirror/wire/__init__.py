@@ -7,8 +7,8 @@ from typing import Any, get_args
 import msgspec
 
 from vsched.errors import UNREADABLE, BadObject
-from vsched.kube import framing
-from vsched.kube.mending import mended
+from vsched.kube.watch import framing
+from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import (
     Allocation,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.errors import BadInput
-from vsched.kube.lease_record import LeaseSettings, held_spec, micro_time, read_record, released_spec
+from vsched.kube.lease.record import LeaseSettings, held_spec, micro_time, read_record, released_spec
 
 NOW = 1_700_000_000.0
 OURS = {"acquireTime": "2023-11-14T22:00:00.000000Z", "renewTime": "2023-11-14T22:13:18.000000Z"}

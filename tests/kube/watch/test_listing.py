@@ -14,10 +14,10 @@ from aiohttp import web
 from tests.kube.conftest import Eventually
 from tests.kube.mirroring import PODS, QUICK, Mirror, Pod
 from tests.kube.stub_server import Reply, StubServer, event, page, pod, refusal, status, stream
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.kube.connection import Connection
-from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Sink
-from vsched.kube.reflector import Reflector
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Sink
+from vsched.kube.watch.reflector import Reflector
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 7 (9)"))

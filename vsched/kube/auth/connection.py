@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
-from vsched.kube.credentials import Credentials, FixedHeaders
+from vsched.kube.auth.credentials import Credentials, FixedHeaders
 
 
 @dataclass(frozen=True)

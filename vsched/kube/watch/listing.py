@@ -12,12 +12,12 @@ from typing import Any, Generic, TypeVar
 
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
-from vsched.kube.bounds import ReflectorSettings, Turns
 from vsched.kube.client import ApiClient, ApiResponse
-from vsched.kube.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.errors import Gone, one_line, unexpected
-from vsched.kube.framing import Page, decode_page, identity_of
 from vsched.kube.paths import Params
+from vsched.kube.watch.bounds import ReflectorSettings, Turns
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.watch.framing import Page, decode_page, identity_of
 
 T = TypeVar("T")
 

@@ -17,9 +17,7 @@ from typing import Generic, NoReturn, TypeVar
 from vsched.clock import Clock, SystemClock
 from vsched.errors import UNREADABLE, UNUSABLE, Unavailable, VschedError, why_unreadable
 from vsched.kube.backoff import BackOff
-from vsched.kube.bounds import ReflectorSettings, Turns
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import Delta, PartsSink, Sink, State, Statistics, in_parts
 from vsched.kube.errors import (
     ApiError,
     Forbidden,
@@ -32,7 +30,10 @@ from vsched.kube.errors import (
     error_from_status,
     unexpected,
 )
-from vsched.kube.framing import (
+from vsched.kube.paths import ApiResource, Params
+from vsched.kube.watch.bounds import ReflectorSettings, Turns
+from vsched.kube.watch.deltas import Delta, PartsSink, Sink, State, Statistics, in_parts
+from vsched.kube.watch.framing import (
     LineSplitter,
     LineTooLong,
     Page,
@@ -40,8 +41,7 @@ from vsched.kube.framing import (
     decode_event,
     version_of,
 )
-from vsched.kube.listing import Lister, complaint, put_down
-from vsched.kube.paths import ApiResource, Params
+from vsched.kube.watch.listing import Lister, complaint, put_down
 
 __all__ = ["Reflector", "ReflectorSettings"]
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from vsched.errors import BadObject
-from vsched.kube.framing import Identity
 from vsched.kube.paths import ApiResource
+from vsched.kube.watch.framing import Identity
 
 T = TypeVar("T")
 Told = TypeVar("Told", contravariant=True)

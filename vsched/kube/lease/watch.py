@@ -11,9 +11,9 @@ from collections.abc import Callable
 import msgspec
 
 from vsched.kube.client import ApiClient
-from vsched.kube.deltas import BrokenObject, Delta, Statistics
-from vsched.kube.lease_record import LEASES, LeaseSettings
-from vsched.kube.reflector import Reflector
+from vsched.kube.lease.record import LEASES, LeaseSettings
+from vsched.kube.watch.deltas import BrokenObject, Delta, Statistics
+from vsched.kube.watch.reflector import Reflector
 
 
 class _Spec(msgspec.Struct, rename="camel"):

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from vsched.errors import UNREADABLE, VschedError
-from vsched.kube.mending import mended
+from vsched.kube.watch.mending import mended
 
 T = TypeVar("T")
 

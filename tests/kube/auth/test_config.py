@@ -14,8 +14,8 @@ import pytest
 from tests.kube.kubeconfigs import DATA, data64, kubeconfig, write
 from tests.kube.stub_server import StubServer, body
 from vsched.errors import BadInput, Unavailable
+from vsched.kube.auth.config import load_connection
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.config import load_connection
 
 NOWHERE: dict[str, str] = {}
 
@@ -258,7 +258,7 @@ async def test_tls(tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any]
 def test_a_plain_kubeconfig_does_not_load_the_heavy_library(tmp_path: Path) -> None:
     file = write(tmp_path / "k", kubeconfig())
     code = (
-        "import sys\nfrom vsched.kube.config import load_connection\nimport vsched.kube.reflector\n"
+        "import sys\nfrom vsched.kube.auth.config import load_connection\nimport vsched.kube.watch.reflector\n"
         f"load_connection({str(file)!r})\nassert 'kubernetes_asyncio' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kube.framing import Identity, LineSplitter, LineTooLong, decode_page, identity_of, version_of
+from vsched.kube.watch.framing import Identity, LineSplitter, LineTooLong, decode_page, identity_of, version_of
 
 
 @given(st.lists(st.binary(max_size=30)), st.data())

@@ -11,11 +11,11 @@ import pytest
 
 from tests.kube.conftest import Eventually
 from tests.support.fault_proxy import FaultProxy, faulty
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.connection import Connection
-from vsched.kube.deltas import State, Statistics
-from vsched.kube.lease import Elector
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.candidate import Elector
+from vsched.kube.lease.record import LeaseSettings
+from vsched.kube.watch.deltas import State, Statistics
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 ONCE = ClientSettings(attempts=1)

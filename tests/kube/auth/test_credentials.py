@@ -13,8 +13,8 @@ import pytest
 from tests.kube.kubeconfigs import DATA, data64, kubeconfig, write
 from vsched.clock import FakeClock
 from vsched.errors import BadInput, Unavailable
-from vsched.kube.config import load_connection
-from vsched.kube.credentials import PluginCredentials, PluginLimits, TokenFile
+from vsched.kube.auth.config import load_connection
+from vsched.kube.auth.credentials import PluginCredentials, PluginLimits, TokenFile
 
 
 def authorization(headers: Any) -> str | None:

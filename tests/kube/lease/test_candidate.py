@@ -16,10 +16,10 @@ from tests.kube.conftest import Eventually
 from tests.kube.stub_server import StubServer, silence
 from tests.support.fault_proxy import FaultProxy, faulty
 from vsched.clock import FakeClock
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.connection import Connection
-from vsched.kube.lease import CandidateState, Elector, LeaseLost, Role, WakefulClock
-from vsched.kube.lease_record import LeaseSettings
+from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role, WakefulClock
+from vsched.kube.lease.record import LeaseSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 SETTINGS = LeaseSettings(namespace="kube-system")

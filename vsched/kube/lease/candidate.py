@@ -22,10 +22,10 @@ import msgspec
 from vsched.clock import Clock, SystemClock
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient, Json
-from vsched.kube.deltas import Statistics
 from vsched.kube.errors import Conflict, NotFound
-from vsched.kube.lease_record import LEASES, LeaseSettings, Record, Spec, held_spec, read_record, released_spec
-from vsched.kube.lease_watch import LeaseWatch
+from vsched.kube.lease.record import LEASES, LeaseSettings, Record, Spec, held_spec, read_record, released_spec
+from vsched.kube.lease.watch import LeaseWatch
+from vsched.kube.watch.deltas import Statistics
 
 EARLIEST = 0.75
 """Retries come after this part of their time to the whole of it, so that candidates do not come in step."""

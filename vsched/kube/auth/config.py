@@ -16,11 +16,11 @@ import msgspec
 from yarl import URL
 
 from vsched.errors import BadInput
-from vsched.kube.connection import Connection
-from vsched.kube.credentials import Credentials, FixedHeaders, Headers, PluginCredentials, TokenFile, basic, bearer
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import Credentials, FixedHeaders, Headers, PluginCredentials, TokenFile, basic, bearer
+from vsched.kube.auth.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, choose, read_files
+from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.errors import one_line
-from vsched.kube.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, choose, read_files
-from vsched.kube.tls import Material, client_context
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 IN_CLUSTER = "in-cluster configuration"

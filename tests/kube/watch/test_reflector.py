@@ -29,11 +29,11 @@ from tests.kube.stub_server import (
     stream,
 )
 from vsched.errors import BadObject
+from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.connection import Connection
-from vsched.kube.deltas import Delta, State
-from vsched.kube.reflector import Reflector, ReflectorSettings
+from vsched.kube.watch.deltas import Delta, State
+from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (593)"))

@@ -1,0 +1,1 @@
+"""How to reach an API server, and as whom."""

@@ -1,0 +1,1 @@
+"""One leader among several processes, by a Lease."""

@@ -1,0 +1,1 @@
+"""Lists and watches, kept in step with a sink."""
