@@ -16,10 +16,10 @@ from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
 from vsched.framework.codes import Code
 from vsched.model.pods.ignorable import IGNORABLE
-from vsched.settings.arguments import flat_arguments
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.metrics import MetricsSource
-from vsched.settings.values import keys_of
+from vsched.settings.reading.arguments import flat_arguments
+from vsched.settings.reading.values import keys_of
 
 POLICY = page("config/policies/README.md")
 OPERATIONS = page("vsched/daemon/README.md")

@@ -26,8 +26,8 @@ from vsched.plugins.resourcestrategyfit import (
     closest,
 )
 from vsched.settings import load_text
-from vsched.settings.arguments import flat_arguments
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.reading.arguments import flat_arguments
 
 GPU, DISK = "nvidia.com/gpu", "ephemeral-storage"
 GIB = 1 << 30

@@ -14,8 +14,8 @@ from vsched.errors import BadPolicy
 from vsched.plugins.load.args import Limit
 from vsched.plugins.usage import UsageArgs
 from vsched.settings import load_file, load_text
-from vsched.settings.arguments import flat_arguments
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.reading.arguments import flat_arguments
 
 DATA = Path(__file__).parent.parent / "settings" / "data"
 DESIGNED = ["usage-all-keys", "usage-custom-metrics", "usage-elasticsearch", "usage-prometheus"]

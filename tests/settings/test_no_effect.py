@@ -18,7 +18,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe
 from vsched.settings.load import load_text
 from vsched.settings.names import SWITCH_BY_KEY
-from vsched.settings.scalars import why_inert
+from vsched.settings.reading.scalars import why_inert
 
 VOLUMES = "volume claims are not supported yet: pods with any wait (--ignore-unsupported volumes ignores them)"
 CLAIMS = "resource claims are not supported yet: pods with any wait (--ignore-unsupported claims ignores them)"

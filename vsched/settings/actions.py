@@ -9,11 +9,11 @@ import msgspec
 from vsched.framework.points.extension import QueueScore
 from vsched.framework.policy import NamingPlugins, Policy
 from vsched.framework.registry import Registry
-from vsched.settings.arguments import read_arguments
 from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
-from vsched.settings.problems import Problems, did_you_mean
-from vsched.settings.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
-from vsched.settings.values import read_fields
+from vsched.settings.reading.arguments import read_arguments
+from vsched.settings.reading.problems import Problems, did_you_mean
+from vsched.settings.reading.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.reading.values import read_fields
 
 _EXAMPLE = 'a comma separated text such as "enqueue, allocate, backfill"'
 

@@ -9,9 +9,9 @@ import msgspec
 
 from vsched.framework.policy import PluginConf
 from vsched.model.amounts.durations import format_duration
-from vsched.settings.arguments import flat_arguments, secret_arguments
 from vsched.settings.document import plain_text, shown_arguments
 from vsched.settings.names import switch_key
+from vsched.settings.reading.arguments import flat_arguments, secret_arguments
 from vsched.settings.settings import Settings
 
 MOST_NAMED = 8

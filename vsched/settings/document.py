@@ -11,9 +11,9 @@ import yaml
 
 from vsched.framework.policy import PluginConf, Policy
 from vsched.model.amounts.durations import format_duration
-from vsched.settings.arguments import flat_arguments, secret_arguments
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.names import switches_off_default
+from vsched.settings.reading.arguments import flat_arguments, secret_arguments
 
 MASK = "***"
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")

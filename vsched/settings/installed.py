@@ -17,7 +17,7 @@ from vsched.errors import BadInput
 from vsched.framework.points.extension import Plugin
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.built_in import REGISTRY
-from vsched.settings.values import keys_of
+from vsched.settings.reading.values import keys_of
 
 GROUP = "vsched.plugins"
 

@@ -19,12 +19,12 @@ from vsched.framework.registry import Registry
 from vsched.settings.actions import read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
 from vsched.settings.metrics import read_metrics
-from vsched.settings.problems import Problems, did_you_mean
 from vsched.settings.reach import ANYTHING, Reach
-from vsched.settings.scalars import read_scalar
+from vsched.settings.reading.problems import Problems, did_you_mean
+from vsched.settings.reading.scalars import read_scalar
+from vsched.settings.reading.tree import Entry, Keyed, got, parse
 from vsched.settings.settings import Settings
 from vsched.settings.tiers import read_tiers
-from vsched.settings.tree import Entry, Keyed, got, parse
 
 BUILT_IN = "built-in"
 MOST_BYTES = 256 * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vsched.settings.problems import Problems
-from vsched.settings.tree import Keyed, Node, Scalar
+from vsched.settings.reading.problems import Problems
+from vsched.settings.reading.tree import Keyed, Node, Scalar
 
 
 class Embedded(NamedTuple):

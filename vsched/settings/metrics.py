@@ -11,11 +11,11 @@ from typing import Annotated, Literal, Self
 
 import msgspec
 
-from vsched.settings.arguments import read_arguments
-from vsched.settings.problems import Problems
-from vsched.settings.scalars import Secret
-from vsched.settings.tree import Entry, Keyed
-from vsched.settings.values import read_fields
+from vsched.settings.reading.arguments import read_arguments
+from vsched.settings.reading.problems import Problems
+from vsched.settings.reading.scalars import Secret
+from vsched.settings.reading.tree import Entry, Keyed
+from vsched.settings.reading.values import read_fields
 
 Period = Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})]
 SourceType = Literal["prometheus", "prometheus_adaptor", "elasticsearch", "metrics_server"]

@@ -10,11 +10,11 @@ import msgspec
 from vsched.framework.points.extension import Plugin
 from vsched.framework.policy import PluginConf, Switches, Tier
 from vsched.framework.registry import Registry, points_of
-from vsched.settings.arguments import read_arguments
 from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY, point_label
-from vsched.settings.problems import Problems, did_you_mean
-from vsched.settings.scalars import INVALID, boolean
-from vsched.settings.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.reading.arguments import read_arguments
+from vsched.settings.reading.problems import Problems, did_you_mean
+from vsched.settings.reading.scalars import INVALID, boolean
+from vsched.settings.reading.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
 
 _PLUGIN_KEYS = ("name", "arguments", *SWITCH_BY_KEY)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from vsched.settings.problems import Problems
+from vsched.settings.reading.problems import Problems
 from vsched.yamltext import is_too_deep
 
 MOST_NODES = 20_000

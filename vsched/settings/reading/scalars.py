@@ -15,8 +15,8 @@ import msgspec
 from msgspec import inspect as kinds
 
 from vsched.model.amounts.durations import format_duration, parse_duration
-from vsched.settings.problems import Problems
-from vsched.settings.tree import Node, Scalar, got
+from vsched.settings.reading.problems import Problems
+from vsched.settings.reading.tree import Node, Scalar, got
 
 Secret = Annotated[str, msgspec.Meta(extra={"secret": True})]
 """Text that is never shown."""

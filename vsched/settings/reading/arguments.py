@@ -13,10 +13,10 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.framework.policy import Normalising
 from vsched.model.amounts.durations import format_duration
-from vsched.settings.problems import Problems
-from vsched.settings.scalars import marked, why_inert
-from vsched.settings.tree import Keyed, Node, got, is_null
-from vsched.settings.values import Key, keys_of, read_fields
+from vsched.settings.reading.problems import Problems
+from vsched.settings.reading.scalars import marked, why_inert
+from vsched.settings.reading.tree import Keyed, Node, got, is_null
+from vsched.settings.reading.values import Key, keys_of, read_fields
 
 
 def read_arguments(

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect as kinds
 
-from vsched.settings.problems import Problems, did_you_mean
-from vsched.settings.scalars import INVALID, bare, boolean, expected, marked, number, read_scalar, whole_number
-from vsched.settings.tree import Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.reading.problems import Problems, did_you_mean
+from vsched.settings.reading.scalars import INVALID, bare, boolean, expected, marked, number, read_scalar, whole_number
+from vsched.settings.reading.tree import Keyed, Listed, Node, Scalar, got, is_null
 
 _SERIES = (kinds.ListType, kinds.VarTupleType, kinds.SetType, kinds.FrozenSetType)
 

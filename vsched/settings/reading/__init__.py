@@ -1,0 +1,1 @@
+"""YAML text to typed values, with the line of every mistake."""
