@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.parties import NOW, Pod, amounts, bucket, party, pods, world
 from vsched.arbitrator.conditions import overuse_message
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.overuse import excesses, kept_in_buckets, overuses, record_of, shortages
 from vsched.arbitrator.wants import Asking

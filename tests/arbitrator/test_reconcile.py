@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.arbitrating import AT_ONCE, PLACING, Cluster
 from tests.support.parties import NOW, Pod, bucket, party, pods, world
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import (
     DropAllocation,
     Effect,

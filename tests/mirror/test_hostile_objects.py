@@ -17,7 +17,7 @@ import pytest
 from tests.support.exemplars import EXEMPLARS
 from tests.support.spoiling import VALUES, spoilt
 from vsched.arbitrator.ceilings import ceilings_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire

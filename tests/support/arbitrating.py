@@ -14,11 +14,11 @@ import msgspec
 
 from tests.support.parties import NOW, Pod, amounts, party, world
 from vsched.arbitrator.ceilings import bounds_of, part_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Effect, Promise, RoundResult, WriteAllocation, WriteStatus
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.model.arbitration.pooled import Pooled
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, AllocationRecord, Bucket, Division, NamespaceAccount
 from vsched.model.jobs.budget import DisruptionBudget

@@ -25,9 +25,9 @@ from vsched.arbitrator.effects import (
     WriteStatus,
 )
 from vsched.arbitrator.overuse import NO_AWARD, excesses, kept_in_buckets, overuses, record_of, shortages
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.arbitrator.taking import take
+from vsched.arbitrator.taking.placing import Placing
+from vsched.arbitrator.taking.taking_back import take
 from vsched.arbitrator.tree import parent_of, path
 from vsched.arbitrator.wants import Asking
 from vsched.model.amounts.counted import Counted, render_counted, summed

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from vsched.arbitrator.placing import ACTION as ARBITRATE
+from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict
 

@@ -12,8 +12,8 @@ from tests.support.builders import Fields, merged, namespace, node, pod, read
 from tests.support.parties import amounts, party, pods, world
 from tests.support.recording_server import RecordingServer, recording, writer_to
 from tests.support.waiting import until
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import FakeClock
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.rounds import Arbiter, with_granted

@@ -14,7 +14,7 @@ from tests.support.parties import party, world
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from tests.support.seen import seen
 from vsched.arbitrator.ceilings import ceilings_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput
 from vsched.explain.situation import Situation, apply, apply_all
 from vsched.framework.cycle import run_cycle

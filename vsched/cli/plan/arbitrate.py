@@ -8,11 +8,11 @@ from dataclasses import replace as renewed
 from msgspec.structs import replace
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Promise
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.source import AllocationShares, Share
 from vsched.mirror.cache import Cache

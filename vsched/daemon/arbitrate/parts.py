@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vsched.arbitrator.placing import Placing
+from vsched.arbitrator.taking.placing import Placing
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.arbitrate.rounds import Arbiter

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vsched.arbitrator.ceilings import by_column, ceilings_of, limits_in, pools_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Promise, RoundResult
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import Clock
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.observe.telemetry import Telemetry

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from cachetools import LRUCache
 
-from vsched.arbitrator.placing import ACTION as ARBITRATE
+from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
 from vsched.daemon.observe.process_telemetry import ProcessTelemetry
 from vsched.daemon.observe.settings import ObserveSettings

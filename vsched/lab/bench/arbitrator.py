@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import RoundResult
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.lab.bench.namespaces import (
     NamespaceFeeder,
 )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput, BadObject
 from vsched.mirror import wire
 from vsched.mirror.whatif.edits import ClusterEdit, JobEdit, LetIn, NodeEdit, OtherEdit, QueueEdit

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import RoundResult
-from vsched.arbitrator.placing import Placing
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.placing import Placing
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration.records import ARBITRATOR_VERSION

@@ -14,10 +14,10 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from vsched.arbitrator.effects import Overuse, Promise
-from vsched.arbitrator.kept import Kept
-from vsched.arbitrator.placing import ACTION, Placing, Trial
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.arbitrator.search import Search
+from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.taking.placing import ACTION, Placing, Trial
+from vsched.arbitrator.taking.search import Search
 from vsched.arbitrator.wants import Asking, Want, most_urgent, wants_of, within
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Division, NamespaceAccount
 from vsched.model.plan import Evict

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.arbitrator.kept import Kept
-from vsched.arbitrator.placing import Trial
-from vsched.arbitrator.victims import Victims
+from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.taking.placing import Trial
+from vsched.arbitrator.taking.victims import Victims
 from vsched.arbitrator.wants import Asking
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.quantity import UNLIMITED

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.arbitrator._lending import Most, most_for_now
-from vsched.arbitrator._sheet import Sheet, known_totals, lay_out
+from vsched.arbitrator.division.lending import Most, most_for_now
+from vsched.arbitrator.division.sheet import Sheet, known_totals, lay_out
 from vsched.arbitrator.tree import parent_of
 from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
 from vsched.model.amounts.counted import NOTHING, Counted

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.clusters import seeded
 from tests.support.parties import bucket, party, world
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.model.amounts.counted import Counted, lesser, summed
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Bucket, Division, NamespaceAccount
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from vsched.arbitrator._sheet import Sheet
+from vsched.arbitrator.division.sheet import Sheet
 from vsched.arbitrator.wants import Asking, wants_of
 from vsched.kernels.dominant import LARGEST, column_sums
 from vsched.model.amounts.counted import Counted

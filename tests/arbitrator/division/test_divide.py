@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.parties import Said, amounts, bucket, deserved, party, pods, shown, world
-from vsched.arbitrator.divide import divide
+from vsched.arbitrator.division.divide import divide
 from vsched.model.arbitration.records import Bucket, Division, NamespaceAccount
 from vsched.model.jobs.job import Job, JobSpec
 

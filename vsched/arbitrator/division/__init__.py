@@ -1,0 +1,1 @@
+"""Who deserves what of a cluster."""

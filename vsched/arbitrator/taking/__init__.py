@@ -1,0 +1,1 @@
+"""Taking back: which pods go, so that others have a place."""
