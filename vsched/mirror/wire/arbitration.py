@@ -1,6 +1,6 @@
-"""The fields vsched reads of the objects of arbitration, and of the storage that is divided.
+"""The fields that vsched reads of the objects of arbitration and of storage.
 
-What the arbitrator writes itself (Allocations, every status) stays raw: where it makes no sense, it is written again.
+What the arbitrator writes itself (Allocations, every status) stays raw, so that invalid content is only written again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Allocation(ApiObject):
 
 
 class AllocationSpec(Wire):
-    """What an Allocation says its namespace deserves, and of what."""
+    """The spec of an Allocation."""
 
     deserved: ResourceList | None = None
     hard: ResourceList | None = None
@@ -49,7 +49,7 @@ class AllocationSpec(Wire):
 
 
 class ArbitrationStatus(Wire):
-    """The status of a Consumer, a Bucket or an Allocation: each has some of these."""
+    """The status of a Consumer, a Bucket or an Allocation; each has some of these fields."""
 
     observed_generation: int | None = None
     deserved: ResourceList | None = None
@@ -64,14 +64,14 @@ class StorageAsked(Wire):
 
 
 class VolumeClaimSpec(Wire):
-    """What a claim asks for, and of which class."""
+    """The spec of a claim."""
 
     storage_class_name: str | None = None
     resources: StorageAsked = msgspec.field(default_factory=StorageAsked)
 
 
 class VolumeClaimStatus(Wire):
-    """What is set aside for a claim while it grows."""
+    """What is allocated for a claim while it grows."""
 
     allocated_resources: ResourceList | None = None
 
@@ -84,14 +84,14 @@ class PersistentVolumeClaim(ApiObject):
 
 
 class VolumeSpec(Wire):
-    """How large a volume is, and of which class."""
+    """The spec of a volume."""
 
     capacity: ResourceList | None = None
     storage_class_name: str | None = None
 
 
 class VolumeStatus(Wire):
-    """Whether a volume can be used."""
+    """The status of a volume."""
 
     phase: str | None = None
 
@@ -110,7 +110,7 @@ class StorageClass(ApiObject):
 
 
 class CSIStorageCapacity(ApiObject):
-    """storage.k8s.io/v1 CSIStorageCapacity: what is left of a class in one part of the cluster."""
+    """storage.k8s.io/v1 CSIStorageCapacity: the free capacity of a class in one part of the cluster."""
 
     storage_class_name: str = ""
     capacity: str | int | float | None = None

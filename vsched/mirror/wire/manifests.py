@@ -1,7 +1,7 @@
 """Manifests from files or standard input, as typed wire objects: what ``vsched plan`` decides on.
 
-Reads what ``kubectl get -o yaml|json`` prints and what people write: single and multi-document YAML, JSON, lists. What
-the API server would fill in and cannot be missed (namespace, uid) is made up, the same way every time.
+Reads what ``kubectl get -o yaml|json`` prints and what people write: single and multi-document YAML, JSON, lists. A
+missing namespace or uid, which the API server would fill in, is generated, always the same for the same object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
-"""Uids made up for manifests are derived from this and the object's name."""
+"""Generated uids are derived from this and the object's name."""
 _MAXIMUM_DEPTH = 100
 
 
@@ -31,7 +31,7 @@ Name = tuple[str, str]
 
 
 class Origin(NamedTuple):
-    """Where an object was read: file and document, or position in a list."""
+    """The place of an object: file, and document or position in a list."""
 
     file: str
     place: str
@@ -41,19 +41,19 @@ class Origin(NamedTuple):
 
 
 class Manifests(NamedTuple):
-    """Typed objects by kind, in the order they were read, and what was left aside."""
+    """Typed objects by kind, in the order they were read, and the others."""
 
     objects: dict[str, list[wire.Object]]
     others: dict[str, list[dict[str, Any]]]
-    """Objects of kinds the mirror does not keep but the caller asked for, as they are."""
+    """Objects of other kinds that the caller asked for, undecoded."""
     origins: dict[tuple[str, str, str], Origin]
     """Where each typed object was read, by kind, namespace and name."""
     ignored: dict[str, int]
-    """How many objects there were of each kind that nobody reads."""
+    """Number of objects of each kind that is not read."""
 
 
 def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str, Any]]]:
-    """Every object in the files, lists taken apart; ``-`` is standard input. Raises BadInput with one line."""
+    """Every object in the files and in their lists; ``-`` is standard input. Raises BadInput with one line."""
     for path in paths:
         name = "stdin" if path == STDIN else path
         try:
@@ -69,9 +69,9 @@ def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str
 def decode_manifests(
     objects: Iterable[tuple[Origin, dict[str, Any]]], wanted: frozenset[str] = frozenset()
 ) -> Manifests:
-    """Objects the mirror keeps as typed structs, those of ``wanted`` kinds as they are, the rest counted.
+    """Decode objects of mirrored kinds, keep those of ``wanted`` kinds as they are, and count the rest.
 
-    Where an object is there twice the later one counts, as it would if they were applied in this order.
+    Of two objects with the same name the later one counts, as if they were applied in this order.
     """
     typed: dict[str, dict[Name, wire.Object]] = {kind: {} for kind in wire.KINDS}
     others: dict[str, dict[Name, dict[str, Any]]] = {}
@@ -99,7 +99,7 @@ def decode_manifests(
 
 
 def made_up_uid(kind: str, namespace: str, name: str) -> str:
-    """A uid for an object that has none: the same for the same name."""
+    """A uid for an object without one: always the same for the same name."""
     return str(uuid.uuid5(_NAMESPACE, f"{kind}/{namespace}/{name}"))
 
 
@@ -180,7 +180,7 @@ def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object
 
 
 def without_nulls(value: Any) -> Any:
-    """A copy without null fields: to the API server they are fields that are not there."""
+    """A copy without null fields, which the API server treats as absent."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

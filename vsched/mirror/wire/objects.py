@@ -1,4 +1,4 @@
-"""The fields vsched reads of all objects but pods."""
+"""The fields that vsched reads of all kinds but pods and those of arbitration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TaintFields(Wire):
 
 
 class NodeSpec(Wire):
-    """What an administrator said about a node."""
+    """The spec of a node."""
 
     unschedulable: bool | None = None
     taints: list[TaintFields] | None = None
@@ -32,7 +32,7 @@ class ContainerImage(Wire):
 
 
 class NodeStatus(Wire):
-    """What a node has to give."""
+    """The status of a node."""
 
     allocatable: ResourceList | None = None
     images: list[ContainerImage] | None = None
@@ -46,20 +46,20 @@ class Node(ApiObject):
 
 
 class NetworkTopology(Wire):
-    """How close together the pods of a gang are to be."""
+    """The network topology that a gang requires or prefers."""
 
     mode: str | None = None
     highest_tier_allowed: int | None = None
 
 
 class SubGroup(Wire):
-    """A part of a gang that belongs together."""
+    """A subgroup of a gang."""
 
     network_topology: NetworkTopology | None = None
 
 
 class PodGroupSpec(Wire):
-    """What a gang needs."""
+    """The spec of a PodGroup."""
 
     min_member: int | None = None
     min_task_member: dict[str, int] | None = None
@@ -71,7 +71,7 @@ class PodGroupSpec(Wire):
 
 
 class PodGroupStatus(Wire):
-    """How far a gang has come."""
+    """The status of a PodGroup."""
 
     phase: str | None = None
     conditions: list[ObjectCondition] | None = None
@@ -88,27 +88,27 @@ class PodGroup(ApiObject):
 
 
 class Guarantee(Wire):
-    """What a queue is never refused."""
+    """The guaranteed amounts of a queue."""
 
     resource: ResourceList | None = None
 
 
 class NodeGroupTerms(Wire):
-    """Groups of nodes by name, that must or had better be (or not be) a queue's."""
+    """Names of node groups that a queue requires or prefers (to use, or not to use)."""
 
     required: list[str] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
     preferred: list[str] | None = msgspec.field(default=None, name="preferredDuringSchedulingIgnoredDuringExecution")
 
 
 class QueueAffinity(Wire):
-    """Where a queue's pods belong."""
+    """The affinity of a queue to node groups."""
 
     node_group_affinity: NodeGroupTerms | None = None
     node_group_anti_affinity: NodeGroupTerms | None = None
 
 
 class QueueSpec(Wire):
-    """A queue's claims."""
+    """The spec of a queue."""
 
     weight: int | None = None
     capability: ResourceList | None = None
@@ -124,7 +124,7 @@ class QueueSpec(Wire):
 
 
 class QueueStatus(Wire):
-    """Whether a queue takes work."""
+    """The status of a queue."""
 
     state: str | None = None
 
@@ -137,7 +137,7 @@ class Queue(ApiObject):
 
 
 class Target(Wire):
-    """Which object a command is about."""
+    """The object that a command is about."""
 
     api_version: str = ""
     kind: str = ""
@@ -161,7 +161,7 @@ class PriorityClass(ApiObject):
 
 
 class NamespaceStatus(Wire):
-    """Whether a namespace is on its way out."""
+    """The status of a namespace."""
 
     phase: str | None = None
 
@@ -173,7 +173,7 @@ class Namespace(ApiObject):
 
 
 class QuotaSpec(Wire):
-    """Hard limits, and which pods they are for."""
+    """The spec of a quota: limits, and the pods they apply to."""
 
     hard: ResourceList | None = None
     scopes: list[str] | None = None
@@ -181,7 +181,7 @@ class QuotaSpec(Wire):
 
 
 class QuotaStatus(Wire):
-    """The limits in force, and what counts against them already."""
+    """The status of a quota: limits in force, and usage."""
 
     hard: ResourceList | None = None
     used: ResourceList | None = None
@@ -195,14 +195,14 @@ class ResourceQuota(ApiObject):
 
 
 class BudgetSpec(Wire):
-    """Which pods a budget is about."""
+    """The spec of a disruption budget."""
 
     selector: Raw = NO_BYTES
     unhealthy_pod_eviction_policy: str | None = None
 
 
 class BudgetStatus(Wire):
-    """How many evictions a budget allows, which were granted and are on their way, and how many pods it goes by."""
+    """The status of a disruption budget."""
 
     observed_generation: int | None = None
     disruptions_allowed: int | None = None
@@ -219,15 +219,15 @@ class PodDisruptionBudget(ApiObject):
 
 
 class SelectingSpec(Wire):
-    """Which pods an object means: a map of labels or a label selector, as its kind has it."""
+    """The selector of an object: a map of labels or a label selector, depending on its kind."""
 
     selector: Raw = NO_BYTES
     replicas: int | None = None
-    """How many pods a workload is to have; Services have no such number."""
+    """The wanted number of pods of a workload; Services have none."""
 
 
 class Selecting(ApiObject):
-    """What selects pods by their labels."""
+    """An object that selects pods by their labels."""
 
     spec: SelectingSpec = msgspec.field(default_factory=SelectingSpec)
 
@@ -249,8 +249,8 @@ class StatefulSet(Selecting):
 
 
 class DaemonSet(ApiObject):
-    """apps/v1 DaemonSet, as far as it says something of the group of its pods."""
+    """apps/v1 DaemonSet: only its annotations about the PodGroup of its pods are read."""
 
 
 class Job(ApiObject):
-    """batch/v1 Job, as far as it says something of the group of its pods."""
+    """batch/v1 Job: only its annotations about the PodGroup of its pods are read."""

@@ -1,7 +1,6 @@
-"""The fields vsched reads of pods.
+"""The fields that vsched reads of pods.
 
-Parts that only make sense together (affinity, resources, tolerations …) stay raw: ``ingest_shape`` decodes them once
-per distinct content.
+Affinity, resources, tolerations and the like stay raw: ``ingest.shape`` decodes them once for each distinct content.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Container(Wire):
 
 
 class PodSpec(Wire):
-    """What a pod asks for."""
+    """The spec of a pod."""
 
     node_name: str | None = None
     scheduler_name: str | None = None
@@ -50,7 +49,7 @@ class PodSpec(Wire):
 
 
 class ContainerStatus(Wire):
-    """How a container is, and what the kubelet has given it: differs from the spec during an in-place resize."""
+    """The status of a container; its allocated resources differ from the spec during an in-place resize."""
 
     name: str = ""
     state: Raw = NO_BYTES
@@ -71,7 +70,7 @@ class ContainerState(Wire):
 
 
 class PodStatus(Wire):
-    """Where a pod is on its way."""
+    """The status of a pod."""
 
     phase: str | None = None
     start_time: Timestamp | None = None
