@@ -2,8 +2,8 @@
 
 A plugin gets data in ``open`` and answers questions; it has no way to change the cluster, the session or another
 plugin. A point that must be answered is abstract, so a plugin that forgets to cannot be made. Orders are sort keys
-(smaller first), not comparisons. How the answers of several plugins combine is ``framework.combine.pluginset``'s business
-(reference 7.1).
+(smaller first), not comparisons. ``framework.combine.pluginset`` combines the answers of several plugins (reference
+7.1).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Edits that a person could make to let something start, as records. Amounts are base units, and in all, not more.
 
-``ClusterEditor`` makes them of a cluster, ``explain.situation`` of a policy; ``explain.words.telling`` says what each says to
-people and to ``kubectl``.
+``ClusterEditor`` makes them of a cluster, ``explain.situation`` of a policy. ``explain.words.telling`` has the words
+for people and for ``kubectl``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What the arbitrator divides and among whom: Consumers, buckets, and what namespaces hold and ask for (seed 001).
 
-Amounts are ``Counted``: base units by counted name (``vsched.model.amounts.counted``). A limit that is not named is none.
+Amounts are ``Counted``: base units by counted name (``vsched.model.amounts.counted``). A limit that is not named
+does not exist.
 """
 
 from __future__ import annotations
