@@ -113,7 +113,7 @@ class Shell:
         line = ["allocations", *arguments, "--kubeconfig", str(self._kubeconfig)]
         return await asyncio.to_thread(CliRunner().invoke, cli, line)
 
-    async def told(self, *arguments: str) -> str:
+    async def printed(self, *arguments: str) -> str:
         result = await self.run(*arguments)
         assert result.exit_code == 0, result.exception
         return result.stdout

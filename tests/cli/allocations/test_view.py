@@ -77,7 +77,7 @@ def test_names_are_of_namespaces_and_buckets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "printed"),
     [
         pytest.param(
             share("a", deserved={"cpu": "2", "memory": "0", "pods": "3"}, allocated={"cpu": "0", "memory": "1Gi"}),
@@ -104,8 +104,8 @@ def test_names_are_of_namespaces_and_buckets() -> None:
         ),
     ],
 )
-def test_the_document_of_a_namespace(found: Share, told: dict[str, Any]) -> None:
-    assert share_document(found) == told
+def test_the_document_of_a_namespace(found: Share, printed: dict[str, Any]) -> None:
+    assert share_document(found) == printed
 
 
 def test_the_document_says_who_is_overused_and_what_is_wrong() -> None:
@@ -124,10 +124,10 @@ def test_the_document_says_who_is_overused_and_what_is_wrong() -> None:
 def test_limits_in_force_are_told_where_they_are_not_the_stated_ones() -> None:
     found = Share("a", hard={"cpu": 1000}, stated_hard={"requests.cpu": "2"}, reserved={}, stated_reserved={"cpu": "1"})
 
-    told = share_document(found)
+    printed = share_document(found)
 
-    assert (told["hard"], told["hardInForce"]) == ({"requests.cpu": "2"}, {"cpu": "1"})
-    assert (told["reserved"], told["reservedInForce"]) == ({"cpu": "1"}, {})
+    assert (printed["hard"], printed["hardInForce"]) == ({"requests.cpu": "2"}, {"cpu": "1"})
+    assert (printed["reserved"], printed["reservedInForce"]) == ({"cpu": "1"}, {})
 
 
 # -- for people -----------------------------------------------------------------------------------------------------

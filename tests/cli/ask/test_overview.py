@@ -32,7 +32,7 @@ def event(kind: str, data: object, ending: str = "\n") -> bytes:
     return f"id: x-1{ending}event: {kind}{ending}data: {msgspec.json.encode(data).decode()}{ending}{ending}".encode()
 
 
-def told(sent: bytes, sizes: list[int]) -> list[Overview]:
+def printed(sent: bytes, sizes: list[int]) -> list[Overview]:
     """The pictures that come of these bytes, in pieces of these sizes."""
     events, found, at = Events(), list[Overview](), 0
     for size in [*sizes, len(sent)]:
@@ -51,12 +51,12 @@ def test_a_stream_may_come_in_any_pieces(pair: tuple[Overview, Overview], sizes:
     sent = (
         b": hello\n\n" + event("overview", first, ending) + b":\n\n" + event("news", {"a": 1}) + event("delta", change)
     )
-    assert told(sent, sizes) == [first, second]
+    assert printed(sent, sizes) == [first, second]
 
 
 @given(overviews)
 def test_a_whole_picture_replaces_what_was_known(overview: Overview) -> None:
-    assert told(event("overview", EMPTY) + event("overview", overview), []) == [EMPTY, overview]
+    assert printed(event("overview", EMPTY) + event("overview", overview), []) == [EMPTY, overview]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_whole_picture_replaces_what_was_known(overview: Overview) -> None:
 )
 def test_what_cannot_be_read(sent: bytes, says: str) -> None:
     with pytest.raises(BadInput) as caught:
-        told(sent, [])
+        printed(sent, [])
     assert says in str(caught.value)
 
 

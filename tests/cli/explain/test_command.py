@@ -69,9 +69,9 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
         )
         assert found["changes"]
         assert yaml.safe_load((await run("train", "-n", "default", "-o", "yaml")).stdout)["key"] == "default/train"
-        told = (await run("default/train")).stdout
-        assert told.startswith("PodGroup default/train cannot start as things are\nthe gang needs 4, 1 fits")
-        assert "would start with" in told
+        document = (await run("default/train")).stdout
+        assert document.startswith("PodGroup default/train cannot start as things are\nthe gang needs 4, 1 fits")
+        assert "would start with" in document
         assert (await read("queue/default"))["kind"] == "Queue"
         assert (await read("default/train-0", "--pod"))["job"] == "default/train"
         watched = await run("default/runs", "--watch")
@@ -101,7 +101,7 @@ def _seen(daemon: Daemon, key: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "document"),
     [
         pytest.param(
             ["ns/x", "--from", "nowhere.json"], "nowhere.json: cannot be read: No such file or directory", id="no file"
@@ -110,10 +110,10 @@ def _seen(daemon: Daemon, key: str) -> int:
         pytest.param(["ns/x"], "nobody listens there", id="no daemon"),
     ],
 )
-def test_what_goes_wrong_is_one_clear_line(arguments: list[str], told: str) -> None:
+def test_what_goes_wrong_is_one_clear_line(arguments: list[str], document: str) -> None:
     error = invoked(*arguments).exception
 
-    assert told in str(error)
+    assert document in str(error)
     assert "\n" not in str(error)
 
 
@@ -182,8 +182,8 @@ def test_nothing_is_said_twice() -> None:
     ],
 )
 def test_the_title_is_a_sentence(text: str, name: str, title: str) -> None:
-    told = f"node n1 cpu=4\n{text}"
-    found = explained(told, name) if "/" in name else queue_explained(told, name)
+    document = f"node n1 cpu=4\n{text}"
+    found = explained(document, name) if "/" in name else queue_explained(document, name)
 
     assert found is not None
     assert page(found).splitlines()[0].rstrip() == title
@@ -209,8 +209,10 @@ def test_what_the_headline_says_is_not_said_again(text: str) -> None:
 
 
 def test_pods_are_told_of_where_they_wait_for_different_things() -> None:
-    told = "job ns/a min=3 pods=3 cpu=5\n"
-    assert "pods\n" not in "\n".join(line.rstrip() for line in page(explained(f"node n1 cpu=4\n{told}")).splitlines())
+    document = "job ns/a min=3 pods=3 cpu=5\n"
+    assert "pods\n" not in "\n".join(
+        line.rstrip() for line in page(explained(f"node n1 cpu=4\n{document}")).splitlines()
+    )
     text = page(explained("node n1 cpu=4\njob ns/a min=4 pods=2 cpu=3\npods ns/a 2 cpu=1 gated"))
     assert "2  a scheduling gate holds it back" in text
 

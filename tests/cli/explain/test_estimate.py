@@ -27,8 +27,8 @@ LEARNT = "\n".join(
 def test_the_page_and_the_data_have_the_estimate(tmp_path: Path) -> None:
     file = tmp_path / "session.json.gz"
     file.write_bytes(pack(recording_of(TEXT)))
-    told = CliRunner().invoke(cli, ["explain", "ns/a", "--from", str(file)], env={"COLUMNS": "160"}).stdout
-    assert "estimate  about 08:50 UTC (in 50m), if ns/b ends as declared (1h)" in " ".join(told.split("\n"))
+    document = CliRunner().invoke(cli, ["explain", "ns/a", "--from", str(file)], env={"COLUMNS": "160"}).stdout
+    assert "estimate  about 08:50 UTC (in 50m), if ns/b ends as declared (1h)" in " ".join(document.split("\n"))
     found = json.loads(CliRunner().invoke(cli, ["explain", "ns/a", "--from", str(file), "-o", "json"]).stdout)
     assert (found["start"]["earliest"], found["start"]["latest"]) == (NOW + 3000.0, NOW + 3000.0)
 

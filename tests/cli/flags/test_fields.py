@@ -64,14 +64,14 @@ def test_what_flags_come_to(words: str, expected: Fields) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "document"),
     [
         pytest.param("--mode other", "'other' is not one of 'evict', 'delete'", id="another word"),
         pytest.param("--port other", "'other' is not one of 'listen', 'healthz'", id="another word in a tuple"),
         pytest.param("--at-once 9", "9 is not in the range 1<=x<=8", id="more than the flag says"),
     ],
 )
-def test_what_is_refused(words: str, told: str) -> None:
+def test_what_is_refused(words: str, document: str) -> None:
     result = CliRunner().invoke(command, words.split(), obj=[])
     assert result.exit_code == 2
-    assert told in result.output
+    assert document in result.output

@@ -65,7 +65,7 @@ def test_a_running_cluster_is_not_asked_with_it() -> None:
 
 @pytest.mark.parametrize("command", ["plan", "run"])
 def test_help_lists_every_word(command: str) -> None:
-    told = " ".join(CliRunner().invoke(cli, [command, "--help"], terminal_width=500).output.split())
+    document = " ".join(CliRunner().invoke(cli, [command, "--help"], terminal_width=500).output.split())
 
-    assert all(word in told for word in IGNORABLE)
-    assert "--ignore-unsupported volumes" in told
+    assert all(word in document for word in IGNORABLE)
+    assert "--ignore-unsupported volumes" in document

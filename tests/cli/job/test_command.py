@@ -36,7 +36,7 @@ class Shell:
         usual = {"job": {name: {"daemon": NOBODY} for name in ("list", "get")}}
         return await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=variables, default_map=usual)
 
-    async def told(self, *arguments: str, **environment: str) -> str:
+    async def document(self, *arguments: str, **environment: str) -> str:
         result = await self.run(*arguments, **environment)
         assert result.exit_code == 0, result.exception
         return result.stdout
@@ -81,8 +81,8 @@ async def test_everything_about_a_job(shell: Shell) -> None:
     page = await shell.told("job", "get", "default/first")
     assert "1 of 2 in its queue" in page
     assert "0 ready, 8 pending, 0 running" in page
-    told = yaml.safe_load(await shell.told("job", "get", "first", "-n", "default", "-o", "yaml"))
-    assert (told["job"], told["explanation"]["state"]) == ("default/first", "waits")
+    document = yaml.safe_load(await shell.told("job", "get", "first", "-n", "default", "-o", "yaml"))
+    assert (document["job"], document["explanation"]["state"]) == ("default/first", "waits")
     missing = await shell.run("job", "get", "default/frist")
     assert isinstance(missing.exception, BadInput)
     assert "default/frist" in str(missing.exception)
@@ -93,9 +93,9 @@ async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
     assert listed.exit_code == 0, listed.exception
     assert listed.stderr.startswith(f"vsched: {NOBODY}: nobody listens there (")
     assert listed.stderr.rstrip().endswith(WITHOUT)
-    told = json.loads(listed.stdout)
-    rows = {row["job"]: row for row in told["jobs"]}
-    assert told["source"] == shell.cluster.url
+    document = json.loads(listed.stdout)
+    rows = {row["job"]: row for row in document["jobs"]}
+    assert document["source"] == shell.cluster.url
     assert rows["default/runs"]["phase"] == "Running"
     assert (rows["default/first"]["ready"], rows["default/first"]["position"]) == (None, None)
     assert rows["default/first"]["message"]
@@ -128,9 +128,9 @@ async def test_what_nodes_have_allocated_as_the_daemon_knows_it(shell: Shell) ->
     lines = (await shell.told("usage")).splitlines()
     assert lines[0].split() == ["node", "cpu", "memory", "pods", "usage", "state"]
     assert [line.split()[0] for line in lines[1:3]] == ["n1", "n2"]
-    told = json.loads(await shell.told("usage", "-o", "json"))
-    assert sum(found["pods"] for found in told["nodes"].values()) == 2
-    assert {found["usage"]["cpu"] for found in told["nodes"].values()} == {None}
+    document = json.loads(await shell.told("usage", "-o", "json"))
+    assert sum(found["pods"] for found in document["nodes"].values()) == 2
+    assert {found["usage"]["cpu"] for found in document["nodes"].values()} == {None}
     assert "needs the figures of the source itself" in str((await shell.run("usage", "-o", "plan")).exception)
 
 

@@ -80,25 +80,25 @@ def test_a_table_fits_its_terminal(width: int, unicode: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "told"),
+    ("width", "document"),
     [
         pytest.param(40, ["Inqueue", "GangSize"], id="narrow: the least that makes sense"),
         pytest.param(80, ["a", "Inqueue", "0", "90s", "1", "GangSize"], id="usual"),
         pytest.param(120, ["a", "Inqueue", "0", "2", "0", "2", "0", "90s", "1", "GangSize"], id="all columns"),
     ],
 )
-def test_a_long_name_gives_way_and_numbers_do_not(width: int, told: list[str]) -> None:
+def test_a_long_name_gives_way_and_numbers_do_not(width: int, document: list[str]) -> None:
     long = msgspec.structs.replace(WAITS, key=f"ns/{'n' * 250}")
     [_, first, second] = shown(as_table([long, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
     assert (cell_len(first), first.split()[0][-1]) == (width, "…")
-    assert (first.split()[1:], second.split()[1:]) == (told, told)
+    assert (first.split()[1:], second.split()[1:]) == (document, document)
 
 
 def test_a_wide_table_says_why_and_cuts_nothing() -> None:
     long = line("ns/long", message="word " * 60)
-    [head, told] = shown(as_table([long], look_for(80, wide=True, unicode=True), NOW))
+    [head, document] = shown(as_table([long], look_for(80, wide=True, unicode=True), NOW))
     assert head.split()[-2:] == ["reason", "message"]
-    assert told.endswith("word " * 59 + "word")
+    assert document.endswith("word " * 59 + "word")
 
 
 def test_no_jobs() -> None:
@@ -119,12 +119,12 @@ EXPLAINED = Explanation(
 
 def test_a_page_tells_all_about_a_job() -> None:
     lines = shown(as_page(JobDetails(WAITS, "http://d", EXPLAINED), NOW))
-    facts = {words[0]: words[1] for words in (told.split(maxsplit=1) for told in lines[:9])}
+    facts = {words[0]: words[1] for words in (document.split(maxsplit=1) for document in lines[:9])}
     assert facts["pods"] == "0 ready, 2 pending, 0 running"
     assert facts["age"] == "90s"
     assert facts["position"] == "1 of 2 in its queue, 3 of 9 in all"
     assert lines[10] == "the gang needs 2, 1 fits"
-    assert [told.split(maxsplit=1) for told in lines[13:15]] == [
+    assert [document.split(maxsplit=1) for document in lines[13:15]] == [
         ["5", "node(s) had untolerated taint"],
         ["3", "Insufficient cpu"],
     ]
@@ -134,11 +134,11 @@ def test_a_page_tells_all_about_a_job() -> None:
 
 
 def test_documents() -> None:
-    told = list_document(JobList(ALL, "http://d"), [WAITS])
-    assert told["source"] == "http://d"
-    assert told["jobs"] == [as_document(WAITS)]
-    assert told["jobs"][0]["created"] == "2023-11-14T22:11:50Z"
-    assert told["jobs"][0]["succeeded"] is None
+    document = list_document(JobList(ALL, "http://d"), [WAITS])
+    assert document["source"] == "http://d"
+    assert document["jobs"] == [as_document(WAITS)]
+    assert document["jobs"][0]["created"] == "2023-11-14T22:11:50Z"
+    assert document["jobs"][0]["succeeded"] is None
     found = get_document(JobDetails(WAITS, "http://d", EXPLAINED))
     assert found["explanation"]["place"]["overall"] == 3
     conditions = ({"type": "Scheduled", "status": "True"},)

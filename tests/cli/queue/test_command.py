@@ -36,7 +36,7 @@ class Shell:
         line = ["queue", *arguments, "--kubeconfig", str(self._kubeconfig)]
         return await asyncio.to_thread(CliRunner().invoke, cli, line)
 
-    async def told(self, *arguments: str) -> str:
+    async def document(self, *arguments: str) -> str:
         """What a command that succeeds prints."""
         result = await self.run(*arguments)
         assert result.exit_code == 0, result.exception

@@ -39,10 +39,10 @@ async def refused(*arguments: str, **environment: str) -> str:
     process = await start(*arguments, **environment)
     _, err = await asyncio.wait_for(process.communicate(), 60.0)
     assert process.returncode == 1, err.decode()
-    told = [line for line in err.decode().splitlines() if not line.startswith("{")]
+    document = [line for line in err.decode().splitlines() if not line.startswith("{")]
     assert "Traceback" not in err.decode()
-    assert len(told) == 1, err.decode()
-    return told[0]
+    assert len(document) == 1, err.decode()
+    return document[0]
 
 
 async def test_it_schedules_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -93,9 +93,9 @@ def kubeconfig_for(url: str, path: Path) -> str:
 
 async def test_an_address_that_answers_with_a_web_page_is_no_api_server(tmp_path: Path) -> None:
     async with web_page() as url:
-        told = await refused("--kubeconfig", kubeconfig_for(url, tmp_path / "kubeconfig"), *QUIET)
-    assert "web page" in told
-    assert url in told
+        document = await refused("--kubeconfig", kubeconfig_for(url, tmp_path / "kubeconfig"), *QUIET)
+    assert "web page" in document
+    assert url in document
 
 
 async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        told = await refused("--kubeconfig", kubeconfig, "--listen-address", address, "--healthz-address", "")
-    assert "--listen-address" in told
-    assert address in told
+        document = await refused("--kubeconfig", kubeconfig, "--listen-address", address, "--healthz-address", "")
+    assert "--listen-address" in document
+    assert address in document
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 )
 async def test_what_cannot_work_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
     kubeconfig = kubeconfig_for("http://127.0.0.1:1", tmp_path / "kubeconfig")
-    told = await refused(*(kubeconfig if word == "KUBECONFIG" else word for word in arguments))
-    assert said in told
+    document = await refused(*(kubeconfig if word == "KUBECONFIG" else word for word in arguments))
+    assert said in document
 
 
 @pytest.mark.parametrize(

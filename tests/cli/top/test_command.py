@@ -54,8 +54,8 @@ async def test_one_picture_for_files_and_for_programs() -> None:
         assert shown.exit_code == 0, shown.exception
         assert "leader  live" in shown.stdout
         assert "default/waits" in shown.stdout
-        told = json.loads((await ran("--once", "-o", "json", "--daemon", daemon)).stdout)
-        assert {row["job"]: row["minMember"] for row in told["jobs"]} == {"default/runs": 2, "default/waits": 3}
+        document = json.loads((await ran("--once", "-o", "json", "--daemon", daemon)).stdout)
+        assert {row["job"]: row["minMember"] for row in document["jobs"]} == {"default/runs": 2, "default/waits": 3}
         assert yaml.safe_load((await ran("--once", "-o", "yaml", "--daemon", daemon)).stdout)["role"] == "leader"
 
 
@@ -66,8 +66,8 @@ async def apart(*arguments: str) -> tuple[int | None, str, str]:
         sys.executable, "-m", "vsched", "top", *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe
     )
     async with asyncio.timeout(SECONDS):
-        told, complained = await process.communicate()
-    return process.returncode, told.decode(), complained.decode()
+        document, complained = await process.communicate()
+    return process.returncode, document.decode(), complained.decode()
 
 
 async def test_a_line_for_each_picture_of_some_time() -> None:
@@ -80,8 +80,8 @@ async def test_a_line_for_each_picture_of_some_time() -> None:
 
 
 async def test_nobody_to_ask_and_too_much_asked() -> None:
-    code, told, complained = await apart("--seconds", "5", "--daemon", "127.0.0.1:1")
-    assert (code, told) == (1, "")
+    code, document, complained = await apart("--seconds", "5", "--daemon", "127.0.0.1:1")
+    assert (code, document) == (1, "")
     assert complained.startswith("vsched: http://127.0.0.1:1: nobody listens there (")
     assert (await ran("--once", "--seconds", "5")).exit_code == 2
 
@@ -108,7 +108,7 @@ class Terminal:
 
     def shows(self, *texts: str) -> str:
         """Wait until all of these are on the screen."""
-        return self._until(lambda told: all(text in told for text in texts), texts)
+        return self._until(lambda document: all(text in document for text in texts), texts)
 
     def ended(self) -> tuple[int, bytes]:
         """The exit code, and all that was written since the last key."""
@@ -127,9 +127,9 @@ class Terminal:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             self._read()
-            told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._seen.decode("utf-8", "replace"))
-            if holds(told):
-                return told
+            document = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._seen.decode("utf-8", "replace"))
+            if holds(document):
+                return document
         raise AssertionError(f"never shown: {what!r} in {self._seen[-3000:]!r}")
 
     def _read(self) -> None:

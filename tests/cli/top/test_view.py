@@ -195,13 +195,13 @@ def test_lines_are_dealt_out_whole(room: int, wants: list[int]) -> None:
 
 
 def test_the_picture_for_programs() -> None:
-    told = as_document(SOME)
-    assert told["at"] == "1970-01-01T00:16:50Z"
-    assert told["queues"]["research"]["deserved"] == {"cpu": "4"}
-    assert told["queues"]["research"]["share"] == 1.5
+    printed = as_document(SOME)
+    assert printed["at"] == "1970-01-01T00:16:50Z"
+    assert printed["queues"]["research"]["deserved"] == {"cpu": "4"}
+    assert printed["queues"]["research"]["share"] == 1.5
     nothing = replace(SOME, queues={"q": queue("q", deserved=(None, None), share=0.0)})
     assert as_document(nothing)["queues"]["q"]["share"] is None, "as vsched queue list has it"
-    assert [row["job"] for row in told["jobs"]][:2] == ["ns/w01", "ns/w02"]
-    assert told["jobs"][0]["request"] == {"cpu": "1"}
-    assert told["nodes"]["n2"]["usage"] == {"cpu": 12, "memory": None}
-    assert told["resources"]["memory"] == {"total": "16Gi", "held": "4Gi"}
+    assert [row["job"] for row in printed["jobs"]][:2] == ["ns/w01", "ns/w02"]
+    assert printed["jobs"][0]["request"] == {"cpu": "1"}
+    assert printed["nodes"]["n2"]["usage"] == {"cpu": 12, "memory": None}
+    assert printed["resources"]["memory"] == {"total": "16Gi", "held": "4Gi"}

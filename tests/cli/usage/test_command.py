@@ -70,7 +70,7 @@ async def test_every_node_is_shown_and_what_is_no_node(tmp_path: Path) -> None:
         metrics = f"metrics: {{address: '{address}'}}\n"
         shown = await at.usage(metrics)
         assert shown.exit_code == 0, shown.exception
-        told = json.loads((await at.usage(metrics, "-o", "json")).stdout)
+        document = json.loads((await at.usage(metrics, "-o", "json")).stdout)
         same = yaml.safe_load((await at.usage(metrics, "-o", "yaml")).stdout)
         (tmp_path / "usage.yaml").write_text((await at.usage(metrics, "-o", "plan")).stdout, encoding="utf-8")
         probed = await at.run("check", str(at.policy(metrics)), "--probe")
@@ -82,12 +82,12 @@ async def test_every_node_is_shown_and_what_is_no_node(tmp_path: Path) -> None:
     assert lines[-3] == f"prometheus {address}: 5 nodes, 2 known, 1 above, 1 stale, 1 unknown"
     assert lines[-2] == "closed to new pods above cpu 80% over 5m, memory 60% over 5m"
     assert lines[-1] == "it knows what is no node: old-host:9100"
-    assert told["nodes"]["n1"]["cpu"]["5m"]["average"] == pytest.approx(30, abs=0.5)
-    assert told["nodes"]["n3"]["cpu"]["5m"]["spread"] == pytest.approx(10, abs=2)
-    assert told["nodes"]["n5"] == {"state": "unknown"}
-    assert told["strangers"] == ["old-host:9100"]
-    assert told["thresholds"][0] == {"resource": "cpu", "period": "5m", "percent": 80.0}
-    assert same.keys() == told.keys()
+    assert document["nodes"]["n1"]["cpu"]["5m"]["average"] == pytest.approx(30, abs=0.5)
+    assert document["nodes"]["n3"]["cpu"]["5m"]["spread"] == pytest.approx(10, abs=2)
+    assert document["nodes"]["n5"] == {"state": "unknown"}
+    assert document["strangers"] == ["old-host:9100"]
+    assert document["thresholds"][0] == {"resource": "cpu", "period": "5m", "percent": 80.0}
+    assert same.keys() == document.keys()
     planned = read_usage(str(tmp_path / "usage.yaml"), 0.0)
     assert sorted(planned.nodes) == ["n1", "n2", "n3"]
     assert planned.nodes["n1"].memory["5m"].average == pytest.approx(40, abs=0.5)

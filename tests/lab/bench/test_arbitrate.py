@@ -167,8 +167,8 @@ async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
     pods = asked_about(arbitrator.realm, findings, 4)
     admission = Admission(arbitrator.realm.cache, findings, FakeClock())
     async with serving(extender_routes(admission), "127.0.0.1:0", "the extender") as port:
-        told = await answers(port, SMALL.nodes, pods)
-        assert 0 < told["all_ms"]["p50"] <= told["all_ms"]["p99"] <= told["all_ms"]["max"]
+        printed = await answers(port, SMALL.nodes, pods)
+        assert 0 < printed["all_ms"]["p50"] <= printed["all_ms"]["p99"] <= printed["all_ms"]["max"]
         with pytest.raises(Unavailable, match="another answer"):
             await answers(port, SMALL.nodes, pods[::-1])
         findings.arbitrated = None
@@ -209,11 +209,11 @@ def test_the_json_has_the_keys_that_others_rely_on() -> None:
 
 
 def test_the_tables_say_the_same() -> None:
-    told = " ".join(bench("--requests", "0").stdout.replace("│", " ").split())
-    assert "objects to be written 30 0" in told
-    assert "overused namespaces 3" in told
-    assert "evictions 2" in told
-    assert "kube-scheduler" not in told
+    printed = " ".join(bench("--requests", "0").stdout.replace("│", " ").split())
+    assert "objects to be written 30 0" in printed
+    assert "overused namespaces 3" in printed
+    assert "evictions 2" in printed
+    assert "kube-scheduler" not in printed
 
 
 def test_somebody_has_to_be_short() -> None:

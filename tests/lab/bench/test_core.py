@@ -116,11 +116,11 @@ def test_nodes_kept_for_pods_are_measured() -> None:
 def test_the_table_says_the_same(full: dict[str, Any]) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(as_table(full))
-    told = " ".join(console.export_text().replace("│", " ").split())
+    printed = " ".join(console.export_text().replace("│", " ").split())
 
-    assert "pods placed 12" in told
-    assert "a gang reclaims" in told
-    assert "12 evicted" in told
+    assert "pods placed 12" in printed
+    assert "a gang reclaims" in printed
+    assert "12 evicted" in printed
     assert "taking back" not in bench().stdout
 
 

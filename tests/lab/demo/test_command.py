@@ -36,12 +36,12 @@ async def test_without_a_screen_it_prints_what_happened_as_json_and_leaves_nothi
     out, err = await asyncio.wait_for(demo.communicate(), 90.0)
     assert demo.returncode == 0
     assert re.fullmatch(rb"page: http://127\.0\.0\.1:\d+/\n", err)
-    told = orjson.loads(out)
-    assert told["pods_bound"] > 0
-    assert told["gangs_bound"] > 0
-    assert (told["partial_gangs"], told["errors"]) == (0, 0)
-    assert told["latency_ms"]["p50"] <= told["latency_ms"]["p99"]
-    assert set(told["queues"]) == {crowd.queue for crowd in CROWDS}
+    document = orjson.loads(out)
+    assert document["pods_bound"] > 0
+    assert document["gangs_bound"] > 0
+    assert (document["partial_gangs"], document["errors"]) == (0, 0)
+    assert document["latency_ms"]["p50"] <= document["latency_ms"]["p99"]
+    assert set(document["queues"]) == {crowd.queue for crowd in CROWDS}
     assert os.listdir(tmp_path) == []
 
 

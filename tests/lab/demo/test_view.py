@@ -36,12 +36,12 @@ STATE = DemoState(
 
 class TestWhatIsShown:
     def test_as_data(self) -> None:
-        told = as_document(STATE)
-        assert told["pods_waiting"] == 100
-        assert told["pods_per_second"] == 190.0
-        assert told["pods_per_second_peak"] == 640
-        assert told["queues"]["batch"]["deserved_cpu"] == 1600.0
-        assert "last_error" not in told
+        printed = as_document(STATE)
+        assert printed["pods_waiting"] == 100
+        assert printed["pods_per_second"] == 190.0
+        assert printed["pods_per_second_peak"] == 640
+        assert printed["queues"]["batch"]["deserved_cpu"] == 1600.0
+        assert "last_error" not in printed
         assert as_document(replace(STATE, errors=1, last_error="oh"))["last_error"] == "oh"
 
     def test_as_a_line(self) -> None:

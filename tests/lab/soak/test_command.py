@@ -19,16 +19,16 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     further = ("--faults", str(faults), "--keep", str(tmp_path))
     done = CliRunner().invoke(cli, [*arguments.split(), *further], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    told = orjson.loads(done.stdout)
-    assert told["violations"] == {}
-    assert told["kills"] == 1
-    assert told["kill_to_binding_seconds"]["max"] > 0
-    assert told["created"] > 5
-    assert (told["waiting"], told["partial_gangs"]) == (0, 0)
-    assert told["bound"] > 5
-    assert told["trends"]["rss_mb"]["peak"] > 20
-    assert told["trends"]["series"]["peak"] > 50
-    assert [line.split()[0] for line in told["faults"]] == ["fault", "slow"]
+    document = orjson.loads(done.stdout)
+    assert document["violations"] == {}
+    assert document["kills"] == 1
+    assert document["kill_to_binding_seconds"]["max"] > 0
+    assert document["created"] > 5
+    assert (document["waiting"], document["partial_gangs"]) == (0, 0)
+    assert document["bound"] > 5
+    assert document["trends"]["rss_mb"]["peak"] > 20
+    assert document["trends"]["series"]["peak"] > 50
+    assert [line.split()[0] for line in document["faults"]] == ["fault", "slow"]
     assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not found"
 
 

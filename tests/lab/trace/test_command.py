@@ -76,7 +76,7 @@ def test_fewer_nodes_a_load_and_weights_are_taken_into_account(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "printed"),
     [
         pytest.param(("--nodes", "0%"), "'0%' (expected more than 0%", id="no nodes"),
         pytest.param(("--nodes", "most"), "'most' (expected more than 0%", id="no share"),
@@ -89,8 +89,8 @@ def test_fewer_nodes_a_load_and_weights_are_taken_into_account(tmp_path: Path) -
         pytest.param(("--policy", str(PACKING)) * 2, "two files are called 'gpu-packing'", id="a policy twice"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
-    assert told in refusal(replay(tmp_path, *arguments, nodes=4, pods=5))
+def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: tuple[str, ...], printed: str) -> None:
+    assert printed in refusal(replay(tmp_path, *arguments, nodes=4, pods=5))
 
 
 def test_results_that_cannot_be_written_are_shown_all_the_same(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are(
 
 
 @pytest.mark.parametrize(
-    ("pods", "pace", "told"),
+    ("pods", "pace", "printed"),
     [
         pytest.param(8152, 1.0, "8,152 pods on 3 nodes with 1 GPU, as recorded;", id="as it was"),
         pytest.param(1, 836.94, "1 pod on 3 nodes with 1 GPU, 837 times as fast as recorded;", id="much faster"),
@@ -194,9 +194,9 @@ def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are(
         pytest.param(2, 0.002, "2 pods on 3 nodes with 1 GPU, 0.002 times as fast as recorded;", id="more slowly"),
     ],
 )
-def test_the_first_line_says_what_was_replayed(pods: int, pace: float, told: str) -> None:
+def test_the_first_line_says_what_was_replayed(pods: int, pace: float, printed: str) -> None:
     facts = {"pods": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
-    assert title_of(facts) == f"{told} at the peak they ask for 1.30 of gpu"
+    assert title_of(facts) == f"{printed} at the peak they ask for 1.30 of gpu"
 
 
 def test_equal_documents_give_equal_plots_of_more_policies_than_anybody_compares(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "pods", "told"),
+    ("nodes", "pods", "document"),
     [
         pytest.param("sn,gpu\nn1,0\n", PODS + POD, "nodes.csv:1: no column cpu_milli, memory_mib", id="no column"),
         pytest.param(NODES, PODS + POD, "nodes.csv: no line after the first", id="no node"),
@@ -97,10 +97,10 @@ def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
         pytest.param(NODES + NODE, PODS + POD + "p2,1,1,1\n", "pods.csv:3: gpu_milli: ''", id="cut off"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, nodes: str, pods: str, told: str) -> None:
+def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, nodes: str, pods: str, document: str) -> None:
     with pytest.raises(BadInput) as caught:
         read(tmp_path, nodes, pods)
-    assert told in str(caught.value)
+    assert document in str(caught.value)
 
 
 def test_all_wrong_lines_are_named_together_up_to_a_bound(tmp_path: Path) -> None:
@@ -111,19 +111,19 @@ def test_all_wrong_lines_are_named_together_up_to_a_bound(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "document"),
     [
         pytest.param(b"\xff\xfe", "not UTF-8", id="bytes that are no text"),
         pytest.param(None, "cannot be read: No such file or directory", id="no file"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, told: str) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, document: str) -> None:
     path = tmp_path / "nodes.csv"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(BadInput, match=r"nodes\.csv: ") as caught:
         read_trace(path, path)
-    assert told in str(caught.value)
+    assert document in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.allocations.source import AllocationShares, Share, readable
-from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scarcest
+from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
@@ -216,7 +216,7 @@ def _usage(shares: AllocationShares, share: Share, resource: str, look: Look) ->
     """What is used of what is deserved, as a bar with numbers."""
     deserved = share.deserved.get(resource, 0) if share.divided else None
     words = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
-    return beside(look, _bar(shares, share, resource, look), words)
+    return with_bar(look, _bar(shares, share, resource, look), words)
 
 
 def _bar(shares: AllocationShares, share: Share, resource: str, look: Look) -> Text:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.queue.source import COUNTED, Named, Queues, QueueView
-from vsched.cli.show.amounts import amounts_table, beside, facts, one_line, scarcest
+from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, QUEUE, QUEUE_COUNTS, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.controllers.queues import STATE_WISH
@@ -206,7 +206,7 @@ def _usage(queues: Queues, queue: QueueView, resource: str, look: Look) -> Text:
     """What a queue uses of what it may use at most, as a bar with numbers."""
     limit = _limit(queues, queue, resource)
     words = f"{short(resource, queue.allocated.get(resource, 0))}/{short(resource, limit)}"
-    return beside(look, _bar(queues, queue, resource, look), words)
+    return with_bar(look, _bar(queues, queue, resource, look), words)
 
 
 def _bar(queues: Queues, queue: QueueView, resource: str, look: Look) -> Text:

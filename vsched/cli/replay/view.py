@@ -14,7 +14,7 @@ from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.replay.differences import Difference
 from vsched.cli.replay.run import Replayed, Span
 from vsched.cli.show.columns import columned
-from vsched.cli.show.drawing import so_many
+from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import Output, console_for, look_of, print_document
 from vsched.model.dump.cycle import ASKED, Head, Recording
 from vsched.model.plan import CycleReport
@@ -109,7 +109,7 @@ def decided(report: CycleReport) -> str:
         "gates opened": len(report.ungated),
     }
     parts = [f"{count:,} {name}" for name, count in counts.items() if count or name in ("bindings", "evictions")]
-    return ", ".join([*parts, so_many(len(report.unschedulable), "pod waits", "pods wait")])
+    return ", ".join([*parts, count_text(len(report.unschedulable), "pod waits", "pods wait")])
 
 
 def _verdict(found: Replayed) -> str:

@@ -30,7 +30,7 @@ def facts(
     return table
 
 
-def beside(look: Look, drawn: Text, words: str) -> Text:
+def with_bar(look: Look, drawn: Text, words: str) -> Text:
     """The bar and the words; the words alone where there is no room for bars."""
     return Text.assemble(drawn, " ", words) if look.cells else Text(words)
 

@@ -55,7 +55,7 @@ class Look:
         return "…" if self.unicode else "..."
 
 
-def so_many(count: int, one: str, many: str) -> str:
+def count_text(count: int, one: str, many: str) -> str:
     """``1 node``, ``5,000 nodes``."""
     return f"{count:,} {one if count == 1 else many}"
 

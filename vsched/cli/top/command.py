@@ -31,12 +31,12 @@ def command(once: bool, seconds: float | None, target: DaemonTarget, output: Out
     # Imported here, so that --help does not load the client.
     from vsched.cli.ask.overview import read_overview
     from vsched.cli.top.document import as_document
-    from vsched.cli.top.live import follow, look_on, print_overview, watchable
+    from vsched.cli.top.live import can_redraw, follow, print_overview, show_live
 
     if once and seconds is not None:
         raise click.UsageError("--once and --seconds: one picture, or all of some time?")
-    if output.output == "text" and not once and watchable(output.no_color):
-        look_on(target, output.no_color, seconds)
+    if output.output == "text" and not once and can_redraw(output.no_color):
+        show_live(target, output.no_color, seconds)
     elif seconds is not None:
         follow(target, seconds, output.output)
     else:

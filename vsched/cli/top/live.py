@@ -37,22 +37,22 @@ HEAD_LINES = 9
 # -- for people at a terminal
 
 
-def watchable(no_color: bool) -> bool:
+def can_redraw(no_color: bool) -> bool:
     """Whether standard output is a terminal that can redraw its screen."""
     console = console_for(no_color, wide=False)
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def look_on(target: DaemonTarget, no_color: bool, seconds: float | None) -> None:
+def show_live(target: DaemonTarget, no_color: bool, seconds: float | None) -> None:
     """Show the overview until the user quits or the time is over; raises one clear line where none can be had."""
     console = console_for(no_color, wide=False)
     try:
-        asyncio.run(Show(target, console).run(seconds))
+        asyncio.run(LiveScreen(target, console).run(seconds))
     except BaseExceptionGroup as group:
         raise first_error(group) from group
 
 
-class Show:
+class LiveScreen:
     """The state of the screen: the overview, the tab, and how far it is scrolled."""
 
     def __init__(self, target: DaemonTarget, console: Console) -> None:

@@ -15,7 +15,7 @@ from vsched.cli.job.view import as_table as job_table
 from vsched.cli.queue.source import COUNTED, Queues, QueueView
 from vsched.cli.queue.view import as_table as queue_table
 from vsched.cli.queue.view import in_tree
-from vsched.cli.show.amounts import beside
+from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.cli.top.document import in_order
@@ -154,7 +154,7 @@ def _amount(overview: Overview, row: NamespaceRow, at: int, look: Look) -> Text:
     """What a namespace uses of the cluster, with a mark at what it deserves, where that is known."""
     resource, used, fair = overview.resources[at], row.allocated[at], row.deserved[at]
     words = short(resource.name, used) + ("" if fair is None else f"/{short(resource.name, fair)}")
-    return beside(look, bar(look, resource.total, used, fair=fair), words)
+    return with_bar(look, bar(look, resource.total, used, fair=fair), words)
 
 
 # -- one listing a tab

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.show.drawing import bar, cut, heat, short, so_many
+from vsched.cli.show.drawing import bar, count_text, cut, heat, short
 from vsched.cli.top.tables import SHOWN, TABS, Screen, body
 from vsched.cli.usage.nodes import by_name
 from vsched.framework.wording import counted
@@ -129,7 +129,7 @@ def _resource(overview: Overview, at: int, screen: Screen) -> Text:
     amounts = f"{short(resource.name, resource.held)}/{short(resource.name, resource.total)}"
     line = Text.assemble(f"{name:<8} ", bar(screen.look, 1.0, part), f" {part:4.0%}  {amounts:<14}")
     parts = [used / 100 for row in by_name(overview.nodes) if (used := row.allocated[at]) is not None]
-    label = f"  {so_many(len(parts), 'node', 'nodes')} "
+    label = f"  {count_text(len(parts), 'node', 'nodes')} "
     room = screen.width - line.cell_len - len(label)
     if parts and room >= HEAT_FROM:
         line.append(label, "dim").append_text(heat(parts, room, unicode=screen.look.unicode))

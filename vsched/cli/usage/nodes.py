@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.show.amounts import beside
+from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NODE, NODE_STATE, RowTable, named
 from vsched.cli.show.drawing import Look, bar
 from vsched.framework.wording import counted
@@ -77,7 +77,7 @@ def part_text(part: int | None, look: Look) -> Text:
     """The allocated part of a node's resource."""
     if part is None:
         return Text("-", style="dim")
-    return beside(look, bar(look, 100, part), f"{part:3d}%")
+    return with_bar(look, bar(look, 100, part), f"{part:3d}%")
 
 
 def usage_text(row: NodeRow) -> Text:

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.show.amounts import beside
+from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NAMES, columned, named
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage.source import UsageRound
@@ -158,4 +158,4 @@ def _cell(polled: UsageRound, usage: NodeUsage | None, resource: str, period: st
     limit = _limit(polled, resource, period)
     style = "red" if limit is not None and figures.average > limit else "cyan"
     filled = bar(look, 100, max(0.0, figures.average), fair=limit, beyond="red", style=style)
-    return beside(look, filled, f"{figures.average:5.1f}% ±{figures.spread:.1f}")
+    return with_bar(look, filled, f"{figures.average:5.1f}% ±{figures.spread:.1f}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rich.markup import escape
 from rich.table import Table
 
-from vsched.cli.show.drawing import so_many
+from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import console_for
 from vsched.sim.tables.ages import short_duration
 
@@ -60,9 +60,9 @@ def show(document: Document, no_color: bool = False) -> None:
 def title_of(trace: Document) -> str:
     """What was replayed, in one line."""
     load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
-    there = f"{so_many(trace['pods'], 'pod', 'pods')} on {so_many(trace['nodes'], 'node', 'nodes')}"
+    there = f"{count_text(trace['pods'], 'pod', 'pods')} on {count_text(trace['nodes'], 'node', 'nodes')}"
     speed = _speed(trace["times_as_fast"])
-    return f"{there} with {so_many(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
+    return f"{there} with {count_text(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
 
 
 def _speed(pace: float) -> str:
