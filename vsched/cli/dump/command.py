@@ -94,17 +94,17 @@ def _write(data: bytes, out: str) -> None:
 # -- the list
 
 
-async def recordings_of(client: ApiClient) -> list[dict[str, Any]]:
+async def recordings_of(client: ApiClient) -> Any:
     """The recordings that a daemon has kept; raises Idle where it keeps none because it decides nothing."""
     found = (await client.get("/recordings")).get("recordings")
     if not found:
         await expect_leader(client)
-    elif not isinstance(found, list):
+    return found
+
+
+def _show_list(recordings: Any, output: Output) -> None:
+    if not isinstance(recordings, list):
         raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
-    return found or []
-
-
-def _show_list(recordings: list[dict[str, Any]], output: Output) -> None:
     if output.output == "text" and not recordings:
         say("nothing looked wrong")
     else:
