@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
-from vsched.sim.api.fault_plan import FaultKind, Faults, plan_of
+from vsched.sim.api.fault_plan import FaultInjector, FaultKind, plan_of
 from vsched.sim.cluster import Cluster
 
 DELAYS = {FaultKind.SLOW: 50, FaultKind.TIMEOUT: 100, FaultKind.WATCH_CUT: 600, FaultKind.WATCH_EXPIRED: 600}
@@ -19,7 +19,7 @@ SPOILING = [
 
 
 async def test_everything_is_bound_once_though_every_request_may_fail() -> None:
-    faults = Faults(plan_of({"seed": 3, "rules": SPOILING}, "test"))
+    faults = FaultInjector(plan_of({"seed": 3, "rules": SPOILING}, "test"))
     placed: dict[str, set[str]] = defaultdict(set)
     async with Cluster([node(f"n{index}", cpu="16") for index in range(4)], faults=faults) as cluster:
         pods = cluster.client.kind("pods")

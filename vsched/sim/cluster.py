@@ -17,7 +17,7 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.sim.api import metrics_apis
-from vsched.sim.api.fault_plan import Faults
+from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.server import ApiServer, Gate
 from vsched.sim.auth.access import AccessControl
@@ -66,7 +66,7 @@ class Cluster:
         residents: Sequence[Residents] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
-        faults: Faults | None = None,
+        faults: FaultInjector | None = None,
         now: Clock = utc_now,
         seed: int | None = None,
     ) -> None:

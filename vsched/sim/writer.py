@@ -16,6 +16,7 @@ from vsched.sim.admission import objects as admission
 from vsched.sim.admission.updates import count_generation, is_reset, merge_update
 from vsched.sim.objects import crds, defaults
 from vsched.sim.objects.body_decoding import decoded, decoded_patch
+from vsched.sim.objects.custom_kinds import CustomKinds
 from vsched.sim.store import conversion
 from vsched.sim.store.api_errors import Failure, StatusCause, already_exists, bad_request, invalid, not_found
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
@@ -94,7 +95,7 @@ class ObjectWriter:
         self.now = now
         self._random = random.Random(seed)
         self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
-        self.custom = crds.CustomKinds(store, now)
+        self.custom = CustomKinds(store, now)
 
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
         options = options or WriteOptions()

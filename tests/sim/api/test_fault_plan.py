@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, pod
 from vsched.errors import BadInput
-from vsched.sim.api.fault_plan import VERBS, Fault, FaultKind, Faults, plan_of, read_faults
+from vsched.sim.api.fault_plan import VERBS, Fault, FaultInjector, FaultKind, plan_of, read_faults
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.request import ApiRequest
 
@@ -26,11 +26,11 @@ NODES, BINDING = "/api/v1/nodes", f"{PODS}/p/binding"
 BROKEN = (aiohttp.ClientError, ConnectionError)
 
 
-def faults(*rules: dict[str, Any], **more: Any) -> Faults:
-    return Faults(plan_of({"rules": list(rules), **more}, "faults.yaml"))
+def faults(*rules: dict[str, Any], **more: Any) -> FaultInjector:
+    return FaultInjector(plan_of({"rules": list(rules), **more}, "faults.yaml"))
 
 
-def always(kind: str, **more: Any) -> Faults:
+def always(kind: str, **more: Any) -> FaultInjector:
     return faults({"fault": kind, "percent": 100, **more})
 
 
@@ -39,7 +39,7 @@ def call(method: str = "GET", path: str = NODES, agent: str = "", **query: str) 
 
 
 @asynccontextmanager
-async def failing(given_faults: Faults) -> AsyncIterator[tuple[Cluster, Api]]:
+async def failing(given_faults: FaultInjector) -> AsyncIterator[tuple[Cluster, Api]]:
     cluster = Cluster(settings=ClusterSettings(None), faults=given_faults)
     async with cluster, aiohttp.ClientSession(cluster.url) as session:
         yield cluster, Api(session)

@@ -14,7 +14,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes
 from vsched.sim.controllers.event_messages import EventMessage
-from vsched.sim.controllers.event_recorder import COMBINED, MOST_ALIKE, EventRecorder
+from vsched.sim.controllers.event_recorder import COMBINED, MOST_ALIKE, ControllerEventRecorder
 from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 
@@ -159,10 +159,10 @@ async def test_no_events_unless_they_are_wanted() -> None:
 
 
 @pytest.fixture
-def recorder() -> tuple[EventRecorder, LocalClient]:
+def recorder() -> tuple[ControllerEventRecorder, LocalClient]:
     client = LocalClient(ObjectWriter(Store()))
     client.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "d"}})
-    return EventRecorder(client), client
+    return ControllerEventRecorder(client), client
 
 
 def _notice(message: str, uid: str = "u") -> EventMessage:
@@ -170,14 +170,14 @@ def _notice(message: str, uid: str = "u") -> EventMessage:
     return EventMessage(about, "SuccessfulCreate", message, "job-controller")
 
 
-def test_the_same_again_is_counted(recorder: tuple[EventRecorder, LocalClient]) -> None:
+def test_the_same_again_is_counted(recorder: tuple[ControllerEventRecorder, LocalClient]) -> None:
     for _ in range(5):
         recorder[0].tell(_notice("m"))
     (event,) = recorder[1].list("events")
     assert (event["count"], event["message"]) == (5, "m")
 
 
-def test_many_of_a_kind_are_combined(recorder: tuple[EventRecorder, LocalClient]) -> None:
+def test_many_of_a_kind_are_combined(recorder: tuple[ControllerEventRecorder, LocalClient]) -> None:
     for number in range(3 * MOST_ALIKE):
         recorder[0].tell(_notice(f"m{number}"))
     recorder[0].tell(_notice("m", uid="other"))
@@ -188,7 +188,7 @@ def test_many_of_a_kind_are_combined(recorder: tuple[EventRecorder, LocalClient]
     assert combined["count"] == 2 * MOST_ALIKE
 
 
-def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[EventRecorder, LocalClient]) -> None:
+def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[ControllerEventRecorder, LocalClient]) -> None:
     recorder[0].tell(_notice("m"))
     recorder[1].delete("events", "d", recorder[1].list("events")[0]["metadata"]["name"])
     recorder[0].tell(_notice("m"))
@@ -196,7 +196,7 @@ def test_an_event_that_was_taken_away_is_told_anew(recorder: tuple[EventRecorder
     assert event["count"] == 1
 
 
-def test_a_namespace_that_is_not_there_is_no_error(recorder: tuple[EventRecorder, LocalClient]) -> None:
+def test_a_namespace_that_is_not_there_is_no_error(recorder: tuple[ControllerEventRecorder, LocalClient]) -> None:
     notice = _notice("m")
     recorder[0].tell(EventMessage({**notice.about, "namespace": "gone"}, notice.reason, "m", notice.component))
     assert recorder[1].list("events") == []

@@ -9,13 +9,13 @@ import pytest
 from tests.sim.builders import NOW, ago, deleting, pod
 from vsched.sim.controllers.actions import After, Delete, SetStatus
 from vsched.sim.controllers.objects import condition
-from vsched.sim.controllers.pod_lifecycle import NodeFacts, PodTimes, next_steps, script_problem
+from vsched.sim.controllers.pod_lifecycle import PodHost, PodTimes, next_steps, script_problem
 
-UP = NodeFacts("172.16.0.1", ready=True)
+UP = PodHost("172.16.0.1", ready=True)
 
 
 def steps(
-    obj: dict[str, Any], elapsed: float = 0.0, times: PodTimes | None = None, host: NodeFacts | None = UP
+    obj: dict[str, Any], elapsed: float = 0.0, times: PodTimes | None = None, host: PodHost | None = UP
 ) -> list[Any]:
     return next_steps(obj, host, elapsed, NOW, times or PodTimes(), lambda: "10.128.0.9")
 
@@ -62,7 +62,7 @@ def test_init_containers_have_completed_when_the_pod_runs() -> None:
     ("obj", "elapsed", "times", "host", "expected"),
     [
         pytest.param(pod(), 0, None, None, [], id="a pod of a node that does not exist stays as it is"),
-        pytest.param(pod(), 0, None, NodeFacts("", ready=False), [], id="a node that is down starts nothing"),
+        pytest.param(pod(), 0, None, PodHost("", ready=False), [], id="a node that is down starts nothing"),
         pytest.param(pod(), 1, PodTimes(start=3), UP, [After(2)], id="starting takes its time"),
         pytest.param(pod(ready=True), 99, None, UP, [], id="without a duration a pod runs on"),
         pytest.param(annotated("30s"), 12, None, UP, [After(18)], id="the rest of the duration is waited for"),
@@ -84,7 +84,7 @@ def test_init_containers_have_completed_when_the_pod_runs() -> None:
     ],
 )  # fmt: skip
 def test_next_steps(
-    obj: dict[str, Any], elapsed: float, times: PodTimes | None, host: NodeFacts | None, expected: list[Any]
+    obj: dict[str, Any], elapsed: float, times: PodTimes | None, host: PodHost | None, expected: list[Any]
 ) -> None:
     assert steps(obj, elapsed, times, host) == expected
 

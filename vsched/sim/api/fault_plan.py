@@ -139,7 +139,7 @@ class FaultTally:
     hits: int
 
 
-class Faults:
+class FaultInjector:
     """Draws the faults of one plan, and counts them."""
 
     def __init__(self, plan: FaultPlan) -> None:
@@ -201,12 +201,12 @@ def _is_resource(pattern: str, wanted: Attributes) -> bool:
     return bool(wanted.subresource) and pattern == f"*/{wanted.subresource}"
 
 
-def read_faults(path: Path) -> Faults:
+def read_faults(path: Path) -> FaultInjector:
     """The faults of a file; raises BadInput with file and place for an invalid one."""
     documents = read_documents(path)
     if len(documents) != 1:
         raise BadInput(f"{path}: {len(documents)} documents: expected one, with seed and rules")
-    return Faults(plan_of(documents[0].obj, str(path)))
+    return FaultInjector(plan_of(documents[0].obj, str(path)))
 
 
 def plan_of(content: Any, where: str) -> FaultPlan:

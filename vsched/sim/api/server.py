@@ -20,7 +20,7 @@ from multidict import CIMultiDict
 
 from vsched.errors import BadInput
 from vsched.sim.api import fault_injection
-from vsched.sim.api.fault_plan import Fault, Faults
+from vsched.sim.api.fault_plan import Fault, FaultInjector
 from vsched.sim.api.fault_plan import FaultKind as FaultKind
 from vsched.sim.api.metrics_apis import MetricsApis
 from vsched.sim.api.routes import Router
@@ -74,7 +74,7 @@ class ApiServer:
         now: Clock = utc_now,
         metrics: MetricsApis | None = None,
         access: AccessControl | None = None,
-        faults: Faults | None = None,
+        faults: FaultInjector | None = None,
         settings: ServerSettings | None = None,
     ) -> None:
         self._settings = settings or ServerSettings()

@@ -11,7 +11,7 @@ import jsonpatch
 
 from vsched.sim.apply.server_side import apply
 from vsched.sim.apply.strategic import strategic_merge
-from vsched.sim.objects.field_decoding import json_type
+from vsched.sim.objects.scalar_decoding import json_type
 from vsched.sim.store.api_errors import Failure, bad_request, unprocessable
 from vsched.sim.store.kinds import Obj
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vsched.sim.objects.field_decoding import json_type
+from vsched.sim.objects.scalar_decoding import json_type
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import SchemaField, Type, schema_table

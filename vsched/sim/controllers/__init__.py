@@ -12,7 +12,7 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
-from vsched.sim.controllers.event_recorder import EventRecorder
+from vsched.sim.controllers.event_recorder import ControllerEventRecorder
 from vsched.sim.controllers.garbage import GarbageCollector
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.nodes.kubelet import Addresses, Kubelets, NodeAgents
@@ -97,7 +97,7 @@ def start_engine(
 ) -> Engine:
     """Starts all controllers, and the meter if there is one; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index
-    engine = Engine(store, pod_index, EventRecorder(client) if settings.events else None)
+    engine = Engine(store, pod_index, ControllerEventRecorder(client) if settings.events else None)
     if meter is not None:
         engine.add(meter)
     for controller in every_controller(client, pod_index, store.registry, settings, engine.catch_up):

@@ -16,7 +16,7 @@ from vsched.errors import BadObject
 from vsched.sim.controllers.actions import After, Create, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.event_messages import Write, of_failure, of_success
-from vsched.sim.controllers.event_recorder import EventRecorder
+from vsched.sim.controllers.event_recorder import ControllerEventRecorder
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
@@ -37,7 +37,7 @@ RESTART_SECONDS, RESTART_LIMIT_SECONDS = 0.1, 10.0
 class Engine:
     """Has the tasks of the controllers, from ``start`` to ``close``."""
 
-    def __init__(self, store: Store, pod_index: PodIndex, recorder: EventRecorder | None = None) -> None:
+    def __init__(self, store: Store, pod_index: PodIndex, recorder: ControllerEventRecorder | None = None) -> None:
         self._store = store
         self._pod_index = pod_index
         self._recorder = recorder

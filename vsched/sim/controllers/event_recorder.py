@@ -27,7 +27,7 @@ _Group = tuple[str, str, str, str, str]
 _GONE = 404
 
 
-class EventRecorder:
+class ControllerEventRecorder:
     """Writes Events, each at once."""
 
     def __init__(self, client: LocalClient) -> None:

@@ -35,7 +35,7 @@ class PodTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeFacts:
+class PodHost:
     """What a pod needs to know of its node."""
 
     ip: str
@@ -78,7 +78,7 @@ def may_act(pod: Obj, times: PodTimes) -> bool:
 
 
 def next_steps(
-    pod: Obj, host: NodeFacts | None, elapsed: float, now: datetime, times: PodTimes, new_ip: Callable[[], str]
+    pod: Obj, host: PodHost | None, elapsed: float, now: datetime, times: PodTimes, new_ip: Callable[[], str]
 ) -> list[Action]:
     """What the kubelet does for a pod that is ``elapsed`` seconds in its stage; nothing if the node is down."""
     if host is None or not host.ready:
@@ -93,7 +93,7 @@ def next_steps(
     return []
 
 
-def _start(pod: Obj, host: NodeFacts, wait: float, now: datetime, new_ip: Callable[[], str]) -> list[Action]:
+def _start(pod: Obj, host: PodHost, wait: float, now: datetime, new_ip: Callable[[], str]) -> list[Action]:
     if wait > 0:
         return [After(wait)]
     pod_ip = host.ip if pod["spec"].get("hostNetwork") else new_ip()

@@ -10,8 +10,9 @@ import json
 import orjson
 
 from vsched.sim.objects import crds, request_bodies
-from vsched.sim.objects.field_decoding import DecodingError, cannot_decode, conform, decode, json_type
+from vsched.sim.objects.field_decoding import cannot_decode, conform, decode
 from vsched.sim.objects.json_errors import summary
+from vsched.sim.objects.scalar_decoding import DecodingError, json_type
 from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, invalid, invalid_named
 from vsched.sim.store.field_errors import invalid_value
 from vsched.sim.store.kinds import Kind, Obj

@@ -6,30 +6,29 @@ Validation and defaults are elsewhere.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import Any
 
-from vsched.sim.store import quantities
+from vsched.sim.objects.scalar_decoding import (
+    INT32,
+    INT64,
+    DecodingError,
+    MapKey,
+    Path,
+    Walk,
+    decode_anything,
+    decode_int_or_string,
+    decode_micro_time,
+    decode_quantity,
+    decode_time,
+    integer_decoder,
+    mismatch,
+    scalar_decoder,
+    string_decoder,
+)
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj, without
 from vsched.sim.store.schema import SchemaField, Type, schema_table
-
-Path = tuple[str | int, ...]
-Walk = Callable[[Any, Path, list[str]], Any]
-"""Takes a value, its path and the list that collects the paths of unknown fields; gives the decoded value."""
-
-_INT32 = 1 << 31
-_INT64 = 1 << 63
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))\Z")
-_TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
-_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
-
-
-class DecodingError(ValueError):
-    """A value cannot be decoded; the text is the message of the API server."""
 
 
 def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
@@ -86,17 +85,6 @@ def dotted(path: Path) -> str:
     return text
 
 
-def json_type(value: object) -> str:
-    """The name of a JSON value's type in Go's messages."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, (int, float)):
-        return "number"
-    return "object" if isinstance(value, dict) else "array"
-
-
 class _Entry:
     """How one field is decoded: a non-empty value of the ``fast`` type needs nothing."""
 
@@ -130,7 +118,7 @@ def _walk_of_type(name: str) -> Walk:
         if key in one.fields:
             entries[key] = _Entry(*_walk_of_field(one, one.fields[key]), one.fields[key])
         elif is_kind and key in ("apiVersion", "kind"):
-            entries[key] = _Entry(str, _string(one.short), None)
+            entries[key] = _Entry(str, string_decoder(one.short), None)
         return entries.get(key)
 
     def walk(value: Any, path: Path, unknown: list[str]) -> Any:
@@ -192,7 +180,7 @@ def _walk_of_field(owner: Type, item: SchemaField) -> tuple[type | None, Walk]:
     element = "string" if item.of == "string" else item.of.rpartition("/")[2]
     named = item.go_type
     if named and not item.shape:
-        return fast, _scalar(owner.short, named, (str,))
+        return fast, scalar_decoder(owner.short, named, (str,))
     if item.wrapped:
         fast, walk = None, _list_of(owner, (fast, walk), "string")
     if item.shape == "[]":
@@ -205,23 +193,23 @@ def _walk_of_field(owner: Type, item: SchemaField) -> tuple[type | None, Walk]:
 def _walk_of_value(owner: Type, of: str) -> tuple[type | None, Walk]:
     """The function that decodes a value, and the Python type of values that need no decoding."""
     simple: dict[str, tuple[type | None, Walk]] = {
-        "string": (str, _string(owner.short)),
-        "bytes": (str, _string(owner.short)),
-        "bool": (bool, _scalar(owner.short, "bool", (bool,))),
-        "int32": (None, _integer(owner.short, "int32", _INT32)),
-        "int64": (None, _integer(owner.short, "int64", _INT64)),
-        "uint32": (None, _integer(owner.short, "uint32", _INT32 << 1)),
-        "uint64": (None, _integer(owner.short, "uint64", _INT64 << 1)),
-        "double": (float, _scalar(owner.short, "float64", (float, int))),
-        "float": (float, _scalar(owner.short, "float32", (float, int))),
-        "quantity": (None, _quantity),
-        "intorstring": (str, _int_or_string),
-        "time": (None, _time),
-        "microtime": (None, _micro_time),
-        "duration": (str, _string(owner.short)),
-        "fields": (dict, _scalar(owner.short, "v1.FieldsV1", (dict,))),
-        "raw": (dict, _scalar(owner.short, "runtime.RawExtension", (dict,))),
-        "json": (dict, _anything),
+        "string": (str, string_decoder(owner.short)),
+        "bytes": (str, string_decoder(owner.short)),
+        "bool": (bool, scalar_decoder(owner.short, "bool", (bool,))),
+        "int32": (None, integer_decoder(owner.short, "int32", INT32)),
+        "int64": (None, integer_decoder(owner.short, "int64", INT64)),
+        "uint32": (None, integer_decoder(owner.short, "uint32", INT32 << 1)),
+        "uint64": (None, integer_decoder(owner.short, "uint64", INT64 << 1)),
+        "double": (float, scalar_decoder(owner.short, "float64", (float, int))),
+        "float": (float, scalar_decoder(owner.short, "float32", (float, int))),
+        "quantity": (None, decode_quantity),
+        "intorstring": (str, decode_int_or_string),
+        "time": (None, decode_time),
+        "microtime": (None, decode_micro_time),
+        "duration": (str, string_decoder(owner.short)),
+        "fields": (dict, scalar_decoder(owner.short, "v1.FieldsV1", (dict,))),
+        "raw": (dict, scalar_decoder(owner.short, "runtime.RawExtension", (dict,))),
+        "json": (dict, decode_anything),
     }
     if of in simple:
         return simple[of]
@@ -231,7 +219,7 @@ def _walk_of_value(owner: Type, of: str) -> tuple[type | None, Walk]:
 def _nested(struct: str, of: str) -> Walk:
     def walk(value: Any, path: Path, unknown: list[str]) -> Any:
         if value.__class__ is not dict:
-            raise _mismatch(value, path, struct, of.rpartition("/")[2])
+            raise mismatch(value, path, struct, of.rpartition("/")[2])
         return _walk_of_type(of)(value, path, unknown)
 
     return walk
@@ -250,7 +238,7 @@ def _list_of(owner: Type, entry: tuple[type | None, Walk], element: str) -> Walk
 
     def walk_list(value: Any, path: Path, unknown: list[str]) -> Any:
         if value.__class__ is not list:
-            raise _mismatch(value, path, owner.short, f"[]{element}")
+            raise mismatch(value, path, owner.short, f"[]{element}")
         changed: list[Any] | None = None
         for index, item in enumerate(value):
             if item.__class__ is fast:
@@ -270,12 +258,12 @@ def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str, named: s
 
     def walk_map(value: Any, path: Path, unknown: list[str]) -> Any:
         if value.__class__ is not dict:
-            raise _mismatch(value, path, owner.short, named or f"map[string]{element}")
+            raise mismatch(value, path, owner.short, named or f"map[string]{element}")
         changes: Obj | None = None
         for key, item in value.items():
             if item.__class__ is fast:
                 continue
-            decoded = _zero(element) if item is None else walk(item, (*path, _MapKey(key)), unknown)
+            decoded = _zero(element) if item is None else walk(item, (*path, MapKey(key)), unknown)
             if decoded is not item:
                 if changes is None:
                     changes = {}
@@ -283,105 +271,3 @@ def _map_of(owner: Type, entry: tuple[type | None, Walk], element: str, named: s
         return value if changes is None else {**value, **changes}
 
     return walk_map
-
-
-class _MapKey(str):
-    """A step of a path that Go's messages leave out."""
-
-    __slots__ = ()
-
-
-def _mismatch(value: Any, path: Path, struct: str, wanted: str) -> DecodingError:
-    where = ".".join(step for step in path if step.__class__ is str)
-    shown = json_type(value)
-    if shown == "number" and wanted.startswith(("int", "uint")):
-        shown = f"number {value}"
-    return DecodingError(f"json: cannot unmarshal {shown} into Go struct field {struct}.{where} of type {wanted}")
-
-
-def _scalar(struct: str, wanted: str, types: tuple[type, ...]) -> Walk:
-    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
-        if value.__class__ not in types:
-            raise _mismatch(value, path, struct, wanted)
-        return value
-
-    return walk
-
-
-def _string(struct: str) -> Walk:
-    return _scalar(struct, "string", (str,))
-
-
-def _integer(struct: str, wanted: str, limit: int) -> Walk:
-    low = 0 if wanted.startswith("u") else -limit
-
-    def walk(value: Any, path: Path, unknown: list[str]) -> Any:
-        if value.__class__ is float and value.is_integer():
-            value = int(value)
-        if value.__class__ is not int or not low <= value < limit:
-            raise _mismatch(value, path, struct, wanted)
-        return value
-
-    return walk
-
-
-def _anything(value: Any, path: Path, unknown: list[str]) -> Any:
-    return value
-
-
-def _quantity(value: Any, path: Path, unknown: list[str]) -> Any:
-    if value.__class__ not in (str, int, float):
-        raise DecodingError(quantities.WRONG_FORMAT)
-    try:
-        text = quantities.canonical(value)
-    except quantities.NotAQuantity as error:
-        raise DecodingError(str(error)) from None
-    return value if text == value else text
-
-
-def _int_or_string(value: Any, path: Path, unknown: list[str]) -> Any:
-    if value.__class__ is int and -_INT32 <= value < _INT32:
-        return value
-    if value.__class__ is not str:
-        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type int32")
-    return value
-
-
-def _moment(match: re.Match[str], text: str, layout: str) -> datetime:
-    *parts, _, sign, hours, minutes = match.groups()
-    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-    zone = timezone(-offset if sign == "-" else offset)
-    try:
-        return datetime(*map(int, parts), tzinfo=zone)  # type: ignore[misc,arg-type]
-    except ValueError as error:
-        field = str(error).split(" ", 1)[0]
-        raise DecodingError(f'parsing time "{text}": {field} out of range') from None
-
-
-def _time(value: Any, path: Path, unknown: list[str]) -> Any:
-    if value.__class__ is not str:
-        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    if len(value) == 20 and value[-1] == "Z" and _TIME.match(value):
-        return value
-    match = _TIME.match(value)
-    if match is None:
-        raise DecodingError(f'parsing time "{value}" as "{_TIME_LAYOUT}": cannot parse "{value}" as "2006"')
-    return _moment(match, value, _TIME_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _micro_time(value: Any, path: Path, unknown: list[str]) -> Any:
-    if value.__class__ is not str:
-        raise DecodingError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    match = _TIME.match(value)
-    if match is None:
-        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{value}" as "2006"')
-    fraction = match[7] or ""
-    if len(fraction) < 7:
-        rest = value[19:]
-        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
-    if len(fraction) > 7:
-        rest = value[26:]
-        raise DecodingError(f'parsing time "{value}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "Z07:00"')
-    if value[-1] == "Z":
-        return value
-    return _moment(match, value, _MICRO_LAYOUT).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"

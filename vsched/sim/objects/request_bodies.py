@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vsched.sim.objects.field_decoding import DecodingError, cannot_decode, conform, decode, json_type
+from vsched.sim.objects.field_decoding import cannot_decode, conform, decode
+from vsched.sim.objects.scalar_decoding import DecodingError, json_type
 from vsched.sim.store.api_errors import bad_request
 from vsched.sim.store.kinds import Kind, Obj
 

@@ -14,8 +14,8 @@ import yaml
 from vsched.sim.authentication import UserInfo
 from vsched.sim.objects import protobuf, request_bodies
 from vsched.sim.objects.body_decoding import unrecognized
-from vsched.sim.objects.field_decoding import json_type
 from vsched.sim.objects.json_errors import syntax_error
+from vsched.sim.objects.scalar_decoding import json_type
 from vsched.sim.store.api_errors import (
     Failure,
     StatusCause,

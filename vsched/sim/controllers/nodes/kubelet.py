@@ -24,7 +24,7 @@ from vsched.sim.controllers.nodes.node_status import (
 )
 from vsched.sim.controllers.objects import seconds_since
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.controllers.pod_lifecycle import DONE, NodeFacts, PodTimes, may_act, next_steps, stage_began, stage_of
+from vsched.sim.controllers.pod_lifecycle import DONE, PodHost, PodTimes, may_act, next_steps, stage_began, stage_of
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
@@ -84,7 +84,7 @@ class Kubelets(Controller):
             return ()
         now = utc_now()
         node = self.client.get("nodes", "", pod["spec"]["nodeName"])
-        host = NodeFacts(address_of(node), is_node_ready(node)) if node else None
+        host = PodHost(address_of(node), is_node_ready(node)) if node else None
         return next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
 
     def _elapsed(self, pod: Obj, stage: tuple[str, int], now: datetime) -> float:
