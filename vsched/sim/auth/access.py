@@ -86,7 +86,7 @@ class AccessControl:
             case "tokenreviews":
                 status = self._of_token(spec)
             case "selfsubjectrulesreviews":
-                status = _told(self._authorizer.given(call.user, spec.get("namespace", "")))
+                status = _rules_status(self._authorizer.given(call.user, spec.get("namespace", "")))
             case _:
                 status = self._of_right(call.user, path, kind, spec)
         return {
@@ -133,7 +133,7 @@ def _asked(resource: Obj | None, other: Obj) -> Attributes:
     )
 
 
-def _told(given: Given) -> Obj:
+def _rules_status(given: Given) -> Obj:
     """The rules of a user, as ``kubectl auth can-i --list`` shows them."""
     rules = [rule for grant in given.grants for rule in grant.rules]
     names = ("verbs", "apiGroups", "resources", "resourceNames")

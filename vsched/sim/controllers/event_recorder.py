@@ -32,7 +32,7 @@ class ControllerEventRecorder:
 
     def __init__(self, client: LocalClient) -> None:
         self._client = client
-        self._told: OrderedDict[tuple[_Group, str], tuple[str, str]] = OrderedDict()
+        self._written: OrderedDict[tuple[_Group, str], tuple[str, str]] = OrderedDict()
         """Namespace and name of the Event for a message."""
         self._alike: OrderedDict[_Group, tuple[set[str], datetime]] = OrderedDict()
         """The messages of a group, and since when they are counted."""
@@ -49,16 +49,16 @@ class ControllerEventRecorder:
         key, message = (group, notice.message), notice.message
         if self._is_one_of_many(group, message, now):
             key, message = (group, COMBINED), COMBINED + message
-        known = self._told.get(key)
+        known = self._written.get(key)
         try:
             if known is None or not self._counted(known, message, now):
-                self._told[key] = self._made(notice, message, now)
+                self._written[key] = self._made(notice, message, now)
         except Failure:
-            self._told.pop(key, None)
+            self._written.pop(key, None)
             return
-        self._told.move_to_end(key)
-        if len(self._told) > REMEMBERED:
-            self._told.popitem(last=False)
+        self._written.move_to_end(key)
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
 
     def _is_one_of_many(self, group: _Group, message: str, now: datetime) -> bool:
         messages, since = self._alike.get(group, (set(), now))

@@ -54,11 +54,11 @@ def ready_status(node: Obj, address: str, version: str, now: datetime) -> Obj:
         "addresses": old.get("addresses")
         or [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-        "nodeInfo": {**node_facts(name, version), **_told(old)},
+        "nodeInfo": {**node_facts(name, version), **_given_info(old)},
     }
 
 
-def _told(status: Obj) -> Obj:
+def _given_info(status: Obj) -> Obj:
     """What a node's nodeInfo already has; the server fills an absent one with empty texts."""
     return {key: value for key, value in (status.get("nodeInfo") or {}).items() if value}
 
