@@ -191,7 +191,7 @@ ARGUMENTS = {
 READ = {
     node.attr
     for folder in SOURCES
-    for path in folder.glob("*.py")
+    for path in folder.rglob("*.py")
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
 }

@@ -69,12 +69,9 @@ def test_addresses_of_nodes_go_but_for_the_one_that_means_all() -> None:
 
 
 def test_keys_that_vsched_gives_a_meaning_stay() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in Path(vsched.__file__).parent.rglob("model/*.py"))
-    source += "".join(
-        path.read_text(encoding="utf-8")
-        for room in ("plugins", "kernels", "actions", "framework", "arbitrator")
-        for path in (Path(vsched.__file__).parent / room).glob("*.py")
-    )
+    rooms = ("model", "plugins", "kernels", "actions", "framework", "arbitrator")
+    package = Path(vsched.__file__).parent
+    source = "".join(path.read_text(encoding="utf-8") for room in rooms for path in (package / room).rglob("*.py"))
     keys = set(re.findall(r'"((?:[a-z0-9.-]*\.)?(?:volcano\.sh|k8s\.io|kubernetes\.io)/[A-Za-z.-]+)"', source))
     assert len(keys) > 5
     assert shown(sorted(keys)) == sorted(keys)
