@@ -1,9 +1,9 @@
-"""The one editor of a cluster: takes a snapshot and changes, and gives the snapshot that the mirror would make then.
+"""What-if: apply changes to a snapshot, and get the snapshot that the mirror would make of the changed cluster.
 
 ``ClusterEditor`` is a mirror made from a snapshot. Changes go into the mirror's own stores, as objects (``tell``) or as
-records (``edits``), so the code that follows a running cluster works out what follows from them: sums, implicit
-PodGroups, who waits. To edit the snapshot itself would need each of those rules a second time.
+edits (``edits``). The code that follows a running cluster then computes the consequences: sums, implicit PodGroups,
+and which jobs wait. Editing the snapshot itself would need a second implementation of each of those rules.
 
-Records can be taken back (``edited``): a search tries hundreds of variants of one cluster, and each costs what it
-changes, not the size of the cluster.
+Edits can be undone (``edited``). A search tries hundreds of variants of one cluster; each variant costs as much as it
+changes, whatever the size of the cluster.
 """

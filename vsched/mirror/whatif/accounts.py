@@ -1,4 +1,7 @@
-"""What pods of each namespace hold in a restored mirror, which knows pods of other schedulers by sums alone."""
+"""What the pods of each namespace hold in a restored mirror.
+
+A restored mirror has no records of the pods of other schedulers, only their sums.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from vsched.model.pods.task import Task
 
 
 class RestoredAccounts(NamespaceAccounts):
-    """The sums of a snapshot, plus what pods took since, less what they gave back.
+    """The sums in a snapshot, plus what pods took since then, less what they gave back.
 
-    What is divided among namespaces stays as it was, so nothing else about pods is counted.
+    The division among namespaces stays as it was in the snapshot, so this counts nothing else about pods.
     """
 
     def __init__(self, axis: ResourceAxis, held: Mapping[str, Vector], limits: Mapping[str, Counted]) -> None:
@@ -25,19 +28,19 @@ class RestoredAccounts(NamespaceAccounts):
         self._limits: dict[str, Counted] = {name: dict(amounts) for name, amounts in limits.items()}
 
     def move(self, old: Task | None, new: Task | None) -> None:
-        """Replace what a pod held by what it holds now."""
+        """Replace what a pod held before with what it holds now."""
         for task, sign in ((old, -1), (new, 1)):
             if task is not None and part_of(task) is Part.HELD:
                 self._shift(task, sign)
 
     def see_job(self, key: str, job: Job | None) -> None:
-        """Nothing changes: pods that wait are not counted."""
+        """Do nothing: the sums do not count waiting pods."""
 
     def see_nodes(self, version: int, allocatable: Ints) -> None:
-        """Nothing changes: what nodes have to give only matters to pods that wait."""
+        """Do nothing: the allocatable amounts of nodes only matter to waiting pods."""
 
     def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
-        """What pods of each namespace hold, of nodes by column, of limits by name."""
+        """What the pods of each namespace hold: amounts of node resources by column, and limits by name."""
         return self._held, self._limits
 
     def _shift(self, task: Task, sign: int) -> None:

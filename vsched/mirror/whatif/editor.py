@@ -1,6 +1,6 @@
-"""The editor of a cluster: a mirror made from a snapshot that takes changes as records and as objects.
+"""The editor of a cluster: a mirror made from a snapshot, to which callers apply edits and changed objects.
 
-What-if questions about a running cluster need nothing but a snapshot of it, and nothing is written anywhere.
+A what-if question about a running cluster needs only a snapshot of it. The editor writes nothing to the API server.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ from vsched.model.snapshot import Snapshot
 
 
 class ClusterEditor(EditableMirror):
-    """A mirror made from a snapshot, and the changes made since. Edits can be taken back, all other changes stay."""
+    """A mirror made from a snapshot, with the changes made since. Only edits can be undone; all other changes stay."""
 
     _edits: tuple[tuple[ClusterEdit, int], ...] = ()
-    """The edits that are made, each with the mark before it."""
+    """The edits in force, each with the undo mark from before it."""
     _edited: Snapshot | None = None
-    """The cluster with these edits; None until somebody asks for it."""
+    """The snapshot with these edits; None until ``edited`` makes it."""
     _named: dict[str, dict[str, bool]] | None = None
-    """Names of the pods there are by namespace, and whether controllers own them, once anybody has asked."""
+    """By namespace, the names of its pods and whether a controller owns each; None until the first lookup."""
 
-    # Changes as records
+    # Changes as edits
 
     def edited(self, edits: Sequence[ClusterEdit]) -> Snapshot:
-        """The cluster of the snapshot with these edits made, and no others; valid until this is called again.
+        """The snapshot with exactly these edits applied; valid until the next call.
 
-        Raises BadInput where what one is about does not exist.
+        Edits that this call shares with the previous one, from the first on, stay in place. Raises BadInput if the
+        object of an edit does not exist.
         """
         alike = takewhile(lambda pair: pair[0][0] == pair[1], zip(self._edits, edits, strict=False))
         common = sum(1 for _ in alike)
@@ -65,12 +66,12 @@ class ClusterEditor(EditableMirror):
         divided = self.arbitrated is origin.arbitration and list(found.total) == list(origin.total)
         if found.arbitration is None or divided:
             return found
-        # Other nodes, or another limit, are another cluster to divide: what namespaces may hold goes with it.
+        # Changed nodes or limits change what is divided, so compute the ceilings of the namespaces again.
         division = divide(found)
         return replace(found, ceilings=ceilings_of(division, found.axis), pools=pools_of(division, found.axis))
 
     def edit(self, edit: ClusterEdit) -> None:
-        """Make one edit; raises BadInput, and changes nothing, where what it is about does not exist."""
+        """Apply one edit; raises BadInput, and changes nothing, if its object does not exist."""
         mark = self.mark()
         try:
             if isinstance(edit, JobEdit):
@@ -91,34 +92,34 @@ class ClusterEditor(EditableMirror):
         self._edits, self._edited = (*self._edits, (edit, mark)), None
 
     def _take_back_to(self, count: int) -> None:
-        """Of the edits made only so many are left, the first ones."""
+        """Undo all edits except the first ``count``."""
         self.take_back(self._edits[count][1])
         self._edits, self._edited = self._edits[:count], None
 
-    # What there is, as manifests
+    # Objects as manifests
 
     def node(self, name: str) -> Manifest | None:
-        """A node as a manifest, None where there is none."""
+        """A node as a manifest; None if it does not exist."""
         facts = self._nodes.facts(name)
         return None if facts is None else node_manifest(facts.attributes, facts.allocatable, self.axis)
 
     def queue(self, name: str) -> Manifest | None:
-        """A queue as a manifest, None where there is no object of that name."""
+        """A queue as a manifest; None if there is no Queue object of that name."""
         facts = self._defaults.queue_facts(name)
         return None if facts is None else queue_manifest(facts, self.axis)
 
     def group(self, key: str) -> Manifest | None:
-        """A PodGroup as a manifest, None where there is no object of that name."""
+        """A PodGroup as a manifest; None if there is no PodGroup object of that key."""
         spec = self._jobs.group(key)
         return None if spec is None else group_manifest(spec, self.axis)
 
     def is_made(self, key: str) -> bool:
-        """Whether a PodGroup only records what pods say that name none."""
+        """Whether the scheduler itself made this PodGroup, for pods that name none."""
         spec = self._jobs.group(key)
         return spec is not None and spec.made
 
     def names(self, kind: str) -> list[str]:
-        """The names (PodGroups: ``namespace/name``) of the nodes, queues, PodGroups or priority classes there are."""
+        """The names of all objects of a kind: nodes, queues, PodGroups (``namespace/name``) or priority classes."""
         match kind:
             case "Node":
                 return sorted(attributes.name for attributes, _ in self.nodes())
@@ -132,7 +133,7 @@ class ClusterEditor(EditableMirror):
     # Changes as objects
 
     def tell(self, manifest: Manifest) -> None:
-        """An object is now this one, as a watch would say; raises BadObject."""
+        """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
         kind = manifest["kind"]
         found = wire.decode(kind, encoded(manifest))
         before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
@@ -146,7 +147,7 @@ class ClusterEditor(EditableMirror):
     # The pods of a node
 
     def on(self, node: str) -> tuple[list[Task], int]:
-        """Pods of jobs that use a node, by name, and how many others are there."""
+        """The pods of jobs that use a node, by key, and the number of its other pods."""
         ours = [
             task
             for job in self._jobs.everyone()
@@ -156,39 +157,39 @@ class ClusterEditor(EditableMirror):
         return sorted(ours, key=lambda task: task.key), self._nodes.unknown(node)
 
     def bound_for(self, node: str) -> list[Task]:
-        """Pods of DaemonSets that wait for a place on this node: where it goes, their controller withdraws them."""
+        """Pending DaemonSet pods for this node; when the node goes, their controller deletes them."""
         everyone = (task for job in self._jobs.everyone() for task in job.pending.values())
         return [task for task in everyone if task.returns and _only_node(task.shape) == node]
 
     def take_away(self, task: Task) -> None:
-        """A pod is gone, for good."""
+        """Remove a pod; no controller replaces it."""
         self._pods.drop(task.uid)
         if self._named is not None:
             self._named.get(task.namespace, {}).pop(task.name, None)
 
     def start_anew(self, task: Task) -> None:
-        """A pod is gone, and its controller has made another one like it, which waits."""
+        """Remove a pod, and add the pending pod with which its controller replaces it."""
         implicit = self._jobs.implicit_of(task)
         self._pods.drop(task.uid)
         self._begin_anew(task, implicit)
 
     def clear_of_others(self, node: str) -> None:
-        """The pods of other schedulers have left a node."""
+        """Remove the pods of other schedulers from a node."""
         self._nodes.leave_known(node)
         for task in self._unknown:
             if task.node == node:
                 self._nodes.forget_load(task)
 
     def lose_node(self, name: str) -> None:
-        """A node is gone."""
+        """Remove a node."""
         self.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
 
     def has_pod(self, namespace: str, name: str) -> bool:
-        """Whether a job has had a pod of this name from the beginning, and has it still."""
+        """Whether a job has a pod of this name, of those known at the first lookup and not removed since."""
         return name in self._names(namespace)
 
     def owned_names(self, namespace: str) -> list[str]:
-        """The names of those pods of a namespace that controllers own."""
+        """The names of the pods of a namespace that a controller owns."""
         return [name for name, owned in self._names(namespace).items() if owned]
 
     def _names(self, namespace: str) -> Mapping[str, bool]:
@@ -201,7 +202,7 @@ class ClusterEditor(EditableMirror):
 
 
 def _only_node(shape: Shape) -> str:
-    """The one node that a pod is made for, empty where there is none."""
+    """The node that a DaemonSet pod is made for; empty if its shape names none."""
     terms = shape.rules.required or ()
     fields = [field for term in terms for field in term.fields]
     return fields[0].values[0] if fields and fields[0].operator == "In" and fields[0].values else ""

@@ -1,7 +1,7 @@
-"""Edits that a person could make to let something start, as records. Amounts are base units, and in all, not more.
+"""Edits: changes of a cluster or a policy that could let a job start, as frozen records.
 
-``ClusterEditor`` makes them of a cluster, ``explain.situation`` of a policy. ``explain.words.telling`` has the words
-for people and for ``kubectl``.
+An amount is the new total in base units, not the difference. ``ClusterEditor`` applies edits to a cluster,
+``explain.situation`` applies them to a policy. ``explain.words`` turns them into sentences and commands.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import msgspec
 
 
 class SetMinMember(msgspec.Struct, frozen=True, tag_field="edit", tag="minMember"):
-    """Let a gang start with fewer."""
+    """Lower the ``minMember`` of a gang."""
 
     job: str
     minimum: int
     min_resources: dict[str, int] = {}
-    """What ``minResources`` is to say with it, by resource; empty where the job states none."""
+    """The new ``minResources`` by resource; empty if the job states none."""
 
 
 class SetMinResources(msgspec.Struct, frozen=True, tag_field="edit", tag="minResources"):
-    """Let a job's minimum state less than it does, by resource; what is not named stays."""
+    """Lower the ``minResources`` of a job, by resource; resources that are not named stay."""
 
     job: str
     amounts: dict[str, int]
 
 
 class SetRoleMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="roleMinimum"):
-    """Let a gang start with fewer pods of one role."""
+    """Lower the minimum of one role of a gang (``minTaskMember``)."""
 
     job: str
     role: str
     minimum: int
     members: int
-    """The minimum of the whole gang with it."""
+    """The new ``minMember`` of the whole gang."""
 
 
 class SetRequest(msgspec.Struct, frozen=True, tag_field="edit", tag="request"):
-    """Have each waiting pod of a job ask for at most so much of a resource, and the job's minimum with them."""
+    """Cap the request of each pending pod of a job for a resource; ``minResources`` goes down accordingly."""
 
     job: str
     resource: str
@@ -48,7 +48,7 @@ class SetRequest(msgspec.Struct, frozen=True, tag_field="edit", tag="request"):
 
 
 class SetJobQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="jobQueue"):
-    """Put a job into another queue."""
+    """Move a job to another queue."""
 
     job: str
     queue: str
@@ -60,27 +60,27 @@ class SetPriority(msgspec.Struct, frozen=True, tag_field="edit", tag="priority")
     job: str
     priority: int
     priority_class: str = ""
-    """The class of that value; empty where there is none yet."""
+    """The priority class of that value; empty to set the priority alone."""
 
 
 class SetVictimMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="victimMinimum"):
-    """Let others take from a job that runs what it holds beyond a smaller minimum."""
+    """Lower the ``minMember`` of a running job, so that other jobs can preempt or reclaim more of its pods."""
 
     job: str
     minimum: int
     min_resources: dict[str, int] = {}
-    """What its ``minResources`` is to say with it, by resource; empty where it states none."""
+    """The new ``minResources`` of that job, by resource; empty if it states none."""
 
 
 class CreatePriorityClass(msgspec.Struct, frozen=True, tag_field="edit", tag="createPriorityClass"):
-    """Make a priority class that does not exist."""
+    """Create a priority class."""
 
     name: str
     value: int
 
 
 class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
-    """Have the waiting pods of a job tolerate a taint."""
+    """Add a toleration of one taint to the pending pods of a job."""
 
     job: str
     key: str
@@ -89,41 +89,44 @@ class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
 
 
 Rule = Literal["nodeSelector", "hostPorts", "podAffinity", "podAntiAffinity", "topologySpread"]
-"""What of a pod keeps it off nodes; the first stands for selector, node affinity and node name together."""
+"""Scheduling constraints of a pod; ``nodeSelector`` stands for node selector, node affinity and node name together."""
 
 
 class DropRule(msgspec.Struct, frozen=True, tag_field="edit", tag="dropRule"):
-    """Have the waiting pods of a job do without one kind of rule about nodes or about other pods."""
+    """Remove one kind of scheduling constraint from the pending pods of a job."""
 
     job: str
     rule: Rule
 
 
 class RemoveGates(msgspec.Struct, frozen=True, tag_field="edit", tag="removeGates"):
-    """Take the scheduling gates from the pods of a job."""
+    """Remove the scheduling gates from the pods of a job, except the gate of its queue."""
 
     job: str
 
 
 class LetIn(msgspec.Struct, frozen=True, tag_field="edit", tag="letIn"):
-    """Open the gates of a job's queue for its pods: nobody's choice, but what a cycle decides once there is room."""
+    """Open the queue's gate for the pods of a job.
+
+    A cycle decides this once there is room; it is never proposed as a change.
+    """
 
     job: str
 
 
 class AddPods(msgspec.Struct, frozen=True, tag_field="edit", tag="addPods"):
-    """Make more pods of a job, like one there is."""
+    """Create more pods of a job, copied from one of its pods."""
 
     job: str
     like: str
-    """Name of a pod."""
+    """Name of the pod to copy."""
     count: int
     role: str = ""
-    """The role they are to have."""
+    """The role of the new pods."""
 
 
 class CreatePodGroup(msgspec.Struct, frozen=True, tag_field="edit", tag="createPodGroup"):
-    """Make the PodGroup that pods name and that does not exist."""
+    """Create a PodGroup that pods name and that does not exist."""
 
     job: str
     queue: str
@@ -134,19 +137,19 @@ class CreatePodGroup(msgspec.Struct, frozen=True, tag_field="edit", tag="createP
 
 
 class CreateQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="createQueue"):
-    """Make a queue that jobs name and that does not exist."""
+    """Create a queue that jobs name and that does not exist."""
 
     queue: str
 
 
 class OpenQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="openQueue"):
-    """Open a queue that takes no jobs."""
+    """Open a closed queue."""
 
     queue: str
 
 
 class SetQueueAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="queueAmount"):
-    """Let a queue hold more of one resource, or deserve more of it."""
+    """Set the capability, deserved amount or guarantee of a queue for one resource."""
 
     queue: str
     field: Literal["capability", "deserved", "guarantee"]
@@ -155,7 +158,7 @@ class SetQueueAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="queueAm
 
 
 class LowerGuarantee(msgspec.Struct, frozen=True, tag_field="edit", tag="guarantee"):
-    """Keep less of one resource free for a queue, whoever asks."""
+    """Lower the guarantee of a queue for one resource."""
 
     queue: str
     resource: str
@@ -163,27 +166,27 @@ class LowerGuarantee(msgspec.Struct, frozen=True, tag_field="edit", tag="guarant
 
 
 class SetQueueWeight(msgspec.Struct, frozen=True, tag_field="edit", tag="queueWeight"):
-    """Let a queue count for more when the cluster is divided."""
+    """Set the weight of a queue in the division of the cluster."""
 
     queue: str
     weight: int
 
 
 class SetReclaimable(msgspec.Struct, frozen=True, tag_field="edit", tag="reclaimable"):
-    """Let others take back what a queue has of theirs."""
+    """Make a queue reclaimable: other queues may reclaim what it holds beyond its deserved share."""
 
     queue: str
 
 
 class AddNodeGroup(msgspec.Struct, frozen=True, tag_field="edit", tag="nodeGroup"):
-    """Let a queue use one more group of nodes."""
+    """Add one node group to the required node groups of a queue."""
 
     queue: str
     group: str
 
 
 class SetGroupLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="groupLimit"):
-    """Let a queue hold more of one resource on a group of nodes."""
+    """Set the limit of a queue for one resource on one node group."""
 
     queue: str
     group: str
@@ -195,26 +198,26 @@ class SetGroupLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="groupLim
 
 
 class SetQuota(msgspec.Struct, frozen=True, tag_field="edit", tag="quota"):
-    """Raise one line of a ResourceQuota."""
+    """Set the hard limit of one resource in a ResourceQuota."""
 
     namespace: str
     quota: str
     resource: str
-    """As the quota writes it: ``requests.cpu``."""
+    """As the quota names it: ``requests.cpu``."""
     hard: int
 
 
 class SetConsumerLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="consumerLimit"):
-    """Let a namespace hold more of what is divided among namespaces."""
+    """Set the limit of a namespace for one resource in the division among namespaces."""
 
     namespace: str
     resource: str
-    """As it is counted: ``cpu``, ``limits.cpu``."""
+    """As the Consumer names it: ``cpu``, ``limits.cpu``."""
     amount: int
 
 
 class AllowDisruptions(msgspec.Struct, frozen=True, tag_field="edit", tag="disruptions"):
-    """Let a PodDisruptionBudget allow so many evictions."""
+    """Set the number of evictions that a PodDisruptionBudget allows."""
 
     namespace: str
     budget: str
@@ -225,13 +228,13 @@ class AllowDisruptions(msgspec.Struct, frozen=True, tag_field="edit", tag="disru
 
 
 class Uncordon(msgspec.Struct, frozen=True, tag_field="edit", tag="uncordon"):
-    """Let pods onto nodes again."""
+    """Uncordon nodes."""
 
     nodes: tuple[str, ...]
 
 
 class RemoveTaint(msgspec.Struct, frozen=True, tag_field="edit", tag="removeTaint"):
-    """Take a taint from nodes."""
+    """Remove one taint from nodes."""
 
     nodes: tuple[str, ...]
     key: str
@@ -240,14 +243,14 @@ class RemoveTaint(msgspec.Struct, frozen=True, tag_field="edit", tag="removeTain
 
 
 class LabelNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="labelNodes"):
-    """Put labels on nodes."""
+    """Set labels of nodes."""
 
     nodes: tuple[str, ...]
     labels: dict[str, str]
 
 
 class SetNodeAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="nodeAmount"):
-    """Have a node offer more of one resource."""
+    """Set the allocatable amount of one resource on a node."""
 
     node: str
     resource: str
@@ -255,7 +258,7 @@ class SetNodeAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="nodeAmou
 
 
 class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
-    """Add empty nodes like one there is."""
+    """Add empty nodes, copied from an existing node."""
 
     like: str
     count: int
@@ -265,32 +268,32 @@ class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
 
 
 class SetThreshold(msgspec.Struct, frozen=True, tag_field="edit", tag="threshold"):
-    """Close nodes to new pods only from a higher usage on."""
+    """Set a usage threshold of plugin ``usage``; nodes above it take no new pods."""
 
     name: str
-    """As the policy writes it: ``cpu``, ``MEMUsageAvg.5m``."""
+    """As the policy names it: ``cpu``, ``MEMUsageAvg.5m``."""
     percent: float
     plugin: ClassVar[str] = "usage"
 
 
 class SetOvercommit(msgspec.Struct, frozen=True, tag_field="edit", tag="overcommit"):
-    """Admit more work than the cluster has room for."""
+    """Set the overcommit factor: how much of the cluster's resources jobs may ask for and still be admitted."""
 
     factor: float
     plugin: ClassVar[str] = "overcommit"
 
 
 class SetArgument(msgspec.Struct, frozen=True, tag_field="edit", tag="argument"):
-    """Give an argument of a plugin another value."""
+    """Set an argument of a plugin."""
 
     plugin: str
     key: str
-    """As the policy writes it."""
+    """As the policy names it."""
     value: float
 
 
 class UseAction(msgspec.Struct, frozen=True, tag_field="edit", tag="action"):
-    """Run one more action in each session."""
+    """Add an action to the policy."""
 
     action: str
 
@@ -318,7 +321,7 @@ QueueEdit = (
     | SetGroupLimit
 )
 OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
-"""Of other jobs than the one that waits, and of what it names and is not there."""
+"""Edits of other jobs, and of missing objects that the waiting job names."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
 NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
 PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction

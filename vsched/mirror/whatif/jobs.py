@@ -1,4 +1,4 @@
-"""Edits of jobs: what a job says, and its pods."""
+"""Applies edits of jobs: of the PodGroup's spec, and of the job's pods."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EditTask = Callable[[Task], Task]
 
 
 def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
-    """Make an edit; raises BadInput where there is no such job."""
+    """Apply an edit of a job; raises BadInput if the job does not exist."""
     job, axis = _known(cluster, edit.job), cluster.axis
     spec = job.spec
     match edit:
@@ -66,7 +66,7 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
 
 
 def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
-    """Make an edit of what a job waits for; raises BadInput where there is no such job."""
+    """Apply an edit of another job or of a missing object; raises BadInput if the job does not exist."""
     match edit:
         case SetVictimMinimum():
             _set_minimum(cluster, _known(cluster, edit.job).spec, edit)
@@ -82,7 +82,7 @@ def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
 
 
 def let_in(cluster: EditableMirror, key: str) -> None:
-    """The gates of a job's queue have been opened for all of its pods."""
+    """Open the queue's gate for all pending pods of a job."""
     cluster.put_tasks([_let_in(task) for task in _known(cluster, key).pending.values()])
 
 
@@ -93,7 +93,7 @@ def _known(cluster: EditableMirror, key: str) -> Job:
     return job
 
 
-# -- what it says -----------------------------------------------------------------------------------------------------
+# -- its spec --------------------------------------------------------------------------------------------------------
 
 
 def _restate(cluster: EditableMirror, job: Job, **fields: object) -> None:
@@ -116,7 +116,7 @@ def _stated(spec: JobSpec, less: Mapping[str, int], axis: ResourceAxis) -> Amoun
 
 
 def _reshape(cluster: EditableMirror, job: Job, edit: Callable[[Shape], Shape]) -> None:
-    """Edit the shapes of waiting pods; pods of one shape stay of one shape."""
+    """Edit the shapes of pending pods; pods that share a shape share the edited one."""
     shapes: dict[Shape, Shape] = {}
     for task in job.pending.values():
         if task.shape not in shapes:
@@ -125,7 +125,7 @@ def _reshape(cluster: EditableMirror, job: Job, edit: Callable[[Shape], Shape]) 
 
 
 def _ask_less(cluster: EditableMirror, job: Job, column: int | None, amount: int) -> None:
-    """What the pods' minimum is cut by follows from what each of them asks less."""
+    """Cap the requests of the pending pods, and lower ``minResources`` by what the pods of the minimum ask less."""
     if column is None:
         return
     spec, pending = job.spec, list(job.pending.values())
@@ -140,7 +140,7 @@ def _ask_less(cluster: EditableMirror, job: Job, column: int | None, amount: int
 
 
 def with_request(shape: Shape, column: int, amount: int) -> Shape:
-    """The shape with one amount of its request set."""
+    """The shape with one amount of its request replaced."""
     asked = {**dict(shape.request), column: amount}
     cpu, memory = shape.scoring_cpu, shape.scoring_memory
     return msgspec.structs.replace(
@@ -177,7 +177,7 @@ def _or_none(affinity: PodAffinity) -> PodAffinity | None:
 
 
 def _ungated(task: Task) -> Task:
-    """Without the gates of others; the gate of its queue stays, where it waits at that."""
+    """The pod without its scheduling gates; a pod that waits at the gate of its queue stays as it is."""
     if not task.at_gate or task.awaits_queue:
         return task
     return msgspec.structs.replace(task, gated=False)

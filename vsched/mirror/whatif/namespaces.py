@@ -1,4 +1,4 @@
-"""Edits of what is said of namespaces: quotas, disruption budgets, and how the cluster is divided among them."""
+"""Applies edits of namespaces: resource quotas, disruption budgets, and limits in the division among namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vsched.model.arbitration.records import Claim
 
 
 def edit_namespace(cluster: EditableMirror, edit: NamespaceEdit) -> None:
-    """Make an edit; where there is no such quota or budget, nothing changes."""
+    """Apply an edit; does nothing if the quota or the budget does not exist."""
     match edit:
         case SetConsumerLimit():
             _limit(cluster, edit)
@@ -29,7 +29,7 @@ def edit_namespace(cluster: EditableMirror, edit: NamespaceEdit) -> None:
 
 
 def _limit(cluster: EditableMirror, edit: SetConsumerLimit) -> None:
-    """The Consumer's limit is raised; where nobody can say among whom is divided, the ceiling alone."""
+    """Set the limit of the Consumer; if the snapshot has no arbitration for the namespace, set its ceiling instead."""
     arbitrated = cluster.arbitrated
     party = None if arbitrated is None else arbitrated.parties.get(edit.namespace)
     if arbitrated is None or party is None:

@@ -1,4 +1,4 @@
-"""Edits of nodes: attributes, amounts, or more of them."""
+"""Applies edits of nodes: of attributes and allocatable amounts, and new nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vsched.model.nodes.table import NodeAttributes, Taint
 
 
 def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
-    """Make an edit; raises BadInput where there is no such node."""
+    """Apply an edit; raises BadInput if the node does not exist."""
     match edit:
         case AddNodes():
             _add(cluster, edit)
@@ -40,7 +40,7 @@ def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
 
 
 def cordon(cluster: EditableMirror, name: str, *, cordoned: bool) -> None:
-    """Close a node for new pods, or open it again; raises BadInput where there is none of this name."""
+    """Cordon or uncordon a node; raises BadInput if it does not exist."""
     facts = _facts(cluster, name)
     taints = tuple(taint for taint in facts.attributes.taints if taint.key != UNSCHEDULABLE.key)
     _describe(cluster, facts, unschedulable=cordoned, taints=(*taints, UNSCHEDULABLE) if cordoned else taints)
@@ -54,7 +54,7 @@ def _facts(cluster: EditableMirror, name: str) -> NodeFacts:
 
 
 def _describe(cluster: EditableMirror, facts: NodeFacts, **fields: object) -> None:
-    """Change attributes of a node."""
+    """Change some attributes of a node."""
     cluster.put_node(facts._replace(attributes=msgspec.structs.replace(facts.attributes, **fields)))
 
 
@@ -66,7 +66,7 @@ def _add(cluster: EditableMirror, edit: AddNodes) -> None:
 
 
 def _new(like: NodeAttributes, name: str) -> NodeAttributes:
-    """A node of the same kind, empty and well."""
+    """An uncordoned node of the same kind, without the taints that come and go by themselves."""
     labels = {**like.labels, HOSTNAME: name} if HOSTNAME in like.labels else like.labels
     taints = tuple(taint for taint in like.taints if not passes(taint))
     return NodeAttributes(name, labels, taints, False, {}, like.annotations)

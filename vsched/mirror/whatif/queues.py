@@ -1,4 +1,4 @@
-"""Edits of queues."""
+"""Applies edits of queues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vsched.model.queues.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
 
 
 def edit_queue(cluster: EditableMirror, edit: QueueEdit) -> None:
-    """Make an edit; raises BadInput where there is no such queue."""
+    """Apply an edit; raises BadInput if the queue does not exist, unless the edit creates it."""
     queues = cluster.queues()
     known = queues.get(edit.queue)
     if isinstance(edit, CreateQueue):
@@ -37,7 +37,7 @@ def edit_queue(cluster: EditableMirror, edit: QueueEdit) -> None:
 
 
 def _open(cluster: EditableMirror, queues: dict[str, Queue], queue: Queue) -> None:
-    """Open a queue, and those below it that were closed with it; not below one that is closed."""
+    """Open a queue and the descendants that were closed with it; does nothing if the parent is closed."""
     above = queues.get(queue.parent)
     if above is not None and above.name != ROOT and above.state in SHUT:
         return
@@ -81,6 +81,6 @@ def _edited(
 
 
 def stated(amounts: Amounts, axis: ResourceAxis, resource: str, amount: int) -> Amounts:
-    """The amounts with one of them set, zeros kept; as they are where nothing has named the resource yet."""
+    """The amounts with one of them replaced, zeros kept; unchanged if the axis does not have the resource."""
     column = axis.find(resource)
     return amounts if column is None else tuple(sorted({**dict(amounts), column: amount}.items()))

@@ -1,6 +1,6 @@
-"""Records of the model as the manifests they could have been read from: to change one, and read it again.
+"""Renders records of the model as Kubernetes manifests, so that a caller can change one and apply it again.
 
-What the model does not keep of an object is not there: labels of queues, annotations that no scheduler reads.
+A manifest lacks what the model does not keep: labels of queues, annotations that no scheduler reads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STRENGTHS = ("requiredDuringSchedulingIgnoredDuringExecution", "preferredDuring
 
 
 def node_manifest(attributes: NodeAttributes, allocatable: Amounts, axis: ResourceAxis) -> Manifest:
-    """A node with what it has to give, what is lent to it included."""
+    """A node with its allocatable amounts, including oversubscribed resources."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -46,7 +46,7 @@ def node_manifest(attributes: NodeAttributes, allocatable: Amounts, axis: Resour
 
 
 def queue_manifest(facts: QueueFacts, axis: ResourceAxis) -> Manifest:
-    """A queue; a priority that comes from a class stays the class's."""
+    """A queue; ``priority`` is the queue's own field, not the value of its priority class."""
     queue = facts.queue
     spec: Manifest = {
         "weight": queue.weight,
@@ -69,7 +69,7 @@ def queue_manifest(facts: QueueFacts, axis: ResourceAxis) -> Manifest:
 
 
 def group_manifest(group: JobSpec, axis: ResourceAxis) -> Manifest:
-    """A PodGroup as its object says it, its status included."""
+    """A PodGroup as its object states it, including its status."""
     metadata = _metadata(group.namespace, group.name, group.uid, group.created, group.annotations)
     if group.preemptable is not None:
         metadata["annotations"][PREEMPTABLE] = "true" if group.preemptable else "false"
@@ -101,12 +101,12 @@ def group_manifest(group: JobSpec, axis: ResourceAxis) -> Manifest:
 
 
 def stamp(moment: float) -> str:
-    """Seconds since the epoch as the API writes times, with decimals where there are any."""
+    """Seconds since the epoch as a time stamp of the API, with decimals if there are any."""
     return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
 def encoded(manifest: Manifest) -> bytes:
-    """The manifest as it would come over the wire."""
+    """The manifest as JSON, as the API server would send it."""
     return msgspec.json.encode(manifest)
 
 
@@ -128,7 +128,7 @@ def _metadata(namespace: str, name: str, uid: str, created: float, annotations: 
 
 
 def _listed(amounts: Amounts, axis: ResourceAxis) -> dict[str, str]:
-    """Every amount, zeros and absurd ones included."""
+    """Every amount by resource, including zeros and implausible ones."""
     return {axis.names[column]: format_amount(axis.names[column], value) for column, value in amounts}
 
 
@@ -141,5 +141,5 @@ def _affinity(groups: NodeGroups) -> Manifest:
 
 
 def _said(spec: Manifest) -> Manifest:
-    """Without what is not said."""
+    """The fields that are set."""
     return {key: value for key, value in spec.items() if value is not None and value != ""}

@@ -1,7 +1,7 @@
-"""A mirror made from a snapshot: it decides as the one that the snapshot was taken of, and goes on from there.
+"""Restores a mirror from a snapshot: cycles on it decide as on the original mirror, and it takes further changes.
 
-The stores of the mirror take over what the snapshot shows. Pods of other schedulers are known by what they take
-together on each node, and stay so. Nothing of the snapshot is changed.
+The stores of the mirror adopt the records of the snapshot. Of the pods of other schedulers only their sum on each node
+is known. The snapshot itself stays unchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from vsched.model.snapshot import Snapshot
 
 
 class RestoredMirror(Cache):
-    """The mirror that a snapshot was taken of, as far as decisions go.
+    """A mirror that makes the same decisions as the one that the snapshot was taken from.
 
-    The ceilings of arbitration stay as they were: they rest on more than a snapshot of a session has.
+    The ceilings of namespaces stay as they were: a snapshot does not hold all that they are computed from.
     """
 
     def __init__(self, snapshot: Snapshot, scheduler_names: Iterable[str] = (), default_queue: str = "default") -> None:
@@ -43,12 +43,12 @@ class RestoredMirror(Cache):
         self.origin = snapshot
         self.scheduler_names = frozenset(scheduler_names)
         self.moment = floor(snapshot.now) + 1.0
-        """When changes are made: in the next whole second, so that what is new is younger than the rest."""
+        """The time of changes: the next whole second, so that new objects are younger than all others."""
         for name in snapshot.axis.names:
             self.axis.column(name)
         self._adopt_small_objects()
         self._adopt_pods()
-        # Jobs have their priorities and queues from the snapshot: nothing has changed since.
+        # The snapshot already has the priorities and queues of jobs: clear the marks that adopting the objects set.
         self._defaults.take_priorities_changed()
         self._defaults.take_default_queues_changed()
         if self.arbitrating:
@@ -57,17 +57,17 @@ class RestoredMirror(Cache):
         self.advise(snapshot.advice)
         self._previous = snapshot.previous
         self._first = True
-        """Whether no snapshot was taken yet."""
+        """Whether no snapshot has been made yet."""
 
     def snapshot(self, now: float) -> Snapshot:
-        """The cluster as it is now; in the first, every job counts as changed since the session this was made from."""
+        """The cluster as it is now; in the first snapshot, every job counts as changed."""
         found, first = super().snapshot(now), self._first
         self._first = False
         changed = tuple(sorted({*found.changed, *found.jobs})) if first else found.changed
         return renewed(found, changed=changed, learnt=self.origin.learnt)
 
     def settle(self, report: CycleReport) -> None:
-        """What a cycle decided has come true; pods that were evicted come back where a controller makes them anew."""
+        """Carry out what a cycle decided; a controller replaces the evicted pods that it owns."""
         evicted = [task for each in report.evictions if (task := self.task(each.uid)) is not None]
         said = [self._jobs.implicit_of(task) for task in evicted]
         super().settle(report)
@@ -76,7 +76,7 @@ class RestoredMirror(Cache):
                 self._begin_anew(task, implicit)
 
     def _begin_anew(self, task: Task, implicit: JobSpec | None) -> None:
-        """Another pod of the same controller, under the same name: what it will be called, nobody knows."""
+        """Add the pod with which a controller replaces this one; it keeps the name, as the new one is not known."""
         fresh = msgspec.structs.replace(
             task.moved(Status.PENDING, ""),
             uid=f"{task.uid}+",
@@ -92,7 +92,7 @@ class RestoredMirror(Cache):
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)
         self._pods.restore(fresh, said)
 
-    # What the snapshot shows
+    # Adopting the snapshot
 
     def _adopt_pods(self) -> None:
         origin = self.origin
@@ -104,7 +104,7 @@ class RestoredMirror(Cache):
         self._groups.adopt({key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit})
         self._nodes.adopt(origin.nodes, origin.placed, tasks.values())
         self._unknown = tuple(_unknown_young(origin, tasks.values()))
-        """Stand for pods of other schedulers whose load the latest averages of usage lack."""
+        """Stand-ins for young pods of other schedulers, whose load the latest usage averages do not include."""
         if origin.nodes.usage is not None:
             reading = reading_of(origin.nodes.usage, origin.nodes.statics.names, origin.now)
             self._nodes.use(reading, self._unknown)
@@ -132,11 +132,11 @@ class RestoredMirror(Cache):
                 self._quotas.put(name, f"{name}/{quota.name}", quota)
         default = self._default_queue
         if default in origin.books and default not in origin.queues:
-            # There is an object that cannot be used; else the queue would have been made up.
+            # The default queue has an object that cannot be used; without one, the mirror would have created the queue.
             self.broken["Queue", default] = Problem("Queue", "", default, "", f"Queue {default}: was left out")
 
     def _inheriting_queues(self) -> frozenset[str]:
-        """Queues with a priority of 0 of their own, where a default class has another: it is kept from their jobs."""
+        """Queues that set priority 0 themselves, so that their jobs do not get that of the default priority class."""
         classes = self.origin.priority_classes
         if not min((found.value for found in classes.values() if found.is_default), default=0):
             return frozenset()
@@ -145,7 +145,10 @@ class RestoredMirror(Cache):
 
 
 def _unknown_young(snapshot: Snapshot, known: Iterable[Task]) -> Iterator[Task]:
-    """Pods for the entries among those whose load averages lack that none of the known pods is."""
+    """Stand-ins for the young pods in the usage table that are none of the known pods.
+
+    Young pods are those whose load the usage averages do not include yet.
+    """
     usage, names = snapshot.nodes.usage, snapshot.nodes.statics.names
     if usage is None or not len(usage.young.rows):
         return
@@ -162,5 +165,5 @@ def _unknown_young(snapshot: Snapshot, known: Iterable[Task]) -> Iterator[Task]:
 
 
 def _no_object(namespace: str) -> str:
-    """The key of something in a namespace that no object can have."""
+    """A key in a namespace that no object can have."""
     return f"{namespace}/"
