@@ -1,9 +1,9 @@
-"""capacity: queues by amounts of each resource instead of by weight (seed 002, reference 4.6).
+"""capacity: divides the cluster among queues by amounts of each resource, not by weight (seed 002, reference 4.6).
 
-``capability`` is what a queue may hold at most, ``guarantee`` what is kept free for it whoever asks, and ``deserved``
-what it may claim back: as long as it does not use it, others may. A queue that deserves nothing is served when nobody
-else wants the room. With ``enableHierarchy`` queues form a tree by ``spec.parent``: jobs go into its leaves, and every
-queue above has to have room for them too. Resource claims are not counted.
+A queue states three amounts. It may hold at most its ``capability``. Its ``guarantee`` stays free for it, whichever
+queue asks. It may reclaim its ``deserved`` amount; while it does not use that amount, other queues may. A queue that
+deserves nothing comes last. With ``enableHierarchy``, queues form a tree by ``spec.parent``: jobs belong in the leaves,
+and each queue above has to have room for them too. Resource claims are not counted.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Capacity(
     QueueDivider,
     PlacementListener,
 ):
-    """Holds queues to their capability, and gives back to each what it deserves."""
+    """Limits queues to their capability, and lets each reclaim what it deserves."""
 
     name = "capacity"
     queue_terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE})
@@ -105,7 +105,7 @@ class Capacity(
     protects_absolutely = True
 
     def open(self, context: SessionContext) -> None:
-        """Work out every queue's terms."""
+        """Compute the amounts in force for each queue."""
         snapshot = context.snapshot
         self._level = self.args.normalised().ancestor_reclaim_level if context.switches.hierarchy else 0
         self._names = snapshot.axis.names
@@ -122,40 +122,40 @@ class Capacity(
     # -- orders -------------------------------------------------------------------------------------------------
 
     def queue_key(self, queue: Queue) -> Key:
-        """Higher priority first, then the smaller share; in a tree by the queues above that have one parent."""
+        """Higher priority first, then the smaller share; in a tree, compared level by level among siblings."""
         return self._standings.key(queue, admitting=False)
 
     def queue_admission_key(self, queue: Queue) -> Key:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_key``, but admitted amounts count as held."""
         return self._standings.key(queue, admitting=True)
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
-        """In a tree, a part for each queue on the way down."""
+        """The parts of the sort key; in a tree, one for each queue on the path down."""
         return list(self._standings.parts(queue, admitting=admitting))
 
     def queues_move_together(self) -> bool:
-        """In a tree, what one queue is given counts for those above it, and so for all below these."""
+        """True in a tree: what one queue gets counts for the queues above it, and so for all queues below those."""
         return self._hierarchy
 
     def queue_score(self, queue: Queue) -> float:
-        """What is left of what the queue deserves, as the part of it that it holds least of."""
+        """1 minus the share: the free part of the deserved amount, of the resource with the least left."""
         return self._standings.score(queue, admitting=False)
 
     def queue_admission_score(self, queue: Queue) -> float:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_score``, but admitted amounts count as held."""
         return self._standings.score(queue, admitting=True)
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> int:
-        """The nearer a queue is to the evictor's in the tree, the sooner it is taken from."""
+        """Reclaim takes first from the queues that are nearest to the evictor's queue in the tree."""
         ours, theirs = (self._accounts.get(queue.name) for queue in (evictor, victim))
         if ours is None or theirs is None:
             return 0
         return -sum(1 for one, other in zip(reversed(ours.above), reversed(theirs.above), strict=False) if one is other)
 
-    # -- what a queue may hold ----------------------------------------------------------------------------------
+    # -- limits -------------------------------------------------------------------------------------------------
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
-        """The queue is open, and it and all queues above it stay within what they may hold of what is asked for."""
+        """None if the queue is open, and it and all queues above it stay within their limits of the request."""
         account = self._usable(queue)
         if isinstance(account, Refusal):
             return account
@@ -167,14 +167,17 @@ class Capacity(
         return None
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
-        """Keep room in the queue and all above it."""
+        """Reserve room in the queue and in all queues above it, or free it (``sign`` < 0)."""
         account = self._accounts.get(queue.name)
         if account is not None:
             for one in (account, *account.above):
                 (add if sign > 0 else subtract)(one.reserved, amounts)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
-        """The queue may hold what is asked for, and deserves some of it; or a queue above it does, as far as asked."""
+        """Whether the queue may reclaim: it may hold the request and deserves some of it, by itself or by an ancestor.
+
+        ``ancestorReclaimLevel`` says how many ancestors count.
+        """
         account = self._usable(queue)
         if isinstance(account, Refusal):
             return False
@@ -184,7 +187,7 @@ class Capacity(
         return any(deserves_some(one.held(self._usage), one.terms.deserved, request) for one in claiming)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
-        """What is held and admitted already, and the job's minimum, fit the queue and all queues above it."""
+        """Permits a job if its minimum fits the queue and all queues above it, beside held and admitted amounts."""
         account = self._usable(self._queues[job.queue])
         if isinstance(account, Refusal):
             return account
@@ -203,7 +206,7 @@ class Capacity(
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
-        """Count the admitted job's minimum."""
+        """Add the minimum of the admitted job to its queue and to all queues above it."""
         account = self._accounts.get(job.queue)
         if account is not None and job.spec.min_resources is not None:
             wanted = without_gated(job.job, job.spec.min_resources)
@@ -211,7 +214,7 @@ class Capacity(
                 add(one.admitted, wanted)
 
     def _usable(self, queue: Queue) -> Account | Refusal:
-        """The account of a queue that jobs may be placed in, or why none may."""
+        """The account of a queue that takes jobs, or the refusal."""
         account = self._accounts.get(queue.name)
         if account is None:
             message = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
@@ -224,12 +227,12 @@ class Capacity(
         return account
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """In a tree, what is placed counts for the queue and all above it."""
+        """In a tree, add the placed task to its queue and to all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """And what leaves no longer."""
+        """In a tree, subtract the task from its queue and from all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, -1)
 
@@ -237,14 +240,14 @@ class Capacity(
         account = self._accounts.get(job.queue) if self._hierarchy else None
         return () if account is None else (account, *account.above)
 
-    # -- who may be taken from ----------------------------------------------------------------------------------
+    # -- victims ------------------------------------------------------------------------------------------------
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Tasks of queues that hold more than they deserve of what the evictor lacks, as long as guarantees are kept.
+        """Tasks of queues that hold more than they deserve of what the evictor lacks; guarantees have to stay held.
 
-        The queue and those above it that are not above the evictor's as well hold more, and keep their guarantees. A
-        task that uses nothing its queue deserves may go at any time. Nobody goes where the evictor lacks what its own
-        queue is not short of.
+        Both rules hold for the victim's queue and for each queue above it that is not also above the evictor's queue.
+        A task that uses no resource its queue deserves may go at any time. No task is a victim where the
+        request would take the evictor's queue past what it deserves of the lacking resources.
         """
         ours, request = self._account_of(evictor), evictor.shape.request
         wanted = asked_for(request)
@@ -253,7 +256,7 @@ class Capacity(
         is_deserving = any(is_deserved(wanted, one) for one in self._claiming(ours))
 
         def rules_out(job: JobState) -> bool:
-            """The evictor asks for nothing deserved, or the job's queue has nothing to give of what its tasks use."""
+            """The evictor requests nothing its queue deserves, or the job's queue can give up nothing its tasks use."""
             theirs = self._accounts.get(job.spec.queue)
             if theirs is None or not is_deserving:
                 return True
@@ -287,7 +290,7 @@ class Capacity(
         return None if job is None else self._accounts.get(job.spec.queue)
 
     def _columns_of(self, job: JobState) -> frozenset[Columns]:
-        """What the job's tasks use, each combination of resources once; worked out when first asked for."""
+        """The combinations of resources that the job's tasks use; computed at the first call."""
         found = self._columns.get(job.key)
         if found is None:
             tasks = (job.job if isinstance(job, JobView) else job).tasks
@@ -296,10 +299,10 @@ class Capacity(
         return found
 
     def _to_be_taken(self, ours: Account, request: Amounts, lacked: Columns) -> Columns:
-        """What of others' may be taken for a request that lacks these: all of it, or nothing.
+        """The columns of ``lacked`` that may be reclaimed for a request: all of them, or none.
 
-        The queue, or one above it as far as asked, is short of all of them that it deserves anything of, and it does of
-        some. What no queue says that it deserves goes with the rest.
+        All of them, if the queue or one of the ancestors that count names a deserved amount for some of them, and the
+        request stays within the deserved amount of each one named. Columns without a deserved amount follow the others.
         """
         amounts = dict(request)
         for one in self._claiming(ours):
@@ -310,13 +313,13 @@ class Capacity(
         return ()
 
     def _claiming(self, account: Account) -> list[Account]:
-        """The queues by which others may be taken from for a queue: itself, and those above it as far as asked."""
+        """The queues in whose name a queue may reclaim: itself and its ancestors up to ``ancestorReclaimLevel``."""
         return [account, *(one for one in account.above[: self._level] if one.name != ROOT)]
 
     def _may_go(
         self, used: Columns, wanted: Columns, ours: Account, looked_at: Sequence[tuple[Account, Mapping[int, int]]]
     ) -> bool:
-        """Whether a task that uses these resources helps a reclaimer that wants these, and all queues can spare it."""
+        """Whether a task that uses ``used`` frees some of ``wanted``, and all queues in ``looked_at`` can spare it."""
         given = tuple(column for column in used if column in wanted)
         if not given:
             return False
@@ -326,14 +329,14 @@ class Capacity(
         return all(not is_deserved(used, one) or holds_more(given, held, one) for one, held in looked_at)
 
     def _are_near(self, ours: Account, theirs: Account) -> bool:
-        """Whether some queue other than the root is above both, as far up as asked."""
+        """Whether both queues have a common ancestor other than the root, within ``ancestorReclaimLevel``."""
         near = ours.above[: self._level]
         return any(one in near for one in theirs.above[: self._level] if one.name != ROOT)
 
     # -- reports ------------------------------------------------------------------------------------------------
 
     def division(self, queue: Queue) -> QueueDivision | None:
-        """Share, deserved amounts and real capability, and what is wrong with the queue."""
+        """The queue's share, deserved amounts and real capability, and its problem if it has one."""
         problem = self._problems.get(queue.name)
         account = self._accounts.get(queue.name)
         if account is None:
@@ -349,7 +352,10 @@ class Capacity(
         return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
-        """Its own capability, else what the queue above may hold, in the end the cluster, less siblings' guarantees."""
+        """What limits the queue: its own capability, else the limit of the queue above minus siblings' guarantees.
+
+        At the root, the cluster is the limit.
+        """
         account = self._accounts.get(queue.name)
         if account is None:
             return None
@@ -369,7 +375,7 @@ class Capacity(
         return over._replace(limit=limit) if not siblings else Bound(limit, over.limit, over.holder, siblings)
 
     def _guaranteed_beside(self, account: Account, above: Account | None, column: int) -> Iterator[str]:
-        """The other queues below the one above that are guaranteed some of a resource."""
+        """The siblings of a queue that have a guarantee of this resource."""
         for name, one in self._accounts.items():
             beside = one is not account and name != ROOT and (one.above[0] if one.above else None) is above
             if beside and dict(one.terms.guarantee).get(column):

@@ -1,8 +1,8 @@
-"""drf: dominant resource fairness among the jobs, and among the namespaces, of a queue (reference 4.4, seed 000).
+"""drf: dominant resource fairness among the jobs and the namespaces of a queue (reference 4.4, seed 000).
 
-A job's share is the largest part it holds of any resource of the cluster; a namespace's share is the same for what it
-holds in the queue, divided by its weight. The smaller share goes first, and may take from the larger. With
-``enableHierarchy`` queues are ordered by the tree that their annotations describe, too.
+A job's share is the largest fraction it holds of any resource of the cluster. A namespace's share is the same fraction
+for all it holds in the queue, divided by its weight. The smaller share goes first, and may preempt the larger. With
+``enableHierarchy``, drf also orders queues, by the tree that their annotations describe.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ NO_LARGER = "their jobs hold no larger share"
 class Drf(
     Plugin[NoArgs], JobOrder, NamespaceOrder, QueueOrder, QueueScore, Preemptable, Reclaimable, PlacementListener
 ):
-    """Orders jobs and namespaces, and with hierarchy queues, by dominant share; the smaller takes from the larger."""
+    """Orders jobs and namespaces (with hierarchy also queues) by dominant share; the smaller preempts the larger."""
 
     name = "drf"
     goes_first = "holds the smaller share"
     hierarchical = True
 
     def open(self, context: SessionContext) -> None:
-        """Keep what shares are made of; the tree is built when something is asked that needs it."""
+        """Keep the inputs of shares; the tree is built at the first question that needs it."""
         self._context = context
         self._shares = Shares(context, context.usage)
         self._admitted = Shares(context, Admitted(context.usage))
@@ -58,70 +58,70 @@ class Drf(
     # -- orders -------------------------------------------------------------------------------------------------
 
     def job_key(self, job: JobView) -> float:
-        """The job's dominant share; what it waits for counts as held."""
+        """The job's dominant share; resources that it waits for count as held."""
         return self._shares.of(job.allocated)
 
     def namespace_key(self, queue: str, namespace: str) -> float:
-        """The namespace's dominant share in the queue over its weight."""
+        """The namespace's dominant share in the queue, divided by its weight."""
         return self._shares.of_namespace(queue, namespace)
 
     def namespace_admission_key(self, queue: str, namespace: str) -> float:
-        """The same with what was admitted counted as held."""
+        """Like ``namespace_key``, but admitted amounts count as held."""
         return self._admitted.of_namespace(queue, namespace)
 
     def queue_key(self, queue: Queue) -> TreeKey:
-        """With hierarchy, where the queue stands in the tree, from the top down; without, all queues are equal."""
+        """With hierarchy, the queue's sort key in the tree, from the top down; without, all queues are equal."""
         return self._tree.key(queue.name) if self._by_hierarchy else ()
 
     def queue_admission_key(self, queue: Queue) -> TreeKey:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_key``, but admitted amounts count as held."""
         return self._admission_tree.key(queue.name) if self._by_hierarchy else ()
 
     def queue_score(self, queue: Queue) -> float:
-        """One less share over weight: with hierarchy of the queue's node of the tree, else of the queue itself."""
+        """1 minus the weighted share: with hierarchy, of the queue's node in the tree; else of the queue itself."""
         if self._by_hierarchy:
             return 1.0 - self._tree.weighted_share(queue.name)
         return 1.0 - self._shares.of_queue(queue) / queue.weight
 
     def queue_admission_score(self, queue: Queue) -> float:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_score``, but admitted amounts count as held."""
         if self._by_hierarchy:
             return 1.0 - self._admission_tree.weighted_share(queue.name)
         return 1.0 - self._admitted.of_queue(queue) / queue.weight
 
     def queues_move_together(self) -> bool:
-        """Queues below one node of the tree share its standing."""
+        """True with hierarchy: queues below the same node share that node's part of the sort key."""
         return self._by_hierarchy
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
-        """A part for each node on the way down to the queue."""
+        """The parts of the sort key, one for each node on the path down to the queue; none without hierarchy."""
         if not self._by_hierarchy:
             return ()
         return (self._admission_tree if admitting else self._tree).parts(queue.name)
 
     def queue_epoch(self, *, admitting: bool = False) -> int:
-        """Another one when a resource is used up, or is there again: that decides everywhere who is saturated."""
+        """A number that changes when a resource runs out or becomes free: that changes which nodes are saturated."""
         if not self._by_hierarchy:
             return 0
         return (self._admission_tree if admitting else self._tree).epoch()
 
     def queue_scores_move_together(self) -> bool:
-        """The score of a queue is that of its node, and of all below it."""
+        """True with hierarchy: a queue's score is that of its node, and includes all queues below."""
         return self._by_hierarchy
 
     # -- within a queue -----------------------------------------------------------------------------------------
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
-        """Within a queue by the shares of namespaces and jobs; between queues by the tree, where there is one."""
+        """Preempt compares shares of namespaces and jobs in one queue; reclaim compares queues by the tree."""
         if purpose is Purpose.PREEMPT:
             return self._within(evictor)
         return self._between(evictor) if self._by_hierarchy else None
 
     def _within(self, evictor: Task) -> Votes:
-        """Tasks of namespaces that have more even then, and where namespaces are equal, of jobs that have.
+        """Tasks of namespaces with a larger share; where these are equal, of jobs with a larger or equal share.
 
-        Even then: with the evictor placed and the victim gone, all candidates before it counted as gone too. Jobs that
-        come out equal may take from each other; namespaces that do leave it to their jobs (seed 000).
+        Shares are compared as they would be with the evictor placed, and with the victim and all candidates before it
+        evicted. Jobs with equal shares may preempt each other; for equal namespaces, their jobs decide (seed 000).
         """
         own, shares, by_namespace = self._standing(evictor.job), self._shares, self._by_namespace
         if own is None:
@@ -138,9 +138,9 @@ class Drf(
             ]
 
         def rules_out(job: JobState) -> bool:
-            """A job, or its namespace, that has less now will have less then.
+            """Jobs whose share, or whose namespace's share, is already smaller: evictions only make it smaller.
 
-            Of the evictor's namespace only its own job is certain to lose nothing; nothing is certain within a job.
+            The evictor's own job is never ruled out. Other jobs of the evictor's namespace are compared by job shares.
             """
             if job.key == key:
                 return False
@@ -152,7 +152,7 @@ class Drf(
         return Votes(agreed, NO_LARGER, rules_out, (least, namespace if by_namespace else ""))
 
     def _between(self, evictor: Task) -> Votes:
-        """Tasks of queues that come after the evictor's even then. Its job decides, whose leaf would grow."""
+        """Tasks of queues that still come after the evictor's queue once the evictor is placed and the victim gone."""
         tree, taker, request = self._tree, self._standing(evictor.job), evictor.shape.request
         if taker is None or not tree.has(taker.key):
             return Votes.none(NO_LARGER)
@@ -170,11 +170,11 @@ class Drf(
     # -- placements ---------------------------------------------------------------------------------------------
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """The job's leaf is stale, where there is a tree."""
+        """Mark the job's leaf stale in each tree that exists."""
         self._note(job, task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """The job's leaf is stale, where there is a tree."""
+        """Mark the job's leaf stale in each tree that exists."""
         self._note(job, task, -1)
 
     def _note(self, job: JobView, task: Task, sign: int) -> None:
@@ -196,7 +196,7 @@ class Drf(
 
 
 class Shares:
-    """Dominant shares of the cluster, by what some books say."""
+    """Dominant shares of the cluster, computed from one record of usage (``books``: held, or held and admitted)."""
 
     def __init__(self, context: SessionContext, books: UsageByQueue) -> None:
         self._total = context.snapshot.total
@@ -204,32 +204,32 @@ class Shares:
         self._namespaces = context.snapshot.namespaces
 
     def of(self, held: Mapping[int, int], request: Amounts = NOTHING) -> float:
-        """The share of what is held, and of a request on top of it."""
+        """The dominant share of the held amounts plus the request."""
         if request:
             held = dict(held)
             add(held, request)
         return dominant_share(held, self._total)
 
     def of_queue(self, queue: Queue) -> float:
-        """The share that a queue holds."""
+        """The dominant share of a queue."""
         return self.of(self._usage.queue(queue.name))
 
     def of_namespace(self, queue: str, namespace: str, request: Amounts = NOTHING) -> float:
-        """The share that a namespace holds in a queue, and of a request on top of it, over its weight."""
+        """The dominant share of a namespace in a queue, the request included, divided by the namespace's weight."""
         return self.of(self.held(queue, namespace), request) / self.weight(namespace)
 
     def held(self, queue: str, namespace: str) -> Mapping[int, int]:
-        """What a namespace holds in a queue."""
+        """The amounts that a namespace holds in a queue."""
         return self._usage.namespace(queue, namespace)
 
     def weight(self, namespace: str) -> int:
-        """The weight of a namespace."""
+        """The weight of a namespace; 1 where it is not known."""
         known = self._namespaces.get(namespace)
         return 1 if known is None else known.weight
 
 
 class Comparison:
-    """One preemptor against candidates in turn; each counts as gone for those after it (reference 4.4)."""
+    """Compares one preemptor with candidates in turn; each candidate counts as evicted for the next (reference 4.4)."""
 
     def __init__(self, shares: Shares, own: JobState, preemptor: Task, by_namespace: bool) -> None:
         request = preemptor.shape.request
@@ -242,7 +242,7 @@ class Comparison:
         self._namespaces: dict[str, Vector] = {}
 
     def is_victim(self, victim: Task, job: JobState) -> bool:
-        """Whether the preemptor may take from this task of this job."""
+        """Whether the preemptor may evict this task of this job."""
         request, namespace = victim.shape.request, victim.namespace
         rest = self._jobs.setdefault(job.key, dict(job.allocated))
         subtract(rest, request)

@@ -1,7 +1,7 @@
-"""proportion: the cluster divided among queues by weight, at most what they ask for (reference 4.5).
+"""proportion: divides the cluster among queues by weight; no queue gets more than it requests (reference 4.5).
 
-What a queue deserves is worked out once a cycle by water-filling; a queue that holds all of it is overused, and gets
-no request that would lead past it.
+Water-filling computes the deserved amounts of all queues once a cycle. A queue that holds all it deserves is overused.
+A queue gets no request that would take it past its deserved amount.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class Proportion(
     JobEnqueued,
     QueueDivider,
 ):
-    """Divides the cluster by weight, and holds queues to their part."""
+    """Divides the cluster by weight, and limits queues to what they deserve."""
 
     name = "proportion"
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
 
     def open(self, context: SessionContext) -> None:
-        """Work out what every queue with jobs deserves."""
+        """Compute what each queue with jobs deserves."""
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._usage = context.usage
@@ -99,9 +99,9 @@ class Proportion(
             queue.name: _but_pods(queue, self._deserved[queue.name], self._limits[queue.name].get(PODS, 0.0))
             for queue in queues
         }
-        """What a queue may hold: of pods, which nobody divides, what its capability says."""
+        """What a queue may hold: the deserved amounts; of pods, which are not divided, the capability."""
         self._reserved: dict[str, Vector] = {}
-        """Kept for pods to come, by queue."""
+        """Amounts reserved for future pods, by queue."""
         self._admitted: dict[str, Vector] = {}
         for queue in queues:
             books = snapshot.books[queue.name]
@@ -110,7 +110,7 @@ class Proportion(
             self._admitted[queue.name] = admitted
 
     def share(self, queue: Queue, books: UsageByQueue | None = None) -> float:
-        """The largest part the queue holds of anything it deserves, by these books; else by what is held."""
+        """The largest ratio of held to deserved over all resources; ``books`` replaces the session's usage."""
         held = (books or self._usage).queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
         return max((ratio(held.get(column, 0), amount) for column, amount in deserved.items()), default=0.0)
@@ -120,25 +120,25 @@ class Proportion(
         return (-queue.priority, self.share(queue))
 
     def queue_admission_key(self, queue: Queue) -> tuple[float, float]:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_key``, but admitted amounts count as held."""
         return (-queue.priority, self.share(queue, self._admitted_too))
 
     def queue_score(self, queue: Queue) -> float:
-        """One less the share: a queue that has what it deserves scores 0, one that has more scores less (seed 004)."""
+        """1 minus the share: a queue with all it deserves scores 0, a queue with more scores less than 0 (seed 004)."""
         return 1.0 - self.share(queue)
 
     def queue_admission_score(self, queue: Queue) -> float:
-        """The same with what was admitted counted as held."""
+        """Like ``queue_score``, but admitted amounts count as held."""
         return 1.0 - self.share(queue, self._admitted_too)
 
     def overused(self, queue: Queue) -> bool:
-        """The queue holds all it deserves, of every resource."""
+        """Whether the queue holds all it deserves of every resource."""
         held = self._usage.queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
         return all(amount < held.get(column, 0) + EPSILON for column, amount in deserved.items())
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
-        """The queue is open, and stays within what it deserves of what is asked for."""
+        """None if the queue is open and the request stays within what the queue deserves."""
         if not queue.open:
             return not_open(self._queues, queue)
         held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name)
@@ -154,37 +154,37 @@ class Proportion(
         return None
 
     def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:
-        """What bounds the queue: its capability where it deserves all of that, else its share."""
+        """The code of the bound: the capability where the queue deserves all of it, else the share."""
         capability = {self._names[column]: amount for column, amount in queue.capability}
         capped = all(one.limit >= capability.get(one.resource, one.limit + 1) for one in short)
         return Code.QUEUE_CAPABILITY if capped else Code.QUEUE_SHARE
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
-        """Keep room in the queue."""
+        """Reserve room in the queue, or free it (``sign`` < 0)."""
         (add if sign > 0 else subtract)(self._reserved.setdefault(queue.name, {}), amounts)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
-        """The same as allocatable: what is taken from others has to be deserved."""
+        """Like ``allocatable``: a queue may reclaim only what it deserves."""
         return self.allocatable(queue, request) is None
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Tasks of queues that hold more than they deserve of something that the task gives and the evictor lacks.
+        """Tasks of queues that hold more than they deserve of a resource that the task frees and the evictor lacks.
 
-        More of anything is not enough: a queue could take back at once what is within its share, and the two queues
-        would go on taking it from each other.
+        Holding more of another resource is not enough: the victim's queue could reclaim at once what is within its
+        share, and the two queues would evict each other's tasks again and again.
         """
         request = evictor.shape.request
         asked = asked_for(request)
 
         def rules_out(job: JobState) -> bool:
-            """Jobs that hold nothing asked for of which their queue has more than it deserves."""
+            """Jobs that hold no requested resource of which their queue has more than it deserves."""
             queue = job.spec.queue
             return not self._exceeds(queue, self._usage.queue(queue), (one for one in job.allocated if one in asked))
 
         return Votes(lambda candidates: self._exceeding(request, candidates), HOLD_NO_MORE, rules_out, asked)
 
     def _exceeding(self, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
-        """Each victim counts as gone for those after it."""
+        """Each victim counts as evicted for the candidates after it."""
         lacked = dict[str, Columns]()
         left: dict[str, Vector] = {}
         victims: list[Task] = []
@@ -203,14 +203,17 @@ class Proportion(
         return victims
 
     def _exceeds(self, queue: str, held: Mapping[int, int], columns: Iterable[int]) -> bool:
-        """Whether more than deserved is held of any of these resources, pod slots aside; False for unknown queues."""
+        """Whether the queue holds more than it deserves of some of these resources, ``pods`` excluded.
+
+        False for unknown queues.
+        """
         deserved = self._deserved.get(queue)
         if deserved is None:
             return False
         return any(held.get(column, 0) >= deserved.get(column, 0.0) + EPSILON for column in columns if column != PODS)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
-        """What is held and admitted already, and the job's minimum, fit what the queue may hold at most."""
+        """Permits a job if its minimum fits the queue's limit, beside held and admitted amounts."""
         queue = self._queues[job.queue]
         if not queue.open:
             return not_open(self._queues, queue)
@@ -228,19 +231,19 @@ class Proportion(
         return quota_insufficient(queue.name, f"queue {queue.name}", short, beyond, bounds)
 
     def job_enqueued(self, job: JobView) -> None:
-        """Count the admitted job's minimum."""
+        """Add the minimum of the admitted job to its queue."""
         if job.spec.min_resources is not None:
             add(self._admitted[job.queue], without_gated(job.job, job.spec.min_resources))
 
     def division(self, queue: Queue) -> QueueDivision | None:
-        """Share, deserved amounts and whether the queue has all of them."""
+        """The queue's share, deserved amounts, and whether it holds all of them."""
         deserved = self._deserved.get(queue.name)
         if deserved is None:
             return None
         return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
-        """Its own capability, else the cluster less what others are guaranteed."""
+        """What limits the queue: its own capability, else the cluster minus the guarantees of other queues."""
         limit = self._limits.get(queue.name, {}).get(column, inf)
         if limit == inf:
             return None
@@ -253,9 +256,9 @@ class Proportion(
 
 
 def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
-    """What each queue may hold at most: the cluster without what others are guaranteed, and its own capability.
+    """The most each queue may hold: the cluster minus the guarantees of others, bounded by its own capability.
 
-    ``float64[queue, resource]``; a capability that names no amount of a resource does not limit it.
+    ``float64[queue, resource]``. A capability does not limit resources that it does not name.
     """
     width = len(snapshot.total)
     guaranteed = np.zeros(width)
@@ -281,7 +284,7 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
 
 
 def _but_pods(queue: Queue, limits: dict[int, float], pods: float | None = None) -> dict[int, float]:
-    """The limits, that of pods only where the queue's capability names one, and then as given."""
+    """The limits, with one for pods only where the capability names pods: then ``pods`` if given, else the limit."""
     found = {column: limit for column, limit in limits.items() if column != PODS}
     if any(column == PODS for column, _ in queue.capability):
         found[PODS] = limits[PODS] if pods is None else pods

@@ -1,1 +1,1 @@
-"""What the plugins about queues share."""
+"""Code that the queue plugins (capacity, proportion, drf) share."""

@@ -1,4 +1,7 @@
-"""What each queue deserves, is guaranteed and may hold, and what it and all below it hold: the books of capacity."""
+"""The accounts of the plugin capacity: for each queue its deserved, guaranteed and maximum amounts, and what it holds.
+
+Queues are flat or form a tree. The amounts of a queue in a tree include those of all queues below it.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,23 @@ CLIPPED = "LimitsClipped"
 
 
 class Terms(NamedTuple):
-    """One queue's amounts in force, base units by column."""
+    """The amounts in force for one queue: base units by resource column."""
 
     deserved: Mapping[int, int]
-    """Zeros are kept where a resource other than cpu and memory is named with none."""
+    """An amount of 0 is kept for a resource other than cpu and memory that the queue names with 0."""
     guarantee: Amounts
     limit: Mapping[int, float]
-    """What it may hold, of every resource, of pods where that is limited; infinity where there is no limit."""
+    """The most it may hold of each resource; infinity means no limit. Pods are present only where they are limited."""
     ceiling: Mapping[int, float]
-    """What it may hold and have admitted."""
+    """The most it may hold and have admitted, together."""
 
 
 QueueRank = tuple[float, bool, int]
-"""Share, whether nothing is deserved, and the place by age, then name: smaller goes first."""
+"""Share, whether the queue deserves nothing, and its rank by age, then name. The smaller tuple goes first."""
 
 
 class Account:
-    """One queue's terms, its place among the queues, and what it and all below it hold."""
+    """One queue: its terms, the queues above it, and the amounts that it and all queues below it hold."""
 
     __slots__ = (
         "_admission_standing",
@@ -63,24 +66,24 @@ class Account:
         self._admission_standing: QueueRank | None = None
         self.terms = terms
         self.above = above
-        """Accounts of the queues above, nearest first, the root last; none where queues are flat."""
+        """Accounts of the queues above, nearest first, the root last; empty where queues are flat."""
         self.subtree: Vector | None = {} if inner else None
-        """What a queue with children and all below it hold; None where the session's usage says it."""
+        """Amounts that a queue with children and all below it hold; None for a leaf (the session's usage has them)."""
         self.admitted: Vector = {}
-        """Admitted but not held yet, less what jobs hold beyond their minimum; all below included."""
+        """Admitted but not held yet, minus what jobs hold beyond their minimum; includes all queues below."""
         self.pledged: Vector = {}
-        """Of a queue with children, what jobs below it were admitted for and do not hold yet."""
+        """Only for a queue with children: amounts that jobs below it were admitted for and do not hold yet."""
         self.reserved: Vector = {}
-        """Kept for pods to come; all below included."""
+        """Reserved for future pods; includes all queues below."""
         self.best_effort = not any(amount for column, amount in terms.deserved.items() if column != PODS)
-        """Whether it deserves nothing, pods apart."""
+        """Whether the queue deserves nothing (the resource ``pods`` is ignored)."""
 
     def held(self, usage: SessionUsage) -> Mapping[int, int]:
-        """What the queue and all below it hold now."""
+        """The amounts that the queue and all queues below it hold now."""
         return usage.queue(self.name) if self.subtree is None else self.subtree
 
     def taken(self, usage: SessionUsage) -> Mapping[int, int]:
-        """What the queue and all below it hold, and what is kept there for pods to come."""
+        """The amounts that the queue and all queues below it hold, plus those reserved for future pods."""
         held = self.held(usage)
         if not self.reserved:
             return held
@@ -89,14 +92,14 @@ class Account:
         return taken
 
     def share(self, usage: SessionUsage) -> float:
-        """The largest part held of anything deserved; 1 where nothing is deserved (reference 4.6)."""
+        """The largest ratio of held to deserved of any resource; 1 where the queue deserves nothing (reference 4.6)."""
         if self.best_effort:
             return 1.0
         held = self.held(usage)
         return max(ratio(held.get(column, 0), amount) for column, amount in self.terms.deserved.items() if amount)
 
     def admission_share(self, usage: SessionUsage) -> float:
-        """The same with what was admitted counted as held."""
+        """Like ``share``, but admitted amounts count as held."""
         pledged = usage.pledges.queue(self.name) if self.subtree is None else self.pledged
         if not pledged or self.best_effort:
             return self.share(usage)
@@ -105,31 +108,31 @@ class Account:
         return max(ratio(held.get(column, 0) + pledged.get(column, 0), amount) for column, amount in deserved if amount)
 
     def standing(self, usage: SessionUsage) -> QueueRank:
-        """Where the queue stands among those below one parent; remembered until it is told of a change."""
+        """The sort key of the queue among its siblings; cached until ``shift`` reports a change."""
         if self._standing is None:
             self._standing = self.share(usage), self.best_effort, self._rank
         return self._standing
 
     def admission_standing(self, usage: SessionUsage) -> QueueRank:
-        """The same with what was admitted counted as held."""
+        """Like ``standing``, but admitted amounts count as held."""
         if self._admission_standing is None:
             self._admission_standing = self.admission_share(usage), self.best_effort, self._rank
         return self._admission_standing
 
     def pledge(self, amounts: Amounts) -> None:
-        """Something was admitted in the queue or below it."""
+        """Note that a job was admitted in the queue or in a queue below it."""
         self._admission_standing = None
         if self.subtree is not None:
             add(self.pledged, amounts)
 
     def shift(self, amounts: Amounts, sign: int) -> None:
-        """What the queue and all below it hold changes by these amounts."""
+        """Add these amounts to what the queue holds (``sign`` > 0), or subtract them."""
         self._standing = self._admission_standing = None
         if self.subtree is not None:
             (add if sign > 0 else subtract)(self.subtree, amounts)
 
     def count(self, books: QueueUsage) -> None:
-        """Count the jobs of a queue at or below this one, as they are when the cycle opens."""
+        """Add the usage of this queue, or of a queue below it, at the start of the cycle."""
         if self.subtree is not None:
             add(self.subtree, books.allocated.items())
         add(self.admitted, books.inqueue.items())
@@ -137,16 +140,16 @@ class Account:
 
 
 class Accounts(NamedTuple):
-    """The accounts of all queues, and what is wrong with queues."""
+    """The accounts of all queues, and the problems found."""
 
     by_queue: dict[str, Account]
-    """Every queue that is not left out."""
+    """By queue name, all queues except those left out."""
     problems: dict[str, Refusal]
-    """What is wrong with a queue, by name."""
+    """By queue name, the problem with the queue."""
 
 
 def flat_accounts(snapshot: Snapshot) -> Accounts:
-    """Every queue by itself: what it may hold is the cluster less what others are guaranteed (reference 4.6)."""
+    """Accounts without a tree: each queue may hold the cluster minus what others are guaranteed (reference 4.6)."""
     queues = [Queue(ROOT), *snapshot.queues.values()]
     quota, stated = _stated(queues, len(snapshot.total))
     limits = real_limits(_total(snapshot), quota, tree_of([0] * len(queues)))
@@ -159,10 +162,11 @@ def flat_accounts(snapshot: Snapshot) -> Accounts:
 
 
 def tree_accounts(snapshot: Snapshot) -> Accounts:
-    """Queues in a tree: none has more than its parent passes on, and none holds more than its parent may.
+    """Accounts of queues in a tree: the parent's amounts bound those of its children.
 
-    The root is limited by its capability alone, so that jobs may be admitted that the cluster is to grow for; what may
-    be held at once is worked out from what the cluster has, so that guarantees are kept free.
+    There are two limits. For admission (``ceiling``) only the root's capability limits the root, so jobs may be
+    admitted that the cluster has to grow for. For placement (``limit``) the resources of the cluster limit it, so that
+    guarantees stay free.
     """
     tree, known = QueueTree(snapshot.queues), snapshot.queues
     queues = [known.get(ROOT) or Queue(ROOT), *(known[name] for name in tree.parents)]
@@ -184,7 +188,7 @@ def tree_accounts(snapshot: Snapshot) -> Accounts:
 
 
 def _problems(snapshot: Snapshot, tree: QueueTree, cuts: Mapping[str, str]) -> dict[str, Refusal]:
-    """What to say of queues: left out, cut down, or with jobs where none belong."""
+    """The problem of each queue: it is left out of the tree, its amounts are clipped, or it has jobs and children."""
     problems = {name: Refusal(LEFT_OUT, why) for name, why in tree.left_out.items()}
     for name, cut in cuts.items():
         problems[name] = Refusal(CLIPPED, f"cut down to what its parent {tree.parents[name]} passes on: {cut}")
@@ -195,7 +199,7 @@ def _problems(snapshot: Snapshot, tree: QueueTree, cuts: Mapping[str, str]) -> d
 
 
 def _stated(queues: Sequence[Queue], width: int) -> tuple[Quota, Stated]:
-    """What the queues state, a row each."""
+    """The amounts that the queues state, one row a queue."""
     guarantees, deserved = [queue.guarantee for queue in queues], [queue.deserved for queue in queues]
     quota = Quota(
         np.array([dense(amounts, width) for amounts in guarantees]),
@@ -236,12 +240,12 @@ def _terms(quota: Quota, stated: Stated, limits: Floats, ceilings: Floats) -> It
 
 
 def _bounds(limits: Sequence[float], most_pods: float) -> dict[int, float]:
-    """Limits by column; pods are counted only where a capability says how many there may be."""
+    """Limits by column; pods are limited only where a capability names them."""
     return {column: limit for column, limit in enumerate(limits) if column != PODS or most_pods < float("inf")}
 
 
 def _counted(accounts: Accounts, snapshot: Snapshot) -> Accounts:
-    """The accounts with what jobs hold and have admitted counted in."""
+    """The accounts after the usage of all jobs is added."""
     for name, books in snapshot.books.items():
         account = accounts.by_queue.get(name)
         if account is not None:
@@ -255,8 +259,8 @@ def _total(snapshot: Snapshot) -> Floats:
 
 
 def _cuts(names: Sequence[str], stated: Quota, found: Quota) -> dict[int, str]:
-    """What of the stated amounts is not in force, as the rest of a sentence, by row; ``names`` are of resources."""
-    told: dict[int, list[str]] = {}
+    """Which stated amounts are clipped, by row, as the end of a sentence; ``names`` are those of the resources."""
+    phrases: dict[int, list[str]] = {}
     for word, before, after in zip(Quota._fields, stated, found, strict=True):
         cuts: dict[int, list[str]] = {}
         for row, column in np.argwhere((after < before) & np.isfinite(before)).tolist():
@@ -265,5 +269,5 @@ def _cuts(names: Sequence[str], stated: Quota, found: Quota) -> dict[int, str]:
                 amounts = (format_amount(name, int(rows[row, column])) for rows in (before, after))
                 cuts.setdefault(row, []).append(f"{name} {' to '.join(amounts)}")
         for row, cut in cuts.items():
-            told.setdefault(row, []).append(f"{word} of {', '.join(cut)}")
-    return {row: "; ".join(words) for row, words in told.items()}
+            phrases.setdefault(row, []).append(f"{word} of {', '.join(cut)}")
+    return {row: "; ".join(words) for row, words in phrases.items()}

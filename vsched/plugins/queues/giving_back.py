@@ -1,4 +1,4 @@
-"""What a queue with an account can give back to others, and what it may claim from them (reference 4.6)."""
+"""Rules of reclaim for the plugin capacity: what a queue can give up, and what it may reclaim (reference 4.6)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from vsched.plugins.queues.lacking import Columns
 
 
 def columns_of(request: Amounts) -> Columns:
-    """The resources of a request, the pod slot included."""
+    """The resource columns of a request, ``pods`` included."""
     return tuple(column for column, _ in request)
 
 
 def apart(ours: Account, theirs: Account) -> list[Account]:
-    """The queue to take from, and those above it that are not above the reclaimer's as well."""
+    """The victim's queue, then the queues above it that are not also above the reclaimer's queue; never the root."""
     return [theirs, *(one for one in theirs.above if one.name != ROOT and one not in ours.above)]
 
 
 def deserves_some(held: Mapping[int, int], deserved: Mapping[int, int], request: Amounts) -> bool:
-    """Whether any resource asked for, pods apart, stays within what is deserved of it."""
+    """Whether some requested resource, ``pods`` excluded, stays within the deserved amount."""
     return any(held.get(column, 0) + amount <= deserved.get(column, 0) for column, amount in request if column != PODS)
 
 
 def keeps_guarantee(held: Mapping[int, int], request: Amounts, guarantee: Amounts) -> bool:
-    """Whether the guarantee of every resource in the request is still held without it."""
+    """Whether the queue still holds its guarantee of every resource in the request after losing the request."""
     less = dict(request)
     return all(column not in less or amount <= held.get(column, 0) - less[column] for column, amount in guarantee)
 
@@ -37,6 +37,6 @@ def is_deserved(used: Columns, account: Account) -> bool:
 
 
 def holds_more(used: Columns, held: Mapping[int, int], account: Account) -> bool:
-    """Whether more is held than the queue deserves of any of these resources it names."""
+    """Whether the queue holds more than it deserves of some of these resources; unnamed resources do not count."""
     deserved = account.terms.deserved
     return any(column in deserved and held.get(column, 0) > deserved[column] for column in used)

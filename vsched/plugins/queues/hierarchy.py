@@ -1,7 +1,8 @@
-"""The tree of hierarchical fairness: queues hang where their annotations put them, jobs are its leaves (reference 4.4).
+"""The tree of hierarchical DRF: annotations place queues in the tree, and jobs are its leaves (reference 4.4).
 
-Built at the first question, so a cycle that asks none pays nothing. A placement makes one job stale; the next question
-works out the nodes above it again, and the rest only where the set of exhausted resources changed.
+The plugin drf builds the tree at the first question, so a cycle that asks none pays nothing. A placement makes one job
+stale. The next question computes the nodes above that job again; it computes all nodes again only if the set of
+exhausted resources has changed.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ WEIGHTS = "volcano.sh/hierarchy-weights"
 """Annotation of a queue: the weights along the path, ``1/3/2``; the root's does not matter."""
 
 WEIGHT_MAX = 1e18
-"""What more than this counts as."""
+"""Larger weights count as this one."""
 
 TreeKey = tuple[float, ...]
 
 
 class Node:
-    """An inner node: what its children hold, a row a child, jobs first."""
+    """An inner node of the tree. Its arrays have one row a child: first its jobs, then its child nodes."""
 
     __slots__ = ("children", "depth", "held", "jobs", "parent", "row", "saturated", "shares", "wanted", "weight")
 
@@ -43,10 +44,10 @@ class Node:
         """Its row in the parent's arrays."""
         self.children: dict[str, Node] = {}
         self.jobs: list[JobState] = []
-        """The jobs that are its leaves, as they stood when the tree was built."""
+        """The jobs that are its leaves, as they were when the tree was built."""
 
     def make_rows(self, width: int) -> None:
-        """Make the arrays, once all children are known."""
+        """Allocate the arrays, once all children are known."""
         count = len(self.jobs) + len(self.children)
         self.held = np.zeros((count, width))
         self.shares = np.zeros(count)
@@ -57,22 +58,22 @@ class Node:
 
 
 class HierarchyTree:
-    """Shares of queues and of the groups above them, as placements change them; with pledges, as admissions do, too."""
+    """The shares of queues and of the nodes above them. They follow placements and, given ``pledges``, admissions."""
 
     def __init__(self, context: SessionContext, pledges: Pledges | None = None) -> None:
         self._standing = context.standing
         self._pledges = pledges
-        """What counts as held besides what is; None where only that counts."""
+        """Admitted amounts that count as held; None: only what jobs really hold counts."""
         self._pledges_seen = 0
         self._epoch = 0
         self._total: Floats = np.array(context.snapshot.total, dtype=np.float64)
         self._root = Node(None, 1.0)
         self._paths: dict[str, tuple[Node, ...]] = {}
-        """From below the root down to each queue's node, by queue."""
+        """By queue: the nodes from just below the root down to the queue's own node."""
         for _, queue in sorted(context.snapshot.queues.items()):
             self._paths[queue.name] = tuple(self._hang(queue))
         self._places: dict[str, tuple[Node, int]] = {}
-        """The leaf of each job, by key."""
+        """By job key: the leaf of the job, as its parent node and its row there."""
         self._hang_jobs(context.snapshot.jobs)
         self._taken = np.zeros(len(self._total), dtype=np.int64)
         for name in context.snapshot.books.keys() & self._paths.keys():
@@ -81,34 +82,34 @@ class HierarchyTree:
         self._stale_jobs: set[str] = set(self._places)
         self._stale: set[Node] = set(self._nodes())
         self._answers: dict[tuple[Amounts, str, str, Amounts], bool] = {}
-        """What ``goes_before`` said since the last placement."""
+        """Answers of ``goes_before``, cached until the next placement."""
 
     # -- questions ----------------------------------------------------------------------------------------------
 
     def key(self, queue: str) -> TreeKey:
-        """Where a queue stands, level by level: saturated nodes last, then the smaller share for its weight."""
+        """The sort key of a queue, level by level: saturated nodes go last, then the smaller weighted share first."""
         self._settle()
         return tuple(part for node in self._paths[queue] for part in _standing_of(node))
 
     def parts(self, queue: str) -> list[tuple[Hashable, TreeKey]]:
-        """The same node by node."""
+        """The parts of ``key``, each with the node it belongs to."""
         self._settle()
         return [(node, _standing_of(node)) for node in self._paths[queue]]
 
     def epoch(self) -> int:
-        """How often resources ran out or came back: each time all nodes are worked out again."""
+        """How often the set of exhausted resources changed; each change makes all nodes stale."""
         self._settle()
         return self._epoch
 
     def weighted_share(self, queue: str) -> float:
-        """The share of the queue's own node over its weight."""
+        """The share of the queue's own node divided by its weight."""
         self._settle()
         return _standing_of(self._paths[queue][-1])[1]
 
     def goes_before(self, taker: JobState, request: Amounts, giver: JobState, victim: Amounts) -> bool:
-        """Whether the taker's queue goes first even when it has the request and the giver's has lost the victim.
+        """Whether the taker's queue still goes first after it gets the request and the giver's queue loses the victim.
 
-        Both jobs are leaves of the tree. Paths are compared as far as both go.
+        Both jobs have to be leaves of the tree. Where one path is longer, only the common length is compared.
         """
         question = (request, taker.key, giver.key, victim)
         answer = self._answers.get(question)
@@ -131,7 +132,7 @@ class HierarchyTree:
     # -- changes ------------------------------------------------------------------------------------------------
 
     def note(self, job: JobView, request: Amounts, sign: int) -> None:
-        """A job holds a request more (``sign=1``) or less; its own books may say so only later."""
+        """Note that a job holds one request more (``sign=1``) or less; the job's own counts may follow later."""
         self._take(request, sign)
         if job.key in self._places:
             self._stale_jobs.add(job.key)
@@ -142,7 +143,7 @@ class HierarchyTree:
             self._taken[column] += sign * value
 
     def _shift(self, key: str, amounts: Amounts, sign: int) -> None:
-        """Change a leaf for the length of one question."""
+        """Change a leaf for one question only."""
         self._take(amounts, sign)
         node, row = self._places[key]
         for column, value in amounts:
@@ -150,7 +151,7 @@ class HierarchyTree:
         self._weigh(node, row)
 
     def _settle(self) -> None:
-        """Work out what is stale, from the leaves up."""
+        """Compute stale nodes again, from the leaves up."""
         self._look_at_pledges()
         for key in self._stale_jobs:
             self._read(key)
@@ -198,7 +199,7 @@ class HierarchyTree:
         self._stale.add(node)
 
     def _lift(self, node: Node) -> Node:
-        """Tell the parent what a node's children come to."""
+        """Sum up a node's children into its row of the parent; returns the parent."""
         parent = node.parent
         assert parent is not None
         jobs = len(node.jobs)
@@ -212,7 +213,7 @@ class HierarchyTree:
     # -- building -----------------------------------------------------------------------------------------------
 
     def _hang(self, queue: Queue) -> Iterator[Node]:
-        """The nodes on a queue's path, made where they are not there yet; who makes one gives it its weight."""
+        """The nodes on a queue's path. Missing nodes are made; a node gets its weight from the queue that makes it."""
         node = self._root
         for name, weight in path_of(queue):
             child = node.children.get(name)
@@ -247,11 +248,11 @@ class HierarchyTree:
 
 
 def path_of(queue: Queue) -> list[tuple[str, float]]:
-    """Names and weights from below the root down to a queue.
+    """Names and weights on the path from just below the root down to a queue.
 
-    A queue that names no place is a child of the root, under its own name and with its own weight. A weight that is
-    missing, not a number or less than 1 counts as 1, one beyond all measure as the most there is, and
-    one that is too many does not count.
+    A queue without the annotation is a child of the root, under its own name and with its own weight. A weight that is
+    missing, not a number, or less than 1 counts as 1. A weight above ``WEIGHT_MAX`` counts as ``WEIGHT_MAX``. Surplus
+    weights are ignored.
     """
     annotations = dict(queue.annotations)
     names = annotations.get(PATH, "").split("/")[1:]
@@ -266,7 +267,7 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         return 1.0
-    if weight >= 1.0 and "inf" not in text.lower():  # too many digits make infinity, too, and are a number
+    if weight >= 1.0 and "inf" not in text.lower():  # a number with very many digits parses as infinity and is valid
         return min(weight, WEIGHT_MAX)
     return 1.0
 
@@ -278,7 +279,7 @@ def _standing_of(node: Node) -> tuple[float, float]:
 
 
 def _matters(job: JobState) -> bool:
-    """Whether a job holds something, asks for something or waits to be admitted."""
+    """Whether a job holds resources, requests resources, or waits to be admitted."""
     mirrored = job.job if isinstance(job, JobView) else job
     waits = mirrored.spec.phase in (Phase.PENDING, "")
     return waits or any(mirrored.allocated.values()) or any(mirrored.pending_request.values())

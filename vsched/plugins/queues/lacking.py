@@ -1,4 +1,4 @@
-"""What a task lacks on a node: of what it asks for, the resources that others have to give back to it there."""
+"""Which requested resources a node has too little of for a task: those that victims there have to free."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ Columns = tuple[int, ...]
 
 
 def asked_for(request: Amounts) -> Columns:
-    """The resources of a request, the pod slot aside."""
+    """The resource columns of a request, ``pods`` excluded."""
     return tuple(column for column, _ in request if column != PODS)
 
 
 class Lacking:
-    """Looks at nodes as the cycle has them now."""
+    """Compares requests with the nodes as they are at this point of the cycle."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
 
     def of(self, request: Amounts, node: str) -> Columns:
-        """The resources that the node has too little of, all that leaves it gone, the pod slot aside.
+        """The columns that the node has too little of even after all leaving pods are gone, ``pods`` excluded.
 
-        All that is asked for where it has enough of each: then something else is in the way there, or the slot.
+        Where the node has enough of each, the answer is all requested columns: something else blocks the task there,
+        or the number of pods does.
         """
         row = self._nodes.statics.row.get(node)
         if row is None:

@@ -1,4 +1,4 @@
-"""Why a queue takes no more: the same words from every plugin that divides the cluster among queues."""
+"""Refusals of queues. All plugins that divide the cluster among queues use the same reasons and messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NO_NODES = "NoNodes"
 TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
 HOLD_NO_MORE = "their queues hold no more than they deserve"
-"""Why victims are kept that may not be taken from."""
+"""Why reclaim spares tasks of these queues."""
 
 
 def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
-    """The queue takes no jobs; where one above it is not open either, that one is to be opened first."""
+    """The refusal of a queue that is not open. It also names the nearest queue above that is not open."""
     message = f"queue {queue.name} is {queue.state}, not Open"
     shut = next((one for one in above(queue, queues.get) if not one.open), None)
     if shut is not None:
@@ -31,7 +31,7 @@ def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
 
 
 def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
-    """A job's minimum is more than the cluster has, were it empty: it is not the others, nor a limit of anybody."""
+    """The refusal of a job whose minimum exceeds even the empty cluster; None where it would fit the empty cluster."""
     names, total = snapshot.axis.names, snapshot.total
     limits = {column: total[column] for column, _ in request if column < len(total)}
     short = shortages(names, request, limits, {})
@@ -46,9 +46,10 @@ def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
 def quota_insufficient(
     queue: str, shown: str, short: tuple[Shortage, ...], beyond: Refusal | None, bounds: Iterable[Bound | None]
 ) -> Refusal:
-    """A job's minimum does not fit what the queue, ``shown`` as a sentence names it, may hold of these resources.
+    """The refusal of a job whose minimum exceeds what the queue may hold of the resources in ``short``.
 
-    Where nothing but the size of the cluster bounds it (``bounds``, one a resource), the answer is ``beyond``.
+    ``shown`` names the queue in the message, ``bounds`` has one entry a resource. If only the size of the cluster
+    bounds the queue, the answer is ``beyond``.
     """
     if beyond is not None and all(one is not None and not one.holder and not one.guaranteed for one in bounds):
         return beyond
@@ -57,11 +58,11 @@ def quota_insufficient(
 
 
 def named(short: tuple[Shortage, ...]) -> str:
-    """The resources there is too little of, as a list for people."""
+    """The names of the scarce resources, as a list for a message."""
     return ", ".join(sorted(one.resource for one in short))
 
 
 def columns_short(names: Sequence[str], short: tuple[Shortage, ...]) -> list[int]:
-    """The columns of the resources there is too little of."""
+    """The columns of the scarce resources."""
     lacking = {one.resource for one in short}
     return [column for column, name in enumerate(names) if name in lacking]

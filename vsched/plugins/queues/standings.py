@@ -1,4 +1,4 @@
-"""Where capacity's queues stand: side by side, or in a tree among those of one parent; placing, or while admitting."""
+"""Sort keys and scores of queues for the plugin capacity: flat or in a tree, for placement or for admission."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from vsched.plugins.queues.accounts import Account
 
 Key = tuple[float, ...]
 LAST: Key = (float("inf"),)
-"""Of queues that are left out."""
+"""The sort key of queues that are left out."""
 
 
 class QueueStandings:
-    """Keys and scores of queues by their accounts. While jobs are admitted, what was admitted counts as held."""
+    """Sort keys and scores of queues, from their accounts. With ``admitting``, admitted amounts count as held."""
 
     def __init__(self, usage: SessionUsage, accounts: Mapping[str, Account], *, in_a_tree: bool) -> None:
         self._usage = usage
@@ -24,14 +24,15 @@ class QueueStandings:
         self._pledges_seen = 0
 
     def key(self, queue: Queue, *, admitting: bool) -> Key:
-        """Higher priority first, then the smaller share; of equal ones those that deserve something.
+        """Higher priority first, then the smaller share; among equal queues, those that deserve something first.
 
-        In a tree two queues compare by the two above them, or they themselves, that have one parent.
+        In a tree, two queues are compared at the level where their paths part: by themselves or by the queues above
+        them that are siblings.
         """
         return tuple(chain.from_iterable(value for _, value in self.parts(queue, admitting=admitting)))
 
     def parts(self, queue: Queue, *, admitting: bool) -> Iterator[tuple[Hashable, Key]]:
-        """The same in parts; in a tree one for each queue on the way down."""
+        """The parts of the key, each with its name; in a tree, one part for each queue on the path down."""
         account = self._accounts.get(queue.name)
         if account is None:
             yield queue.name, LAST
@@ -44,18 +45,18 @@ class QueueStandings:
             if admitting:
                 self._look_at_pledges()
             for one in (*reversed(account.above[:-1]), account):
-                told = one.admission_standing(self._usage) if admitting else one.standing(self._usage)
-                yield one.name, told
+                standing = one.admission_standing(self._usage) if admitting else one.standing(self._usage)
+                yield one.name, standing
 
     def score(self, queue: Queue, *, admitting: bool) -> float:
-        """What is left of what the queue deserves, as the part of it that it holds least of."""
+        """1 minus the share: the free part of the deserved amount, of the resource with the least left."""
         account = self._accounts.get(queue.name)
         if account is None:
             return 0.0
         return 1.0 - (account.admission_share(self._usage) if admitting else account.share(self._usage))
 
     def _look_at_pledges(self) -> None:
-        """Count what was admitted meanwhile for the queue and all above."""
+        """Add jobs admitted since the last look to their queue and to all queues above it."""
         made = self._usage.pledges.made()
         for pledge in made[self._pledges_seen :]:
             account = self._accounts.get(pledge.queue)

@@ -1,7 +1,8 @@
-"""The tree of queues that ``spec.parent`` makes, and the queues that have no place in it.
+"""The tree of queues, built from ``spec.parent``, and the queues that have no place in it.
 
-A queue without a parent is below ``root``, which is there whether an object of that name is or not. Queues whose
-parents form a circle, whose parent does not exist, and all below such queues are left out; the others go on.
+A queue without a parent is a child of ``root``; ``root`` always exists, even without a Queue object of that name.
+Queues are left out if their parents form a circle, if their parent does not exist, or if a queue above them is left
+out. The other queues are not affected.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from vsched.model.queues.queue import ROOT, Queue
 
 
 class QueueTree:
-    """Which queue is below which, and why some are below none."""
+    """The parent of each queue, and the reasons why some queues are left out of the tree."""
 
     def __init__(self, queues: Mapping[str, Queue]) -> None:
         self._queues = queues
         self.parents: dict[str, str] = {}
-        """The parent of every queue with a place in the tree, ``root`` apart; each comes after its parent."""
+        """By queue, except ``root``: its parent. A queue comes after its parent."""
         self.left_out: dict[str, str] = {}
-        """Why a queue has no place in the tree, by name, as the rest of a sentence about it."""
+        """By queue: why it has no place in the tree, as the end of a sentence."""
         for name in sorted(queues):
             self._place(name)
         self.inner = frozenset(self.parents.values())
         """Queues with children."""
 
     def _place(self, name: str) -> None:
-        """Find the place of a queue and of all above it that have none yet."""
+        """Find the place of a queue and of the queues above it that have no place yet."""
         climbed: dict[str, None] = {}
         at = name
         while at != ROOT and at not in self.parents and at not in self.left_out:
@@ -54,5 +55,5 @@ class QueueTree:
 
 
 def _below(above: str, why: str) -> str:
-    """Names the queue at fault, however far above it is."""
+    """Why a queue below a left-out queue is left out; names the queue that caused it, however far above."""
     return why if why.startswith("it is below queue ") else f"it is below queue {above}, left out as {why}"
