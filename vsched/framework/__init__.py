@@ -1,1 +1,1 @@
-"""The engine: how plugins and actions meet. It knows no plugin and no action by name."""
+"""The scheduling framework: sessions, extension points, the registry, and reports. It names no plugin or action."""

@@ -1,4 +1,8 @@
-"""Answers of services outside are inputs of a cycle: taken down as they come, given again when it is run again."""
+"""Recording and replay of the answers of external services (extenders).
+
+These answers are inputs of a cycle. ``Noting`` records them while a cycle runs; ``Repeating`` gives them again when
+the cycle is replayed.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,18 @@ from vsched.framework.callout import Callout, Endpoint
 from vsched.model.dump.cycle import Call
 
 MOST_BYTES = 32 << 20
-"""Of answers that are kept of one cycle."""
+"""The most bytes of answers that are recorded in one cycle."""
 DIGITS = 16
-"""Of a digest: enough to tell a few thousand questions apart."""
+"""The length of a digest in hex digits: enough to tell a few thousand requests apart."""
 
 
 def digest_of(body: bytes) -> str:
-    """What stands for a question."""
+    """The digest by which a request is recognised."""
     return sha256(body).hexdigest()[:DIGITS]
 
 
 class Noting:
-    """Puts questions through, and takes down what is answered; a ``Callout``."""
+    """A ``Callout`` that forwards requests to another one and records the answers."""
 
     def __init__(self, callout: Callout, most_bytes: int = MOST_BYTES) -> None:
         self._callout = callout
@@ -30,10 +34,10 @@ class Noting:
         self._bytes = 0
         self.calls: list[Call] = []
         self.unrecorded = 0
-        """Answers that were left out, for want of room."""
+        """How many answers were not recorded because they would exceed ``most_bytes``."""
 
     def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
-        """As the service answers; raises Unavailable where it does not."""
+        """The answer of the service; raises Unavailable where it does not answer."""
         try:
             answer = self._callout.call(endpoint, verb, body)
         except Unavailable:
@@ -48,18 +52,18 @@ class Noting:
 
 
 class Repeating:
-    """Gives recorded answers to the questions they were answers to, and calls nobody; a ``Callout``."""
+    """A ``Callout`` that answers requests from a recording. It calls no service."""
 
     def __init__(self, calls: Iterable[Call]) -> None:
         self._answers: dict[tuple[str, str], deque[bytes | None]] = {}
-        """By verb and question; without a question they are given in their order."""
+        """By verb and digest of the request; answers recorded without a digest are given in their order."""
         for call in calls:
             self._answers.setdefault((call.verb, call.question), deque()).append(call.answer)
         self.unknown = 0
-        """Questions that nobody had asked then."""
+        """How many requests are not in the recording."""
 
     def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
-        """The answer of then; raises Unavailable where there was none, or nobody had asked."""
+        """The recorded answer; raises Unavailable where the request failed or is not in the recording."""
         answers = self._answers.get((verb, digest_of(body))) or self._answers.get((verb, ""))
         if not answers:
             self.unknown += 1

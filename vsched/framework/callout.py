@@ -1,6 +1,7 @@
-"""The one way out of a cycle: a bounded question to a service outside, put through an object that is handed in.
+"""The interface by which plugins call external services during a cycle.
 
-Whoever runs the cycle decides what stands behind it; nothing below knows sockets or clocks.
+The caller of ``run_cycle`` passes a ``Callout``: one that sends HTTP requests, or one that replays recorded answers.
+The core itself uses no sockets and no clock.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from typing import NamedTuple, Protocol
 
 
 class Endpoint(NamedTuple):
-    """A service, and how long it may keep a cycle waiting."""
+    """The address of a service, and how long a cycle waits for it."""
 
     url: str
     """``http(s)://host[:port][/path]``, without a slash at the end; verbs are appended."""
     timeout_seconds: float
     """For one call, from its start to the last byte of its answer."""
     cycle_seconds: float
-    """For all calls of one cycle together; what is asked after that counts as failed."""
+    """For all calls of one cycle together; later calls fail."""
 
 
 class Callout(Protocol):
     """Calls for one cycle, one at a time."""
 
     def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
-        """POST JSON and return the body of the answer; raises Unavailable where no success comes within the bounds."""
+        """POST JSON and return the body of the answer; raises Unavailable where it fails or takes too long."""

@@ -22,7 +22,7 @@ def run_cycle(
 ) -> CycleReport:
     """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
 
-    ``callout`` is for plugins that ask services outside; their answers are inputs too.
+    ``callout`` is for plugins that call external services. The answers of these services are inputs too.
     """
     trace = trace or Trace()
     session = run_actions(snapshot, policy, registry, trace, callout)
@@ -34,7 +34,7 @@ def run_cycle(
 def run_actions(
     snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
 ) -> Session:
-    """The session once the policy's actions have run: everything of a cycle but what is told of it."""
+    """Open a session and run the policy's actions in order; returns the session, without building a report."""
     with trace.span("session", "open"):
         session = Session(snapshot, policy, registry, trace, callout)
         hold_nominations(session)

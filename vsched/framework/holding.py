@@ -1,7 +1,8 @@
-"""Room that earlier cycles freed for tasks is kept for them: whoever has a nominated node holds it from the start.
+"""Reserves nominated nodes at the start of a cycle for the tasks that earlier cycles freed room for.
 
-Nothing else remembers what was freed for whom. A nomination stands as long as its job could still be placed with
-it; what no longer holds is not reserved, and the end of the cycle takes it back (``framework.reports.closing``).
+The pod's nominated node is the only record of which room was freed for which task. A nomination is reserved only if its
+job can still be pipelined with it. Nominations that are not reserved are cleared at the end of the cycle
+(``framework.reports.closing``).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
         if row is None or task.gated or not session.node_selection.can_hold(task, row):
             continue
         refusal = session.plugins.grantable(queue, task.namespace, task.shape)
-        # What the queue deserves, or the namespace may have, may dip while pods come and go: as long as the victims are
-        # still leaving, that is no reason to lose what they leave for.
+        # What the queue deserves, or what the namespace may hold, can drop for a moment while pods come and go. While
+        # the victims are still leaving, such a drop must not lose the nomination.
         if refusal is None or (refusal.passing and session.node_selection.is_left(row)):
             statement.pipeline(job, task, row)
             held.append((task, row))
@@ -44,7 +45,7 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
 
 
 def lift(session: Session, statement: Statement, job: JobView, task: Task) -> None:
-    """Free what is held for a task, to place it for good; a rollback of the statement holds it again."""
+    """Free the room held for a task, so that it can be placed; a rollback of the statement holds it again."""
     row = session.held.get(task.uid)
     if row is not None and job.moved.get(task.uid, (Status.PENDING,))[0] is Status.PIPELINED:
         statement.withdraw(job, task, row)

@@ -1,4 +1,4 @@
-"""What each plugin costs in a cycle: a stopwatch around every question, put on from outside."""
+"""Measures the time of each plugin in a cycle: wraps every extension point function of the plugin in a timer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vsched.model.pods.task import Task
 
 
 def measure(plugin: Plugin[Any], trace: Trace) -> list[str]:
-    """Put a stopwatch around every question the plugin answers, and name them; the plugin does not know."""
+    """Wrap every extension point function of the plugin object in a timer; returns the names of these functions."""
     points = [base for base in type(plugin).__mro__ if issubclass(base, Point) and base is not Point]
     names = {name for base in points for name in vars(base) if not name.startswith("_") and name != "point"}
     questions = [name for name in sorted(names) if callable(getattr(plugin, name, None))]
@@ -24,7 +24,7 @@ def measure(plugin: Plugin[Any], trace: Trace) -> list[str]:
 
 
 def _measured_votes(name: str, ask: Voter, trace: Trace) -> Voter:
-    """The same votes, with a stopwatch around the functions that they carry."""
+    """The same victim votes, with a timer around the functions that they carry."""
 
     def measured(evictor: Task, purpose: Purpose) -> Votes | None:
         votes = ask(evictor, purpose)

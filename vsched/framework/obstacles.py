@@ -1,4 +1,7 @@
-"""What keeps a job out of a cycle altogether: nothing is admitted, placed, evicted or kept for it."""
+"""Why a cycle skips a job: its queue does not exist, or it asks for a feature that is not supported.
+
+A cycle does not admit or place such a job, evicts no pods for it, and reserves no room for it.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ UNSUPPORTED = "Unsupported"
 
 
 def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
-    """Why a cycle does nothing for a job, None where it does."""
+    """Why a cycle skips a job; None where it does not."""
     if job.spec.queue not in queues:
         return no_such_queue(job.spec.queue)
     if job.unsupported:
-        own = job.spec.implicit or job.spec.made  # its pods and their workload ask, the object only records it
+        # Where vsched made the PodGroup, the pods or their workload ask for the feature, so it is not named.
+        own = job.spec.implicit or job.spec.made
         return unsupported(job.unsupported if own else f"PodGroup {job.key}: {job.unsupported}")
     if job.kept_out:
         return unsupported(told_of_pods(job))
@@ -26,17 +30,17 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
 
 
 def no_such_queue(name: str) -> Refusal:
-    """Nothing is done for jobs of a queue that does not exist."""
+    """The refusal of jobs whose queue does not exist."""
     return Refusal(NO_SUCH_QUEUE, f"queue {name} does not exist", code=Code.QUEUE_NOT_FOUND, subject=name)
 
 
 def unsupported(message: str) -> Refusal:
-    """Nothing is done for what asks for something that is not built."""
+    """The refusal of a job or pod that asks for a feature that is not supported."""
     return Refusal(UNSUPPORTED, message, code=Code.UNSUPPORTED)
 
 
 def told_of_pods(job: Job) -> str:
-    """What is said of a job with pods that ask for what is not supported."""
+    """The message for a job with pods that ask for a feature that is not supported; it names the oldest such pod."""
     asking = (task for task in job.pending.values() if task.unsupported)
     first = min(asking, key=lambda task: (task.created, task.name))
     if len(job.tasks) == 1:

@@ -1,6 +1,7 @@
-"""The policy: what the decision core is told to run, and with which arguments.
+"""The policy: the actions and plugins that a session runs, and their arguments.
 
-A value, complete and checked. It is not the file: reading, spelling and refusing are ``vsched.settings``' business.
+A policy is an immutable value, complete and checked. ``vsched.settings`` reads the policy file, checks it and builds
+the policy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 
 
 def inert(why: str) -> msgspec.Meta:
-    """Marks an argument that is accepted, so that files can be shared, and that nothing reads: why it has no effect."""
+    """Marks an argument that is accepted but has no effect, so that policy files of Volcano work; ``why`` says why."""
     return msgspec.Meta(extra={"inert": why})
 
 
@@ -31,13 +32,13 @@ NO_CLAIMS = inert(
 
 @runtime_checkable
 class Normalising(Protocol):
-    """Arguments with documented leniency: what Volcano takes for a bad value replaces it here, in one place."""
+    """Arguments that replace bad values by the values that Volcano uses in their place."""
 
     def normalised(self) -> Self:
-        """The arguments in force; what is normal already stays as it is.
+        """The arguments in force, with bad values replaced; arguments that are normal already stay as they are.
 
-        Raises ValueError or BadInput with one line where the arguments contradict each other; a line that begins with
-        a key and a colon (``binpack.weight: …``) is told at that key's place in the file.
+        Raises ValueError or BadInput with one line where the arguments contradict each other. If the line begins with a
+        key and a colon (``binpack.weight: …``), the error names that key's place in the file.
         """
 
 
@@ -51,14 +52,14 @@ class NamingPlugins(Protocol):
 
 @runtime_checkable
 class ReadsUsage(Protocol):
-    """Arguments of a plugin that looks at what nodes really use."""
+    """Arguments of a plugin that reads the measured usage of nodes."""
 
     def usage_periods(self) -> Iterable[str]:
         """The periods whose averages it reads, as written: ``5m``, ``1h``."""
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True):
-    """Which of its extension points a plugin takes part in; ``hierarchy`` is a mode of the plugin, not a point."""
+    """Which extension points of a plugin are on; ``hierarchy`` is a mode of the plugin, not an extension point."""
 
     job_order: bool = True
     task_order: bool = True
@@ -103,13 +104,13 @@ class PluginConf(msgspec.Struct, frozen=True):
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """Plugins that decide together, in order; an earlier tier goes before a later one."""
+    """Plugins that decide together, in order. Where tiers disagree, the earlier tier decides."""
 
     plugins: tuple[PluginConf, ...]
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """The actions to run in order, the plugins to ask, and what each action was told."""
+    """The actions to run in order, the plugins by tier, and the arguments of the actions."""
 
     actions: tuple[str, ...]
     tiers: tuple[Tier, ...]
@@ -126,13 +127,13 @@ class Policy(msgspec.Struct, frozen=True):
         return next((conf for conf in self.plugins() if conf.name == name), None)
 
     def with_plugin(self, conf: PluginConf) -> Policy:
-        """The same policy with one more plugin in its last tier; as it is where it names that plugin already."""
+        """The policy with one more plugin in its last tier; unchanged where it has that plugin already."""
         if self.plugin(conf.name) is not None:
             return self
         *others, last = self.tiers or (Tier(()),)
         return msgspec.structs.replace(self, tiers=(*others, Tier((*last.plugins, conf))))
 
     def usage_periods(self) -> tuple[str, ...]:
-        """The periods that node usage is wanted for, sorted; the default one where no plugin names any."""
+        """The periods for which plugins read node usage, sorted; the default period where no plugin names any."""
         readers = (conf.args for conf in self.plugins() if isinstance(conf.args, ReadsUsage))
         return tuple(sorted({period for reader in readers for period in reader.usage_periods()})) or (DEFAULT_PERIOD,)

@@ -1,4 +1,4 @@
-"""Why not: what plugins and actions answer where they object."""
+"""The refusal: the answer of a plugin or an action that does not allow something, with the amounts that are short."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import NamedTuple
 from vsched.framework.codes import Code
 
 TAKES_NOTHING = frozenset((Code.QUEUE_NOT_FOUND, Code.QUEUE_CLOSED, Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
-"""Queues that take nothing, however little is asked for."""
+"""Codes of queues that accept no job at all, whatever it asks for."""
 
 LASTS, PASSES = 1, 2
-"""Ranks of refusals by amounts."""
+"""Ranks of refusals: those that last, and those that may pass."""
 
 
 class Shortage(NamedTuple):
-    """One resource of which a limit leaves less than is asked for; base units."""
+    """One resource of which a limit leaves less than is asked for. All amounts are in base units."""
 
     resource: str
     held: int
-    """What counts against the limit already, all that is promised to others included."""
+    """What already counts against the limit, including what is promised to admitted jobs."""
     asked: int
     limit: int
     promised: int = 0
-    """The part of ``held`` that nobody holds yet: it was promised to jobs that were admitted before."""
+    """The part of ``held`` that is promised to jobs admitted earlier, and that their pods do not hold yet."""
 
     @property
     def is_others(self) -> bool:
-        """Whether there would be enough, had nothing been promised to others."""
+        """Whether there would be enough if nothing were promised to other jobs."""
         return self.held - self.promised + self.asked <= self.limit
 
     @property
     def is_lasting(self) -> bool:
-        """Whether there would not be enough if nobody held anything."""
+        """Whether the request exceeds the limit even when nothing else is held."""
         return self.asked > self.limit
 
 
@@ -39,32 +39,35 @@ class Bound(NamedTuple):
     """What sets how much of a resource a queue may hold at most."""
 
     limit: int
-    """What it may hold, base units."""
+    """The most the queue may hold, base units."""
     amount: int
-    """What there is to be shared, base units."""
+    """The amount that queues share, base units."""
     holder: str = ""
-    """The queue whose capability it is; empty where it is all that the cluster has."""
+    """The queue whose capability ``amount`` is; empty where it is the capacity of the cluster."""
     guaranteed: tuple[str, ...] = ()
-    """Other queues that are guaranteed a part of it, by name."""
+    """Names of other queues that are guaranteed a part of ``amount``."""
 
 
 class Refusal(NamedTuple):
-    """Why not: a machine's word and a sentence for people."""
+    """Why something is not allowed: a reason for programs and a message for people."""
 
     reason: str
     message: str
     passing: bool = False
-    """Whether it may be otherwise in a moment: it rests on what others happen to ask for."""
+    """Whether the refusal may soon be lifted by itself, because it depends on what other jobs ask for."""
     code: Code = Code.OTHER
-    """The sort of constraint it is."""
+    """The kind of constraint."""
     subject: str = ""
-    """The queue, namespace or quota it is about."""
+    """The name of the queue, namespace or quota that the refusal is about."""
     shortages: tuple[Shortage, ...] = ()
-    """What there is too little of, where that is what it rests on."""
+    """The resources that are short, where the refusal is about amounts."""
 
     @property
     def rank(self) -> int:
-        """Which of several is told: 0 for a queue that takes nothing at all, 1 for what lasts, 2 for what may pass."""
+        """Decides which of several refusals is reported; the lowest wins.
+
+        0: the queue accepts no jobs; 1: the refusal lasts; 2: it may pass.
+        """
         if self.code in TAKES_NOTHING:
             return 0
         return LASTS if any(one.is_lasting for one in self.shortages) else PASSES

@@ -1,9 +1,10 @@
-"""The registry: which plugins and actions this build has. A value, made once from the rooms' tables of contents.
+"""The registry: the plugins and actions of this build by name. It is an immutable value that is built once.
 
-It knows what a name stands for, not whether a policy may use it.
+The registry does not check whether a policy may use a name.
 
-Arguments are declared by type: the encoded name of a field is its key in the file, dotted as Volcano writes it. A
-name with a star is a family of keys, and its field is a dict by what the star stands for::
+Plugins and actions declare their arguments as a msgspec type. The encoded name of a field is its key in the policy
+file, with dots as Volcano writes it. A name with a star stands for many keys, and its field is a dict keyed by what
+the star stands for::
 
     class BinpackArgs(msgspec.Struct, frozen=True):
         cpu: int = msgspec.field(default=1, name="binpack.cpu")
@@ -39,7 +40,7 @@ class Registry(NamedTuple):
 
     @classmethod
     def of(cls, plugins: Iterable[type[Plugin[Any]]], actions: Iterable[Action]) -> Registry:
-        """The registry of these; two of one name are a mistake in the program."""
+        """The registry of these plugins and actions; raises ValueError where two have the same name."""
         return cls(
             MappingProxyType(_by_name((plugin.name, plugin) for plugin in plugins)),
             MappingProxyType(_by_name((action.name, action) for action in actions)),

@@ -1,8 +1,8 @@
-"""Room that queues keep for pods whose gates were opened and that have no node yet (reference 1.12, 4.6).
+"""Room in a queue that is reserved for pods whose scheduling gate was removed and that have no node yet.
 
-A gate is opened for a pod when its queue has room for it, long before there may be a node: nodes may have to be bought
-first. Until the pod is placed nobody else of the queue gets that room. The pod's own job is not held up by it: while
-the job is worked on, what is kept for its tasks is given up.
+See reference 1.12 and 4.6. vsched removes the gate of a pod when its queue has room for it. A node for it may come much
+later, because an autoscaler may have to add one first. Until the pod is placed, no other job of the queue gets that
+room. While the pod's own job is worked on, its reservation is lifted, so that the job can use the room.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOTHING_KEPT = nullcontext()
 
 
 class Reservations:
-    """What is kept for whom in the course of a cycle; tells the plugins that hold queues to limits."""
+    """The amounts reserved for each job in a cycle. It reports changes to the plugins that limit queues."""
 
     def __init__(self, snapshot: Snapshot, plugins: PluginSet) -> None:
         self._queues = snapshot.queues
@@ -33,7 +33,7 @@ class Reservations:
         """By job."""
         self._queue_of: dict[str, str] = {}
         self._let_in: set[str] = set()
-        """Tasks that this cycle lets in."""
+        """Uids of tasks whose gate this cycle removes."""
         for key in snapshot.reserving:
             job = snapshot.jobs[key]
             queue = self._queues.get(job.spec.queue)
@@ -41,21 +41,21 @@ class Reservations:
                 self._keep(queue, key, self._wanted(job, ()))
 
     def add(self, queue: Queue, task: Task) -> None:
-        """Keep room for a task that is let in."""
+        """Reserve room for a task whose gate is removed."""
         self._let_in.add(task.uid)
         self._keep(queue, task.job, task.shape.request)
 
     def of(self, queue: str) -> list[str]:
-        """The jobs that room is kept for in a queue or below it, by key."""
+        """The keys of the jobs that room is reserved for in a queue or below it, sorted."""
         below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if self._kept.get(key))
         return sorted(key for key, one in below if queue in self._path(one))
 
     def _path(self, queue: Queue) -> set[str]:
-        """A queue and all above it."""
+        """The names of a queue and all queues above it."""
         return {queue.name, *(one.name for one in above(queue, self._queues.get))}
 
     def lifted(self, job: JobView) -> AbstractContextManager[None]:
-        """Give up what is kept for a job while it is worked on; afterwards keep it for those still without a place."""
+        """A context that lifts the job's reservation; at its end, room is reserved for tasks still without a place."""
         return self._lifted(job) if job.key in self._kept else NOTHING_KEPT
 
     @contextmanager
@@ -77,7 +77,7 @@ class Reservations:
             keeper.reserve(queue, amounts, sign)
 
     def _wanted(self, job: Job, placed: Container[str]) -> Amounts:
-        """What the job's tasks ask for that have been let in and have no place."""
+        """The requests of the job's tasks whose gate was removed and that have no place."""
         total = NOTHING
         for task in job.pending.values():
             if (task.reserves or task.uid in self._let_in) and task.uid not in placed:

@@ -1,6 +1,6 @@
-"""Where a cycle's time goes, for those who ask, and whether it is to go on. Wraps the work from outside.
+"""Measures how long the parts of a cycle take, and lets the caller abort a cycle.
 
-The timer, and the clock behind a ``checkpoint``, are the caller's.
+The caller provides the timer and the ``checkpoint`` function, because the core uses no clock.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Trace:
     ) -> None:
         self._timer = timer
         self.checkpoint = checkpoint
-        """Called at each try and each choice of a node; raises to end a cycle that nobody waits for any more."""
+        """Called at each try and each choice of a node; it raises to abort a cycle whose result is no longer needed."""
         self.measures_plugins = plugins and timer is not None
-        """Whether every question to a plugin is measured too; that costs about as much as the answers."""
+        """Whether each call of a plugin is measured too; measuring costs about as much as the calls themselves."""
         self.seconds: dict[tuple[str, str], float] = {}
 
     @contextmanager

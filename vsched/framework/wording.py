@@ -1,4 +1,4 @@
-"""Sentences about shortages and nodes, without full stops: 3 nodes have too little cpu, 2 are cordoned."""
+"""Message parts about shortages and nodes, without full stops: ``3 nodes have too little cpu, 2 are cordoned``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
 WAITED_FOR = frozenset((Code.RESOURCES, Code.ORDER, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
-"""What nodes that are open to a pod lack for now; other reasons are for ever as long as nobody changes anything."""
+"""Codes of reasons that may pass by themselves on a node that is open to a pod. Other reasons last until an object
+(node, pod, queue) is changed."""
 NO_ROOM = "Insufficient "
 FULL = "Too many pods"
 BEGINNING = "node(s) "
@@ -26,7 +27,7 @@ SAID: dict[str, tuple[str, str]] = {
         "do not match its node selector or affinity",
     ),
 }
-"""What is said of one node and of several, by reason; where a reason is not named its own words do."""
+"""By reason: its words for one node and for several. A reason that is not listed here is used as it is."""
 NOW = {
     "were": ("is", "are"),
     "weren't": ("isn't", "aren't"),
@@ -34,10 +35,10 @@ NOW = {
     "didn't": ("doesn't", "don't"),
     "kept": ("keeps", "keep"),
 }
-"""How a reason's own words begin, and how they do of what is so now."""
+"""The verb at the start of a reason (past tense), and its present tense for one node and for several."""
 MEBI = 1 << 20
 LISTED_MAX = 2
-"""So many of many names are told, and how many others there are."""
+"""How many names a list shows before it goes on with ``and N more``."""
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -46,7 +47,7 @@ def counted(count: int, one: str, many: str) -> str:
 
 
 def binding(why: Explanation) -> Code:
-    """The sort of reason that matters: of the nodes that are open to the pod where there are any, else of most."""
+    """The code of the most important reason: one that may pass comes first, then the one with the most nodes."""
     if not why.reasons:
         return Code.NO_NODES
     return why.codes.get(_ranked(why)[0], Code.OTHER)
@@ -54,16 +55,16 @@ def binding(why: Explanation) -> Code:
 
 def on_nodes(why: Explanation) -> str:
     """``3 nodes have too little cpu, 2 are cordoned``; empty where no node is counted."""
-    told: list[str] = []
+    parts: list[str] = []
     for reason in _ranked(why):
         count = why.reasons[reason]
-        noun = "" if told else "node " if count == 1 else "nodes "
-        told.append(f"{count} {noun}{said_of_nodes(reason, count)}")
-    return ", ".join(told)
+        noun = "" if parts else "node " if count == 1 else "nodes "
+        parts.append(f"{count} {noun}{said_of_nodes(reason, count)}")
+    return ", ".join(parts)
 
 
 def said_of_nodes(reason: str, count: int) -> str:
-    """A reason of ``kubectl describe`` as the end of a sentence about so many nodes."""
+    """A reason as ``kubectl describe`` shows it, turned into the end of a sentence about ``count`` nodes."""
     if reason.startswith(NO_ROOM):
         return f"{'has' if count == 1 else 'have'} too little {reason.removeprefix(NO_ROOM)}"
     if reason.startswith(TAINTED):
@@ -76,12 +77,12 @@ def said_of_nodes(reason: str, count: int) -> str:
 
 
 def taint_key(reason: str) -> str:
-    """The key of the taint that a reason is about."""
+    """The key of the taint in a reason about an untolerated taint."""
     return reason.removeprefix(f"{TAINTED}{{").partition(":")[0]
 
 
 def amounts(short: Iterable[Shortage], held: str) -> str:
-    """``nvidia.com/gpu 8 of 8 held, 2 asked``, of several resources one after the other."""
+    """``nvidia.com/gpu 8 of 8 held, 2 asked``; several resources are separated by semicolons."""
     return "; ".join(f"{one.resource} {of_limit(one, held)}" for one in sorted(short))
 
 
@@ -93,11 +94,11 @@ def of_limit(one: Shortage, held: str) -> str:
 
 
 def in_words(resource: str, amount: int) -> str:
-    """An amount as people read it: what a queue deserves of memory seldom comes to whole units, half a GPU is 0.5."""
+    """An amount in readable form: large memory amounts are cut to whole mebibytes, half a GPU is 0.5."""
     if counted_scale(resource) == 1 and amount > MEBI:
         return format_counted(resource, amount // MEBI * MEBI)
-    told = format_counted(resource, amount)
-    return f"{amount / 1000:g}" if told.endswith("m") and not resource.endswith("cpu") else told
+    text = format_counted(resource, amount)
+    return f"{amount / 1000:g}" if text.endswith("m") and not resource.endswith("cpu") else text
 
 
 def in_all(one: Shortage) -> str:
@@ -107,7 +108,11 @@ def in_all(one: Shortage) -> str:
 
 
 def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> str:
-    """That a queue, or one above it (``subject``), may hold no more: by its own word, or as there is no more for it."""
+    """The message that a queue or one above it (``subject``) may hold no more of a resource.
+
+    Its own capability may be the limit, or that of a queue above it, the guarantees of other queues, or the size of the
+    cluster; ``bound`` says which.
+    """
     who = named_queue(subject, queue)
     if bound is None or bound.holder == subject:
         if one.is_lasting:
@@ -125,7 +130,7 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
 
 
 def named_queue(name: str, queue: str) -> str:
-    """A queue as a sentence about a job of ``queue`` names it."""
+    """``queue a``, or ``queue a above it`` where the job is in another queue."""
     return f"queue {name}" if name == queue else f"queue {name} above it"
 
 
@@ -162,23 +167,23 @@ def larger_than_nodes(needed: int, room: int, who: str = "") -> str:
 
 
 def resource_in(reason: str) -> str:
-    """The resource of a reason about amounts."""
+    """The resource that a reason about insufficient amounts names."""
     return "pods" if reason == FULL else reason.removeprefix(NO_ROOM)
 
 
 def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, who: str = "no node") -> str:
-    """``no node has 16 cpu, the most is 8``: what is more than any node (of these) has in all; else empty."""
-    told = []
+    """``no node has 16 cpu, the most is 8``: requests larger than any node (of ``open_rows``) has; else empty."""
+    parts = []
     for column, amount in shape.request:
         has = nodes.allocatable[column] if open_rows is None else nodes.allocatable[column][open_rows]
         most = int(has.max(initial=0))
         if most < amount:
             name = nodes.axis.names[column]
-            told.append(f"{who} has {format_amount(name, amount)} {name}, the most is {format_amount(name, most)}")
-    return "; ".join(told)
+            parts.append(f"{who} has {format_amount(name, amount)} {name}, the most is {format_amount(name, most)}")
+    return "; ".join(parts)
 
 
 def _ranked(why: Explanation) -> list[str]:
-    """The reasons, those that are waited for first, then those of most nodes."""
+    """The reasons: those that may pass first, then by number of nodes, most first."""
     reasons, codes = why.reasons, why.codes
     return sorted(reasons, key=lambda reason: (codes.get(reason) not in WAITED_FOR, -reasons[reason], reason))

@@ -1,1 +1,1 @@
-"""The plugins of one policy, and how their answers combine."""
+"""The plugins of one policy, and how their answers are combined."""

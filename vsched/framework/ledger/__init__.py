@@ -1,1 +1,1 @@
-"""What a cycle has done so far: placements and amounts, undone and committed."""
+"""The record of what a session has done so far: placements and amounts, with rollback and commit."""

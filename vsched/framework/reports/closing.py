@@ -1,4 +1,8 @@
-"""The end of a cycle: what became of jobs, tasks, queues and namespaces, for the world and for people."""
+"""Builds the report of a cycle from a session whose actions have run.
+
+The report has two parts. The effects are bindings, evictions, nominations and removed gates: the daemon writes them to
+the API server. The outcomes say how jobs, pending tasks, queues and namespaces stand after the cycle.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,7 @@ def close(session: Session, trace: Trace) -> CycleReport:
 
 
 def decided(session: Session) -> CycleReport:
-    """What a session whose actions have run does in the world, and nothing of what is told of it."""
+    """The effects of a session whose actions have run, without any outcomes."""
     bound = _bound(session)
     return CycleReport(
         binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
@@ -76,7 +80,10 @@ def _bound(session: Session) -> set[str]:
 
 
 def _views(session: Session) -> Iterable[JobView]:
-    """Jobs that were or should have been worked on, those taken from, then those that changed since the last cycle."""
+    """The jobs to report: those of the session, those without a queue, those with victims, those that changed.
+
+    "Changed" means changed since the last cycle. Each job comes once.
+    """
     yield from session.jobs.values()
     yield from session.stranded.values()
     robbed = {key: view for key, view in session.victimised.items() if view.moved}
@@ -102,17 +109,17 @@ def _evict(session: Session, entry: Entry, cause: Cause) -> Evict:
 
 
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
-    """Nodes that are kept for tasks which wait for others to leave, and those that no longer are."""
+    """Nominated nodes to write: new ones for tasks whose victims are leaving, empty ones to clear old nominations."""
     freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
-    told = bound.copy()
+    done = bound.copy()
     for entry in session.ledger.log:
         task, job = entry.task, entry.job
-        if entry.before is not Status.PENDING or task.uid in told:
+        if entry.before is not Status.PENDING or task.uid in done:
             continue
         status, node, _ = job.moved.get(task.uid, (Status.PENDING, "", task))
         kept = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
         if kept and node != task.nominated:
-            told.add(task.uid)
+            done.add(task.uid)
             lasting = job.key in freed_for or bool(task.nominated)
             yield Nominate(task.uid, task.namespace, task.name, node, job.key, lasting)
     for key in session.snapshot.nominated:
@@ -139,19 +146,19 @@ def job_outcome(
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     headline = waiting.of(view)
     if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
-        # A reason of its own, whatever plugins say: who makes nodes for what waits is to make none for this.
+        # This reason overrides what plugins say: a cluster autoscaler must not add nodes for such a job.
         message = headline.message
         condition = Condition("Unschedulable", "True", UNSUPPORTED, message)
     elif condition is not None and condition.kind == "Unschedulable":
         headline = headline if headline.message else waiting.otherwise(view, condition.message)
         message = advised(headline.message, advice)
-        # The reason stays one of the reference's words, which tools look for.
+        # The reason stays one of the reference's reasons, because tools look for them.
         condition = msgspec.structs.replace(condition, message=message)
     else:
         message = advised(headline.message, advice)
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
-        headline, message = SILENT, ""  # some of its pods failed, and there is nothing to wait for
+        headline, message = SILENT, ""  # some of its pods failed, and no pod waits
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -172,7 +179,7 @@ def job_outcome(
 
 
 def next_phase(view: JobView, condition: Condition | None) -> str:
-    """The phase of reference 1.10; what this cycle placed but nobody has bound yet does not count as scheduled."""
+    """The phase of reference 1.10. Tasks that this cycle placed do not count as scheduled until they are bound."""
     if _stays_over(view):
         return Phase.COMPLETED
     counts = view.job.counts
@@ -188,21 +195,21 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     if scheduled >= view.min_member:
         finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
-    # A job that has places to wait for keeps its admission: what was freed for it is lost if it has to enter again.
+    # A job whose places are being freed keeps its admission: if it had to enter again, it would lose those places.
     has_places = view.waiting > 0 and view.is_pipelined and not view.waiting_to_enter
     return Phase.INQUEUE if view.phase == Phase.INQUEUE or has_places else Phase.PENDING
 
 
 def _stays_over(view: JobView) -> bool:
-    """Whether a job that has ended has nothing new to do: its finished pods may be cleaned away, some or all."""
+    """Whether a completed job stays completed: it has no pods but finished ones, which may have been deleted."""
     counts = view.job.counts
     return view.phase == Phase.COMPLETED and counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
-    """The conditions with the latest one in the place of its type, and what it contradicts no longer true.
+    """The conditions with ``latest`` in the place of its type; other stated conditions that were true become false.
 
-    One that was true before is so since then; those that are another now have no time yet.
+    A condition whose status did not change keeps its time. One whose status changed gets time 0: it is not set yet.
     """
     if latest is None:
         return conditions
@@ -221,7 +228,7 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
 
 
 def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:
-    """The conditions with what of a job is not as its object says, or that all is."""
+    """The conditions with the one that says whether the job's PriorityClass is missing (``notice``) or found."""
     known = next((one for one in conditions if one.kind == NOTICE), None)
     if notice:
         latest = Condition(NOTICE, "True", NO_SUCH_CLASS, notice)
@@ -240,7 +247,7 @@ def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, 
 def _verdicts(
     waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: set[str]
 ) -> Iterable[Unschedulable]:
-    """What to say of each pending task that was not placed for good."""
+    """Why each pending task that this cycle did not bind is unschedulable."""
     session = waiting.session
     if not view.pending_count and not view.waiting:
         return
@@ -256,34 +263,34 @@ def _verdicts(
         if uid in bound or task.gated:
             continue
         fits = uid in tried or uid in moved
-        # Of most of the thousands that wait there is nothing to look up.
+        # Most of the thousands of waiting tasks have no refusal of their own, so the lookup is skipped for them.
         own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
         why = own or refusal
         if isinstance(why, Explanation):
-            told = waiting.holders.explain(view.key, task, why)
+            explained = waiting.holders.explain(view.key, task, why)
             kept = session.protected.get(view.key)
-            named = told.named(told.why.message)
-            why = told.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
-        reason, message, reasons = _told_of_task(waiting, view, outcome, gang, why, fits)
+            named = explained.named(explained.why.message)
+            why = explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
+        reason, message, reasons = _task_reason(waiting, view, outcome, gang, why, fits)
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
 
 
 def _verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
-    """What to say of pods whose PodGroup is not there: nothing is done for them, and nobody else would tell."""
+    """Why pods whose PodGroup does not exist are unschedulable. No job reports them, so they are reported here."""
     for key, job in session.snapshot.strays.items():
-        told = no_such_group(key)
+        message = no_such_group(key)
         for uid, task in job.pending.items():
             yield Unschedulable(
-                uid, task.namespace, task.name, key, "Unschedulable", told, {Code.NO_POD_GROUP.value: 1}
+                uid, task.namespace, task.name, key, "Unschedulable", message, {Code.NO_POD_GROUP.value: 1}
             )
 
 
 def no_such_group(key: str) -> str:
-    """What a pod waits for that names a PodGroup which does not exist."""
+    """The message for a pod that names a PodGroup which does not exist."""
     return f"PodGroup {key} does not exist: its pods wait for it to be created"
 
 
-def _told_of_task(
+def _task_reason(
     waiting: UnschedulableReasons,
     view: JobView,
     outcome: JobOutcome,
@@ -291,7 +298,7 @@ def _told_of_task(
     why: Explanation | Refusal | None,
     fits: bool,
 ) -> tuple[str, str, dict[str, int]]:
-    """Reason, message, and nodes by reason; ``gang`` is what its job waits for."""
+    """Reason, message, and number of nodes by reason; ``gang`` is the message that says why its job waits."""
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)

@@ -1,7 +1,8 @@
-"""Room that is idle and that nobody else gets: what of the nodes is held in a session, and for whom.
+"""Idle room on nodes that a session holds for jobs, and the names of those jobs.
 
-A nomination holds room from the start; a gang that gathers its places, or waits for others to leave some of them, holds
-the rest of them to the end. Whoever finds too little there is told for whom it is held, and not that there is none.
+A nomination holds room from the start of a session. A gang that is still being placed, or that waits for victims to
+leave, holds its places to the end. When another job finds too little room on such a node, its message names the jobs
+that hold the room.
 """
 
 from __future__ import annotations
@@ -27,32 +28,32 @@ HELD = f"{BEGINNING}had room that is {OTHERS}"
 
 
 class Told(NamedTuple):
-    """What is said of nodes, and who the others are that room is held for."""
+    """An explanation about nodes, and the jobs (as text) that room on them is held for."""
 
     why: Explanation
     others: str = ""
 
     def named(self, text: str) -> str:
-        """A sentence with names in it."""
+        """The sentence with the names of these jobs in it."""
         return named(text, self.others)
 
 
 def named(text: str, others: str) -> str:
-    """A sentence with the names of those that room is held for."""
+    """The sentence with the names of the jobs that room is held for; unchanged where ``others`` is empty."""
     return text.replace(OTHERS, f"held for {others}") if others else text
 
 
 class Holders:
-    """Who holds what of the nodes of a session whose actions have run."""
+    """Which jobs hold which amounts on nodes, in a session whose actions have run."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._told: dict[tuple[Shape, str, str, str], Told] = {}
-        """Thousands of jobs that wait are told the same."""
+        """A cache: thousands of waiting jobs get the same explanation."""
 
     @cached_property
     def _rows(self) -> dict[int, Counter[str]]:
-        """The jobs that hold room on each row, by key."""
+        """By node row: the keys of the jobs that hold room there, with their number of tasks."""
         found: dict[int, Counter[str]] = {}
         for key, holding in self._by_job.items():
             for _, row in holding:
@@ -61,7 +62,7 @@ class Holders:
 
     @cached_property
     def _amounts(self) -> dict[int, Ints]:
-        """int64[nodes] by column: what is held, by whomever."""
+        """int64[nodes] by column: the amounts that all jobs together hold."""
         return self._sums(one for holding in self._by_job.values() for one in holding)
 
     def _sums(self, holding: Iterable[tuple[Task, int]]) -> dict[int, Ints]:
@@ -73,7 +74,7 @@ class Holders:
 
     @cached_property
     def _by_job(self) -> dict[str, list[tuple[Task, int]]]:
-        """The tasks that have places which are not carried out, with their rows, by job."""
+        """By job: the tasks with places that the session did not commit, and their node rows."""
         carried_out = {entry.task.uid for entry in self._session.committed}
         at = self._session.nodes.statics.row
         found: dict[str, list[tuple[Task, int]]] = {}
@@ -85,14 +86,14 @@ class Holders:
         return found
 
     def explain(self, key: str, task: Task, why: Explanation) -> Told:
-        """What is said of a task of a job, with the nodes counted apart whose room is held for others."""
+        """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""
         if Code.RESOURCES not in why.codes.values() or not self._rows:
             return Told(why)
         view = self._session.view(key)
-        told = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
-        known = self._told.get(told)
+        case = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
+        known = self._told.get(case)
         if known is None:
-            known = self._told[told] = self._explained(key, task, why)
+            known = self._told[case] = self._explained(key, task, why)
         return known
 
     def _explained(self, key: str, task: Task, why: Explanation) -> Told:
@@ -107,7 +108,7 @@ class Holders:
         return Told(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
 
     def split(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> list[Failing]:
-        """Nodes by reason, those apart that would have room, were nothing of it held for others."""
+        """Nodes by reason; nodes that would have room if nothing were held for other jobs get the reason ``HELD``."""
         held = self._held(key, task, found, filled)
         if held is None:
             return list(found)
@@ -115,14 +116,14 @@ class Holders:
         return [*(one for one in rest if one.rows.any()), Failing(HELD, Code.ORDER, held)]
 
     def names(self, key: str, rows: Mask) -> str:
-        """The jobs other than this one that hold room on these rows, those that hold most first."""
+        """The other jobs that hold room on these rows as text, those with the most tasks there first."""
         jobs = Counter[str]()
         for row in np.flatnonzero(rows).tolist():
             jobs.update({one: count for one, count in self._rows.get(row, {}).items() if one != key})
         return listed("job", sorted(jobs, key=lambda one: (-jobs[one], one)))
 
     def _held(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> Mask | None:
-        """bool[nodes]: too little is left for the task because of what others hold; None where nowhere."""
+        """bool[nodes]: nodes that lack room for the task only because other jobs hold it; None where there are none."""
         nodes = self._session.nodes
         held: Mask = np.zeros(len(nodes), dtype=np.bool_)
         held[[row for row, jobs in self._rows.items() if jobs.keys() - {key}]] = True

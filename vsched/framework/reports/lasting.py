@@ -1,8 +1,8 @@
-"""What of nodes keeps a pod off for good, told apart from what passes by itself.
+"""Why a pod would fit on no node even if all nodes were empty.
 
-Each answer is certain: a pod that is told that it never fits would not fit were every node empty. What may pass by
-itself (cordons, taints that somebody puts on and takes off again, devices that are not registered yet, what others
-hold) is no reason.
+Only lasting reasons count: node selectors, node groups, lasting taints, and requests larger than any node. Reasons that
+may pass are left out: cordons, taints that come and go, devices that are not registered yet, amounts that other pods
+hold.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
-"""What of nodes stays as it is until somebody changes it."""
+"""Codes of node checks whose result stays the same until an object is changed."""
 
 
 class Lasting(NamedTuple):
@@ -37,7 +37,7 @@ class Lasting(NamedTuple):
 
 
 def never_on_nodes(session: Session, task: Task) -> Lasting | None:
-    """Why a pod would not fit on any node if all were empty; None where it would, for all one can tell."""
+    """Why a pod would not fit on any node if all were empty; None where it may fit, or where there are no nodes."""
     open_rows, closing = rows_open(session, task)
     if not len(open_rows):
         return None
@@ -45,26 +45,26 @@ def never_on_nodes(session: Session, task: Task) -> Lasting | None:
         return _closed(closing)
     if not (rooms_if_empty(session, task.shape, open_rows) > 0).any():
         who = "no node" if open_rows.all() else _of_open(int(open_rows.sum()))
-        told = beyond_any(session.nodes, task.shape, open_rows, who)
-        if told:
-            return Lasting(Code.RESOURCES, told, _beyond(session, task.shape, open_rows))
+        message = beyond_any(session.nodes, task.shape, open_rows, who)
+        if message:
+            return Lasting(Code.RESOURCES, message, _beyond(session, task.shape, open_rows))
         return Lasting(Code.RESOURCES, f"{who} has all that it asks for at once")
     return None
 
 
 def not_registered(session: Session, task: Task) -> str:
-    """``1 node has not registered nvidia.com/gpu yet``: of what no node that is open to a pod has; empty for others."""
+    """``1 node has not registered nvidia.com/gpu yet``, for resources of which no open node has enough; else empty."""
     open_rows, nodes = rows_open(session, task)[0], session.nodes
     lacking = (
         column
         for column, amount in task.shape.request
         if int(nodes.allocatable[column][open_rows].max(initial=0)) < amount
     )
-    return ", ".join(told for column in lacking if (told := unregistered(nodes, column, open_rows)))
+    return ", ".join(message for column in lacking if (message := unregistered(nodes, column, open_rows)))
 
 
 def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> str:
-    """``1 node has not registered nvidia.com/gpu yet``; empty where every node (of these) has what it is to have."""
+    """``1 node has not registered nvidia.com/gpu yet``; empty where every node (``among`` these) has registered it."""
     waited = awaited(nodes, column)
     count = int(np.count_nonzero(waited if among is None else waited & among))
     if not count:
@@ -73,7 +73,7 @@ def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> st
 
 
 def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
-    """bool[nodes]: open to the task for all that lasts; and what closes nodes."""
+    """bool[nodes]: the nodes that no lasting check closes to the task; and the lasting checks."""
     closing = [check for check in session.node_selection.static_checks(task) if _lasts(check)]
     open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
     for check in closing:
@@ -82,9 +82,9 @@ def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
 
 
 def rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
-    """int64[nodes]: how many pods of a shape each open node could hold, were nothing else there.
+    """int64[nodes]: how many pods of a shape each open node could hold if it were empty.
 
-    Nobody knows how many of what a node has yet to register.
+    A resource that a node has yet to register counts as unlimited, because its amount is not known.
     """
     nodes = session.nodes
     rows: Ints = np.where(open_rows, np.int64(UNLIMITED), np.int64(0))
@@ -101,7 +101,7 @@ def _lasts(check: Check) -> bool:
 
 
 def _closed(closing: Sequence[Check]) -> Lasting:
-    """That no node is open at all: for one reason where one closes all of them, else for several together."""
+    """Why no node is open: the one check that closes all nodes if there is one, else all checks with their counts."""
     alone = [check for check in closing if not check.passes.any()]
     if alone:
         code, reason = alone[0].code, alone[0].reason
@@ -127,7 +127,7 @@ def _of_open(count: int) -> str:
 
 
 def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:
-    """The first resource of which no open node has enough."""
+    """The name of the first requested resource of which no open node has enough."""
     nodes = session.nodes
     columns = (c for c, amount in shape.request if int(nodes.allocatable[c][open_rows].max(initial=0)) < amount)
     return nodes.axis.names[next(columns)]

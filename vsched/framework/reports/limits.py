@@ -1,4 +1,4 @@
-"""What is said where a limit is in the way: what is held, asked and allowed, and what sets the limit."""
+"""Messages about limits of queues: the amounts held, asked and allowed, and what sets the limit."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from vsched.framework.wording import amounts, at_limit, listed
 from vsched.model.queues.queue import ROOT, Queue
 
 TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
-"""Limits of which is told what is held, asked and allowed."""
+"""Codes of refusals whose message names the amounts held, asked and allowed."""
 NO_REASONS: Mapping[str, int] = {}
 
 
 class UnschedulableReason(NamedTuple):
-    """What binds, in a word and in a sentence, and the nodes by reason of the task that stopped the job."""
+    """Why a job waits: a code, a message, and the number of nodes by reason for the task that stopped the job."""
 
     code: str
     message: str
     reasons: Mapping[str, int] = NO_REASONS
     limit: Refusal | None = None
-    """The rule that the sentence tells of, alone or besides the nodes."""
+    """The refusal that the message is about, where a rule refused the job (alone, or besides the nodes)."""
 
 
 SILENT = UnschedulableReason("", "")
 
 
 class LimitsTold:
-    """Tells of the limits of one session whose actions have run."""
+    """Builds messages about the limits of one session whose actions have run. It caches them by refusal and queue."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._admitted: Counter[str] | None = None
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
-        """Many jobs of a queue are refused in the same words."""
+        """A cache: many jobs of a queue get the same refusal."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], Bound | None] = {}
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
-        """What a rule says of a job."""
+        """Why a job waits that a rule refused."""
         if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         key = (refusal, view.queue, view.waiting_to_enter)
-        told = self._shorts.get(key)
-        if told is None:
-            told = self._shorts[key] = self._short(*key)._replace(limit=refusal)
-        return told
+        known = self._shorts.get(key)
+        if known is None:
+            known = self._shorts[key] = self._short(*key)._replace(limit=refusal)
+        return known
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:
-        """What is said of a job of a queue that asks for more than a limit leaves."""
+        """The reason for a job of ``queue`` that asks for more than a limit leaves."""
         short = refusal.shortages
         if all(one.is_others for one in short) and waiting_to_enter:
             before = self._admitted_before(refusal.subject)
@@ -77,7 +77,10 @@ class LimitsTold:
         return UnschedulableReason(refusal.code, f"{message}: {amounts(short, 'held')}{others}")
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:
-        """That more is asked than could ever be held, and what sets that: what lasts is told alone."""
+        """The reason where a job asks for more than its queue could ever hold; None where waiting may help.
+
+        The message leaves out shortages that may pass.
+        """
         found = []
         for one in sorted(refusal.shortages):
             bound = self.bound(refusal.subject, one.resource) if refusal.subject else None
@@ -95,12 +98,12 @@ class LimitsTold:
         return UnschedulableReason(Code.RESOURCES, message)
 
     def _to_come(self, resources: Iterable[str]) -> str:
-        """What nodes have yet to register of these resources, as the end of a sentence."""
-        found = (told for one in dict.fromkeys(resources) if (told := self.unregistered(one)))
-        return "".join(f"; {told}" for told in found)
+        """The end of a message: how many nodes have yet to register each of these resources."""
+        found = (text for one in dict.fromkeys(resources) if (text := self.unregistered(one)))
+        return "".join(f"; {text}" for text in found)
 
     def unregistered(self, resource: str) -> str:
-        """``1 node has not registered nvidia.com/gpu yet``; empty where every node has what it is to have of it."""
+        """``1 node has not registered nvidia.com/gpu yet``; empty where every node has registered it."""
         if resource not in self._unregistered:
             column = self.session.snapshot.axis.find(resource)
             known = column is not None and column < self.session.nodes.width
@@ -108,7 +111,7 @@ class LimitsTold:
         return self._unregistered[resource]
 
     def bound(self, queue: str, resource: str) -> Bound | None:
-        """What sets how much a queue may hold of a resource, where a plugin says so."""
+        """What limits how much a queue may hold of a resource; None where no plugin sets a limit."""
         column = self.session.snapshot.axis.find(resource)
         known = self.session.snapshot.queues.get(queue, Queue(ROOT) if queue == ROOT else None)
         if column is None or known is None:
@@ -118,7 +121,7 @@ class LimitsTold:
         return self._bounds[queue, column]
 
     def _admitted_before(self, queue: str) -> str:
-        """The jobs that were admitted and have not got their minimum yet, of a queue or (no name) of all."""
+        """How many jobs were admitted and lack their minimum, as text; of one queue, or of all where it is empty."""
         if self._admitted is None:
             self._admitted = Counter(
                 view.queue for view in self.session.jobs.values() if not view.waiting_to_enter and not view.is_ready
@@ -129,7 +132,7 @@ class LimitsTold:
 
 
 def rounded(count: int) -> str:
-    """A count for people that does not change with every session: whole up to 20, then in steps."""
+    """A count as text that does not change in every session: exact up to 20, then in steps."""
     if count <= 20:
         return str(count)
     step = next(step for step in (1000, 500, 200, 100, 50, 20) if count > step)

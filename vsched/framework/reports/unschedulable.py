@@ -1,4 +1,7 @@
-"""Why a job waits, in one word and one sentence: the constraint that binds, with counts. What every reader is shown."""
+"""Why a job waits: the code of the constraint that binds, and a message with counts.
+
+Conditions, events, pages and commands all show this code and message.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,16 @@ UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
 
 class IfEmpty(NamedTuple):
-    """What nodes could do for tasks of a shape if they were empty."""
+    """How many tasks of a shape the nodes could hold if they were empty."""
 
     told: str
-    """Why not even one of them would fit, or what is not registered yet; empty where one would fit."""
+    """Why not even one task would fit, or which resource is not registered yet; empty where one would fit."""
     room: int
-    """How many of them there would be room for at most."""
+    """The most tasks that would fit."""
 
 
 class UnschedulableReasons:
-    """Says why the jobs of a session wait whose actions have run."""
+    """Works out why jobs wait, for a session whose actions have run."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -41,12 +44,12 @@ class UnschedulableReasons:
         self._if_emptys: dict[tuple[Shape, str], IfEmpty] = {}
 
     def of(self, view: JobView) -> UnschedulableReason:
-        """Why a job waits; silent where it does not, or nobody knows."""
+        """Why a job waits; ``SILENT`` where it does not wait, or where no reason is known."""
         found = self._of_undecided(view)
         return found if found.message or not self.session.snapshot.setbacks else self._set_back(view)
 
     def _set_back(self, view: JobView) -> UnschedulableReason:
-        """Of a job that has its places, as far as this scheduler is concerned."""
+        """The reason for a job whose pods have nodes but whose bindings the API server refuses."""
         setbacks = self.session.snapshot.setbacks
         found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
         if not found:
@@ -75,7 +78,7 @@ class UnschedulableReasons:
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
     def _leaving(self, view: JobView) -> UnschedulableReason:
-        """Of a job that others make room for: its minimum is in sight, or only what it wants beyond that is missing."""
+        """The reason for a job that will have its minimum once other pods have left the nodes chosen for it."""
         waiting = [task for uid, task in view.job.pending.items() if _has_place(view, uid)]
         left = [task for task in waiting if self.session.is_left(view.moved[task.uid][1])]
         first = min(left or waiting, key=lambda task: (task.created, task.name))
@@ -88,7 +91,7 @@ class UnschedulableReasons:
         return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {message}")
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
-        """Of a job with places to wait for, and too few of them: what keeps the next of its tasks from another one."""
+        """The reason for a job with nodes for too few of its tasks: why the next task finds no node."""
         session = self.session
         others = [task for uid, task in view.job.pending.items() if uid not in view.moved and not task.gated]
         firsts: dict[Shape, Task] = {}
@@ -104,7 +107,7 @@ class UnschedulableReasons:
         return self._gated(view)
 
     def _gated(self, view: JobView) -> UnschedulableReason:
-        """Of a job whose tasks were not refused: gates hold some of them back, or it was not tried."""
+        """The reason for a job whose tasks were not refused: scheduling gates hold some back, or it was not tried."""
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
             return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
@@ -122,28 +125,28 @@ class UnschedulableReasons:
         return UnschedulableReason(Code.GATED, message)
 
     def _incomplete(self, view: JobView) -> UnschedulableReason:
-        """Of a job without a task that waits: its pods were lost, or are not made yet."""
+        """The reason for a job without pending tasks: its pods were deleted, or are not created yet."""
         if view.is_ready or view.phase == Phase.COMPLETED:
             return SILENT
         refusal = self.session.plugins.job_valid(view)
         return SILENT if refusal is None else self.refused(view, refusal)
 
     def otherwise(self, view: JobView, message: str) -> UnschedulableReason:
-        """Why a job is not schedulable that no action had anything to say of."""
+        """The reason for an unschedulable job that no action gave a reason for; ``message`` if no plugin objects."""
         refusal = self.session.plugins.job_valid(view)
         return UnschedulableReason(Code.OTHER, message) if refusal is None else self.refused(view, refusal)
 
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
     def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> UnschedulableReason:
-        told = self.holders.explain(view.key, cause, why)
-        why = told.why
+        explained = self.holders.explain(view.key, cause, why)
+        why = explained.why
         code, head = self._scale(view, cause, why)
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
         never = self._if_empty(view, cause).told
-        said = told.named(on_nodes(why) or why.message)
-        message = f"{head}: {'; '.join(one for one in (never, said) if one)}"
+        on_each = explained.named(on_nodes(why) or why.message)
+        message = f"{head}: {'; '.join(one for one in (never, on_each) if one)}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
@@ -153,21 +156,24 @@ class UnschedulableReasons:
         return UnschedulableReason(code, message, why.reasons, also)
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
-        """What the nodes could do for tasks like this one if they were empty."""
+        """How many tasks like this one the nodes could hold if they were empty."""
         key = task.shape, view.queue
         known = self._if_emptys.get(key)
         if known is None:
             session = self.session
             never = never_on_nodes(session, task)
             rooms = rooms_if_empty(session, task.shape, rows_open(session, task)[0])
-            told = not_registered(session, task)
+            message = not_registered(session, task)
             if never is not None and never.code is Code.RESOURCES:
-                told = never.message
-            known = self._if_emptys[key] = IfEmpty(told, min(int(rooms.sum(dtype=float)), UNLIMITED))
+                message = never.message
+            known = self._if_emptys[key] = IfEmpty(message, min(int(rooms.sum(dtype=float)), UNLIMITED))
         return known
 
     def _most(self, view: JobView, task: Task, missing: int) -> int | None:
-        """How many of what a gang of like pods lacks would fit, were all nodes empty; None where all would."""
+        """How many of the missing tasks of a gang would fit if all nodes were empty.
+
+        None where all would fit, or where the pods of the gang are not alike.
+        """
         room = self._if_empty(view, task).room
         if room >= view.min_member or task.shape.best_effort:
             return None
@@ -178,7 +184,7 @@ class UnschedulableReasons:
         return max(0, most) if most < missing else None
 
     def _scale(self, view: JobView, cause: Task, why: Explanation) -> tuple[Code, str]:
-        """How much of the job is missing, and what that makes of the nodes' reasons."""
+        """The code of the reason, and the start of the message: how many pods are missing, and how many fit."""
         code = binding(why)
         lacking = view.roles_missing()
         fits = _fitting(self.session, view, cause.role) if cause.role in lacking else 0
@@ -193,20 +199,23 @@ class UnschedulableReasons:
             return code, "no node takes it"
         fits = min(missing, _fitting(self.session, view, None) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
-        told = _needs("the gang", view.min_member, missing, fits, most)
-        return Code.GANG_SIZE if fits or most else code, told
+        head = _needs("the gang", view.min_member, missing, fits, most)
+        return Code.GANG_SIZE if fits or most else code, head
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
-        """What a rule says of a job."""
+        """Why a job waits that a rule refused."""
         if refusal.code is Code.UNSUPPORTED:
             return UnschedulableReason(refusal.code, refusal.message, {refusal.reason: 1})
         return self.limits.refused(view, refusal)
 
 
 def cause_of(session: Session, view: JobView) -> Task | None:
-    """The oldest task that found no place; where all have one, the oldest that waits for others to leave it."""
+    """The task whose refusal explains the job: the oldest without a node, those of roles below their minimum first.
+
+    Where every task has a node, it is the oldest that waits for other pods to leave its node.
+    """
     refusals = session.task_refusals
     refused = [
         task
@@ -222,7 +231,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
 
 
 def refusal_of(session: Session, view: JobView, uid: str) -> Explanation | Refusal | None:
-    """Why a task was not placed for good; None as well for one that was to wait for others to leave, and is not now."""
+    """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
     why = session.task_refusals.get(uid)
     if _has_place(view, uid):
         return place_of(session, view, uid)
@@ -230,7 +239,7 @@ def refusal_of(session: Session, view: JobView, uid: str) -> Explanation | Refus
 
 
 def place_of(session: Session, view: JobView, uid: str) -> Refusal:
-    """What a task waits for that has its place."""
+    """The message for a task that has a node but cannot start yet."""
     node = view.moved[uid][1]
     if session.is_left(node):
         return to_leave(node)
@@ -239,17 +248,17 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
 
 
 def in_sight(view: JobView) -> bool:
-    """Whether the job has its minimum, and those of its roles, once others have left what its tasks wait for."""
+    """Whether the job will have its minimum, and its roles theirs, once other pods have left the chosen nodes."""
     return view.is_pipelined and not view.roles_missing(waiting=True)
 
 
 def _roles_short(session: Session, view: JobView) -> set[str]:
-    """Roles of which not enough tasks found a place for the minimum, in this cycle's last try."""
+    """Roles for which this cycle's last try found nodes for fewer tasks than their minimum."""
     return {role for role, missing in view.roles_missing().items() if _fitting(session, view, role) < missing}
 
 
 def _fitting(session: Session, view: JobView, role: str | None) -> int:
-    """How many tasks of the job (of the role) found a place in a try that was given up, or wait for one."""
+    """How many tasks of the job (of the role, if given) found a node in a try that was rolled back, or are pipelined."""
     found = (task for uid, task in view.job.pending.items() if uid in session.tried or _has_place(view, uid))
     return sum(1 for task in found if role is None or task.role == role)
 
@@ -263,7 +272,7 @@ def _waits(why: Explanation | Refusal) -> bool:
 
 
 def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = None) -> str:
-    """``the gang needs 8, 2 fit``; and how many more would at the ``most``, were all nodes empty."""
+    """``the gang needs 8, 2 fit``; with ``most``, also how many would fit if all nodes were empty."""
     many = fits if fits else "none"
     verb = "fits" if fits == 1 else "fit"
     needs = f"{minimum}" if missing == minimum else f"{missing} more of its minimum of {minimum}"
