@@ -258,7 +258,7 @@ def _roles_short(session: Session, view: JobView) -> set[str]:
 
 
 def _fitting(session: Session, view: JobView, role: str | None) -> int:
-    """How many tasks of the job (of the role, if given) found a node in a try that was rolled back, or are pipelined."""
+    """How many tasks of the job (of the role, if given) found a node in a try rolled back since, or are pipelined."""
     found = (task for uid, task in view.job.pending.items() if uid in session.tried or _has_place(view, uid))
     return sum(1 for task in found if role is None or task.role == role)
 
