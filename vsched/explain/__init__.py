@@ -1,1 +1,4 @@
-"""Why something waits, what would change that, and when it may start: pure answers from one session's sight."""
+"""Explains a pod, a PodGroup or a queue: why it waits, which changes would help, and when it may start.
+
+All answers are pure functions of one snapshot, the policy, and the report of the session on that snapshot.
+"""

@@ -1,4 +1,8 @@
-"""Why a pod or a PodGroup waits, of one session: what binds, where it stands in the order, and what would help."""
+"""Explains why a pod or a PodGroup waits in one session.
+
+An explanation has the constraints, the binding one first, the place in the order of waiting jobs, the changes that
+would help, and an estimate of the start.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ __all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
 POD, POD_GROUP = "Pod", "PodGroup"
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
 PODS_TOLD = 20
-"""So many different reasons of a job's pods are told."""
+"""An explanation of a job lists at most this many different messages of its pods."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
 
 
@@ -52,12 +56,12 @@ def explain(
     foreseen: Asked | None = None,
     over: Asked = never,
 ) -> Explanation | None:
-    """Why a PodGroup, else a pod, of this name stands where it stands; None where neither is known.
+    """Explain the state of the PodGroup, else of the pod, with this name; None if neither exists.
 
-    ``report`` is what the session decided on the snapshot. ``simulations`` bounds the search for what would help (none
-    for 0), and ``spent`` is asked whether to end it. ``foreseen`` is asked whether to give up estimating when it may
-    start; without it, nobody estimates. Where both kinds have the name, ``kind`` says which is meant.
-    Once it is ``over``, all of it ends, and Spent is raised where nothing can be said yet.
+    ``kind`` chooses one of the two. ``report`` is what the session decided on the snapshot. ``simulations`` limits the
+    search for changes that would help (0: no search), and ``spent`` returns True to end that search. ``foreseen``
+    returns True to give up the estimate of the start; without ``foreseen`` there is no estimate. ``over`` returns True
+    to end everything; explain then raises Spent if it has no explanation yet.
     """
     key = f"{namespace}/{name}"
     explaining = Explaining(snapshot, policy, registry, report, callout, over)
@@ -93,7 +97,7 @@ def explain(
 
 
 def kinds_of(snapshot: Snapshot, report: CycleReport, key: str) -> tuple[str, ...]:
-    """Which kinds of objects have this name: PodGroups go before pods."""
+    """The kinds of the objects that have this name, PodGroup before Pod."""
     kinds = (POD_GROUP,) if key in snapshot.jobs or key in snapshot.strays else ()
     return kinds if find_pod(snapshot, report, key) is None else (*kinds, POD)
 
@@ -119,15 +123,15 @@ class Explaining:
 
     @cached_property
     def order(self) -> WaitingOrder:
-        """The order of those that wait."""
+        """The order of the waiting jobs."""
         return waiting_order(self._snapshot, self._policy, self._registry)
 
     def known(self, key: str) -> tuple[str, ...]:
-        """Which kinds of objects have this name."""
+        """The kinds of the objects that have this name."""
         return kinds_of(self._snapshot, self._report, key)
 
     def job(self, key: str) -> Job | None:
-        """The job of a key, one without PodGroup included."""
+        """The job of a key; also the job of stray pods, which name a PodGroup that does not exist."""
         return self._snapshot.jobs.get(key) or self._snapshot.strays.get(key)
 
     def pod(self, key: str) -> Task | None:
@@ -135,7 +139,7 @@ class Explaining:
         return find_pod(self._snapshot, self._report, key)
 
     def of_job(self, job: Job) -> Explanation:
-        """Why a job stands where it stands."""
+        """Explain the state of a job."""
         key = job.key
         if key in self._snapshot.strays:
             return self._of_stray(job)
@@ -162,7 +166,7 @@ class Explaining:
         return self._examined(found, job, None) if waits else found
 
     def of_pod(self, task: Task) -> Explanation:
-        """Why a pod stands where it stands."""
+        """Explain the state of a pod."""
         job = self.job(task.job)
         assert job is not None, "pods are found by their jobs"
         if job.key in self._snapshot.strays:
@@ -170,12 +174,12 @@ class Explaining:
         verdict = self._report.unschedulable.get(task.key)
         state, node = self._state_of_pod(task)
         message = GATED if task.at_gate else ""
-        told: tuple[Constraint, ...] = ()
+        constraints: tuple[Constraint, ...] = ()
         if verdict is not None:
             message = verdict.message
         elif state is State.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
             message = f"the API server does not bind it: {said}"
-            told = (Constraint(Code.BINDING, message, repeats=True),)
+            constraints = (Constraint(Code.BINDING, message, repeats=True),)
         found = Explanation(
             POD,
             task.key,
@@ -186,26 +190,29 @@ class Explaining:
             node=node,
             phase=job.spec.phase,
             at=self._snapshot.now,
-            constraints=told,
+            constraints=constraints,
             reasons=dict(verdict.reasons) if verdict is not None else {},
         )
         return self._examined(found, job, task) if state is State.WAITS else found
 
     def _examined(self, found: Explanation, job: Job, task: Task | None) -> Explanation:
-        """The same with all that stands in the way, and the place in the order."""
+        """The explanation with all constraints, and with the place in the order."""
         session = run_actions(self._snapshot, self._policy, self._registry, until(self._over), self._callout)
         view = session.view(job.key) or session.stranded.get(job.key)
         if view is None:
             return found
         examiner = Examiner(session)
         asked: Sequence[Task] = examiner.wanted(view) if task is None else [task]
-        told = examiner.of_job(view) if task is None else examiner.of_pod(view, task, found.message, found.reasons)
+        if task is None:
+            constraints = examiner.of_job(view)
+        else:
+            constraints = examiner.of_pod(view, task, found.message, found.reasons)
         groups = examiner.groups(asked)
-        never = found.state is State.WAITS and any(one.lasting for one in told)
+        never = found.state is State.WAITS and any(one.lasting for one in constraints)
         message = found.message
         if message == SAYS[found.state]:
             unsaid = NOTHING_WAITS if found.state is State.WAITS and not view.job.pending else message
-            message = told[0].message if told else unsaid
+            message = constraints[0].message if constraints else unsaid
         reasons: Counter[str] = Counter()
         for counts in groups.values():
             reasons.update(counts)
@@ -213,27 +220,27 @@ class Explaining:
             found,
             state=State.NEVER if never else found.state,
             message=message,
-            constraints=told,
+            constraints=constraints,
             reasons=dict(reasons) or found.reasons,
             groups=groups,
             place=self.order.place(job.key),
         )
 
     def _of_stray(self, job: Job, task: Task | None = None) -> Explanation:
-        told = no_such_group(job.key)
+        message = no_such_group(job.key)
         return Explanation(
             POD if task else POD_GROUP,
             task.key if task else job.key,
             State.NEVER,
-            told,
+            message,
             job=job.key if task else "",
             at=self._snapshot.now,
-            constraints=(Constraint(Code.NO_POD_GROUP, told, lasting=True, subject=job.key, repeats=True),),
+            constraints=(Constraint(Code.NO_POD_GROUP, message, lasting=True, subject=job.key, repeats=True),),
             counts={} if task else {"pods": len(job.tasks), "pending": len(job.pending)},
         )
 
     def _state_of_pod(self, task: Task) -> tuple[State, str]:
-        """Where a pod stands, and the node that it is on or goes to."""
+        """The state of a pod, and the node that it is on or goes to; empty if it has none."""
         if task.status in (Status.SUCCEEDED, Status.FAILED):
             return State.FINISHED, task.node
         if task.status in ON_ITS_WAY:
@@ -250,17 +257,17 @@ class Explaining:
         return State.WAITS, ""
 
     def _pods(self, job: Job) -> dict[str, int]:
-        """Its waiting pods by what each is told, the most frequent first."""
+        """How many pending pods of a job have each message, the most frequent message first."""
         verdicts = (self._report.unschedulable.get(task.key) for task in job.pending.values())
-        told = Counter(verdict.message for verdict in verdicts if verdict is not None)
+        messages = Counter(verdict.message for verdict in verdicts if verdict is not None)
         gated = sum(task.at_gate for task in job.pending.values())
         if gated:
-            told[GATED] = gated
-        return dict(told.most_common(PODS_TOLD))
+            messages[GATED] = gated
+        return dict(messages.most_common(PODS_TOLD))
 
 
 def state_of(job: Job, report: CycleReport) -> State:
-    """Where a job stands after the session, as far as counts tell."""
+    """The state of a job after the session, from the counts of its pods."""
     counts, outcome = job.counts, report.jobs.get(job.key)
     minimum = max(1, job.spec.min_member)
     finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
@@ -274,7 +281,7 @@ def state_of(job: Job, report: CycleReport) -> State:
 
 
 def counts_of(job: Job) -> dict[str, int]:
-    """How many of its pods are where."""
+    """The counts of a job's pods by state, and its ``minMember``."""
     return {
         "minMember": job.spec.min_member,
         "pods": len(job.tasks),
@@ -288,7 +295,7 @@ def counts_of(job: Job) -> dict[str, int]:
 
 
 def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:
-    """The pod of a key; those that wait are found at once, the others by a walk over the jobs of their namespace."""
+    """The pod of a key: the report has an index of unschedulable pods, others need a walk over their namespace."""
     verdict = report.unschedulable.get(key)
     known = None if verdict is None else snapshot.jobs.get(verdict.job) or snapshot.strays.get(verdict.job)
     if verdict is not None and known is not None:

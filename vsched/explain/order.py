@@ -1,8 +1,8 @@
-"""Where waiting jobs stand in the order in which they are tried, and what put each behind the one before it.
+"""The order in which a session tries waiting jobs, and what puts each job behind the one before it.
 
-The keys are those that actions go by: queues by the plugins' comparison or by score, then namespaces, then jobs; across
-queues by priority first where the policy says so. As a session goes on, what it places moves queues and namespaces;
-this is the order at its start.
+The sort keys are those of the actions: queues by the plugins' comparison or by score, then namespaces, then jobs. If
+the policy says so, priority goes first across queues. This is the order at the start of a session; as the session
+places jobs, queues and namespaces change their places.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from vsched.framework.trace import Trace
 from vsched.model.snapshot import Snapshot
 
 AHEAD_MAX = 3
-"""How many of those before a job are named."""
+"""How many of the jobs before a job are named."""
 AGE, NAME, PRIORITY = "age", "name", "priority"
 SAYS = {
     AGE: "is older",
     NAME: "is as old, and comes before it by name",
     PRIORITY: "has the higher priority",
 }
-"""What is said of the job before, by what decided besides plugins."""
+"""Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
 
 
 class WaitingJob(NamedTuple):
-    """One waiting job and what its place in its queue goes by."""
+    """One waiting job with the sort keys of its place in its queue."""
 
     view: JobView
     wave: int
@@ -42,12 +42,12 @@ class WaitingJob(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Smaller is tried first, within one queue."""
+        """The sort key within one queue; the smallest goes first."""
         return self.wave, self.namespace, self.job
 
 
 class WaitingOrder:
-    """The waiting jobs of one session in their order."""
+    """The waiting jobs of one session, in order."""
 
     def __init__(self, session: Session) -> None:
         plugins = session.plugins
@@ -76,19 +76,19 @@ class WaitingOrder:
         self._queue_of = {view.key: view.queue for view in waiting}
 
     def positions(self) -> Mapping[str, int]:
-        """The place of every waiting job in its queue, from 1 on, by key."""
+        """The position of every waiting job in its queue, by key, counted from 1."""
         return self._positions
 
     def overall(self) -> Mapping[str, int]:
-        """The place of every waiting job among all of them, from 1 on, by key."""
+        """The position of every waiting job among all waiting jobs, by key, counted from 1."""
         return self._overall
 
     def lane(self, queue: str) -> list[JobView]:
-        """The waiting jobs of a queue in their order."""
+        """The waiting jobs of a queue, in order."""
         return [standing.view for standing in self._lanes.get(queue, ())]
 
     def place(self, key: str) -> Place | None:
-        """Where a job stands and why; None where it does not wait."""
+        """The place of a job and the reason for it; None if the job does not wait."""
         position = self._positions.get(key)
         if position is None:
             return None
@@ -107,7 +107,7 @@ class WaitingOrder:
         )
 
     def _decided_by(self, before: WaitingJob, own: WaitingJob) -> str:
-        """The first of the keys in which two neighbours differ."""
+        """The name of the first sort key in which two neighbours differ."""
         if before.wave != own.wave:
             return PRIORITY
         for name, one, other in zip(self._namespace_names, before.namespace, own.namespace, strict=False):
@@ -129,18 +129,18 @@ class WaitingOrder:
 
 
 def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> WaitingOrder:
-    """The order at the start of a session; costs opening one and a sort."""
+    """The order at the start of a session; opens a session and sorts its waiting jobs."""
     session = Session(snapshot, policy, registry, Trace())
     return WaitingOrder(session)
 
 
 def waits(view: JobView) -> bool:
-    """Whether a job waits: to be admitted, or for places of which its minimum, or more than that, is made."""
+    """Whether a job waits: for admission, or for places for its pending pods."""
     return view.waiting_to_enter or bool(view.pending_count)
 
 
 def ordering_args(session: Session) -> OrderingArgs:
-    """How the policy has queues taken in turn: as allocate is told, else as enqueue is."""
+    """The policy's arguments for the order of queues: those of allocate, else those of enqueue."""
     if "allocate" in session.policy.actions:
         return session.args("allocate", PlacingArgs)
     return session.args("enqueue", OrderingArgs)

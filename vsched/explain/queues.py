@@ -1,4 +1,8 @@
-"""Why a queue gets nothing more: what its waiting jobs wait for, what it holds, and who holds what it deserves."""
+"""Explains why the jobs of a queue wait.
+
+An explanation of a queue says what its waiting jobs wait for, what the queue holds, and which queues hold more than
+they deserve of what this queue lacks.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,13 @@ from vsched.model.snapshot import Snapshot
 
 QUEUE = "Queue"
 OTHERS = (Code.PROTECTED, Code.BUDGET, Code.ORDER)
-"""What is told of the first job besides its headline: who could make room, and does not."""
+"""Constraints of the first job that go into the explanation besides its headline: other jobs that could make room."""
 HOLDERS_TOLD = 5
-"""So many queues that hold more than they deserve are named."""
+"""An explanation names at most this many queues that hold more than they deserve."""
 GROUPS_TOLD = 20
-"""So many sorts of reasons, or queues below, are told of."""
+"""An explanation lists at most this many groups of waiting jobs: by code, or by descendant queue."""
 BEGUN = (Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN)
-"""Phases of jobs that were admitted and have not ended."""
+"""The phases of jobs that were admitted and have not finished."""
 PODS_NAME = "pods"
 
 
@@ -50,10 +54,10 @@ def explain_queue(
     spent: Asked = never,
     over: Asked = never,
 ) -> Explanation | None:
-    """Why a queue's jobs wait, those of the queues below it included; None where nobody knows or names the queue.
+    """Explain why the jobs of a queue and its descendants wait; None if the queue does not exist and no job names it.
 
-    What would help is looked for on behalf of the first of the jobs. Once it is ``over``, Spent is raised where nothing
-    can be said yet.
+    The search for changes is for the first waiting job; ``simulations``, ``spent`` and ``over`` limit it as in
+    ``explain``. Raises Spent if ``over`` returns True before there is an explanation.
     """
     queue = snapshot.queues.get(name)
     if queue is None:
@@ -65,7 +69,7 @@ def explain_queue(
     lane = [view.key for one in branch for view in order.lane(one) if _still_waits(report, view.key)]
     if len(branch) > 1:
         lane.sort(key=order.overall().__getitem__)
-    # Those that ask for what is not supported are not in the order: whoever is tried goes before them.
+    # Jobs that use unsupported features are not in the order: they go after those that a session tries.
     out = [job for job in jobs if job.waits and job.kept_out and _still_waits(report, job.key)]
     lane += [job.key for job in sorted(out, key=lambda job: (job.spec.created, job.key))]
     session = run_actions(snapshot, policy, registry, until(over), callout)
@@ -74,7 +78,9 @@ def explain_queue(
         first = Examiner(session).of_job(view)
     others = [one for one in first[1:] if one.lasting or one.code in OTHERS]
     held = _held(report, branch)
-    told = ordered(None, [*_groups(snapshot, report, lane, branch), *others, *_holders(session, report, branch, held)])
+    constraints = ordered(
+        None, [*_groups(snapshot, report, lane, branch), *others, *_holders(session, report, branch, held)]
+    )
     helping: tuple[Change, ...] = ()
     if lane and simulations and _may_be_helped(snapshot.jobs[lane[0]]):
         helping = changes(
@@ -88,14 +94,14 @@ def explain_queue(
         queue=queue.parent,
         phase=queue.state,
         at=snapshot.now,
-        constraints=told,
+        constraints=constraints,
         changes=helping,
         counts=_counts(lane, jobs),
     )
 
 
 def _may_be_helped(job: Job) -> bool:
-    """Whether there is anything to turn for a job: what is not supported cannot be, but for a class that is missing."""
+    """Whether a change could help a job: no if it is unsupported, unless only its priority class is missing."""
     return not job.kept_out or bool(job.awaits_class)
 
 
@@ -108,20 +114,20 @@ def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
 
 
 def _still_waits(report: CycleReport, key: str) -> bool:
-    """Whether a job was not given its minimum in the session that is explained."""
+    """Whether the session left a job waiting: its outcome then has a message."""
     outcome = report.jobs.get(key)
     return outcome is not None and bool(outcome.message)
 
 
 def branch_of(queues: Mapping[str, Queue], name: str) -> tuple[str, ...]:
-    """A queue and all that are below it, by name."""
+    """The names of a queue and all its descendants."""
     parents = tree(queues)
     below = sorted(one for one in parents if name in lineage(one, parents))
     return (name, *below)
 
 
 def _held(report: CycleReport, branch: Sequence[str]) -> dict[str, int]:
-    """What some queues hold together, by resource."""
+    """The total allocation of some queues, by resource."""
     held = Counter[str]()
     for name in branch:
         held.update(report.queues[name].allocated)
@@ -129,7 +135,7 @@ def _held(report: CycleReport, branch: Sequence[str]) -> dict[str, int]:
 
 
 def _without_pods(jobs: Iterable[Job], lane: list[str]) -> list[Job]:
-    """Jobs that were admitted and are below their minimum, and of which no pod is there to be placed."""
+    """Admitted jobs below their minimum that have no pending pods."""
     known = set(lane)
     return [
         job
@@ -164,12 +170,12 @@ def _headline(
 
 
 def _share(snapshot: Snapshot, outcome: QueueOutcome, held: Mapping[str, int]) -> str:
-    """What a queue holds of what it deserves, else of the cluster, of the resource that it holds most of by that."""
-    if not any(amount for name, amount in held.items() if name != PODS_NAME):
+    """How much a queue holds of its dominant resource, compared with its deserved amount, else with the cluster."""
+    if not any(value for name, value in held.items() if name != PODS_NAME):
         return "holds nothing"
-    told = _most(held, outcome.deserved)
-    if told:
-        return f"holds {told} that it deserves"
+    amount = _most(held, outcome.deserved)
+    if amount:
+        return f"holds {amount} that it deserves"
     return f"holds {_most(held, dict(zip(snapshot.axis.names, snapshot.total, strict=False)))} of the cluster"
 
 
@@ -182,8 +188,10 @@ def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
 
 
 def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str]) -> Iterator[Constraint]:
-    """What the waiting jobs wait for, by code; where there are queues below, by queue. Those of the first job go first,
-    then by how many; what the headline says of the first job is not said again.
+    """What the waiting jobs wait for, grouped by code, or by queue if there are descendants.
+
+    The group of the first job comes first, then the largest groups. Of several groups, the
+    first does not repeat the headline.
     """
     inner = len(branch) > 1
     groups: dict[str, list[str]] = {}
@@ -204,7 +212,7 @@ def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Se
 def _holders(
     session: Session, report: CycleReport, branch: Sequence[str], held: Mapping[str, int]
 ) -> Iterator[Constraint]:
-    """The queues that hold more than they deserve of what this one has less of, and why it stays with them."""
+    """Queues that hold more than they deserve of the resources that this queue lacks, and why they keep them."""
     deserved = report.queues[branch[0]].deserved
     lacking = {one for one, amount in deserved.items() if held.get(one, 0) < amount and one != PODS_NAME}
     reclaims = RECLAIM in session.policy.actions

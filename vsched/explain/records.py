@@ -1,4 +1,7 @@
-"""What an explanation says, as frozen records: what binds, the place in the order, a change that helps."""
+"""The records of an explanation: constraints, the place in the order, changes that help, an estimate of the start.
+
+The records are frozen.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from vsched.mirror.whatif.edits import Edit
 
 
 class State(StrEnum):
-    """Where something stands."""
+    """The state of a pod, a PodGroup or a queue."""
 
     WAITS = "waits"
     NEVER = "never"
-    """It waits for what cannot come as the cluster and the policy are: somebody has to change something."""
+    """Waiting cannot help: it starts only after a change of the cluster, the policy or its own spec."""
     STARTING = "starting"
-    """It has places, or is on its way to them."""
+    """It has its places, or will have them once other pods have left."""
     RUNS = "runs"
     FINISHED = "finished"
 
@@ -28,92 +31,96 @@ SAYS = {
     State.RUNS: "runs",
     State.FINISHED: "has finished",
 }
-"""What is said where there is nothing else to say."""
+"""The default message of each state, for an explanation without another one."""
 
 
 class Constraint(msgspec.Struct, frozen=True):
-    """One thing that stands between something and its start."""
+    """One constraint that keeps a pod, a PodGroup or a queue's jobs from starting."""
 
     code: str
-    """One word that stays: see ``framework.codes``."""
+    """A stable identifier for programs: see ``framework.codes``."""
     message: str
-    """A sentence without a full stop, for people."""
+    """A sentence for people, without a full stop."""
     lasting: bool = False
     """Whether waiting alone cannot help."""
     resource: str = ""
-    """The resource it is about, where it is about one."""
+    """The resource that the constraint is about; empty for none."""
     subject: str = ""
-    """The queue, namespace, budget or quota it is about."""
+    """The queue, namespace, budget or quota that the constraint is about; empty for none."""
     repeats: bool = False
-    """Whether the headline says it already: pages leave it out, and programs find it all in one place."""
+    """Whether the headline already says this: pages then leave it out, JSON keeps it."""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The position in the order in which waiting work is tried, from 1 on."""
+    """The position of a job in the order in which a session tries waiting jobs, counted from 1."""
 
     position: int
-    """Among the waiting jobs of its queue."""
+    """The position among the waiting jobs of its queue."""
     of: int
     overall: int
-    """Among all waiting jobs, were queues and namespaces as they are now."""
+    """The position among all waiting jobs, with the shares of queues and namespaces as they are now."""
     overall_of: int
     ahead: tuple[str, ...] = ()
-    """Keys of those right before it in its queue, the nearest first; a few."""
+    """Keys of the few jobs directly before it in its queue, the nearest first."""
     decided_by: str = ""
-    """What put the one right before it there: a plugin's name, or ``age`` or ``name``."""
+    """What put the previous job first: the name of a plugin, ``priority``, ``age`` or ``name``."""
     message: str = ""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What would admit it, found by simulation."""
+    """A change, found by simulation, that would let it start."""
 
     message: str
-    """As ``2 more nvidia.com/gpu in queue research``."""
+    """A noun phrase: ``2 more nvidia.com/gpu in queue research``."""
     edits: tuple[Edit, ...]
-    """The same for programs."""
+    """The change as edits, for programs."""
     command: str = ""
-    """What does it in a shell, a line an edit; empty where it takes more than a command."""
+    """Shell commands that make the change; empty if commands alone cannot make it."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """When it may start."""
+    """When a job or a pod may start."""
 
     earliest: float | None
-    """Seconds since the epoch; None where nothing that is known to end makes room."""
+    """Seconds since the epoch; None if the start cannot be foreseen."""
     latest: float | None
+    """Seconds since the epoch; None if there is no upper bound."""
     message: str
-    """The range and what it rests on, for people."""
+    """For people: the range and its assumptions, or why there is none."""
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Why a pod, a PodGroup or a queue stands where it stands."""
+    """Why a pod, a PodGroup or a queue is in its state."""
 
     kind: str
     """``Pod``, ``PodGroup`` or ``Queue``."""
     key: str
     state: State
     message: str
-    """The headline: the constraint that binds, as the PodGroup's or the pod's condition has it."""
+    """The headline: the binding constraint, in the words of the condition of the PodGroup or the pod."""
     queue: str = ""
+    """The queue of the job; of a queue: its parent."""
     job: str = ""
-    """The job of a pod."""
+    """Of a pod: the key of its job."""
     node: str = ""
+    """Of a pod: the node that it is on or goes to."""
     phase: str = ""
+    """The phase of the PodGroup, or the state of the queue."""
     at: float = 0.0
-    """When the session was that this rests on, seconds since the epoch."""
+    """The time of the session that this explains, seconds since the epoch."""
     constraints: tuple[Constraint, ...] = ()
-    """What stands in the way, that which binds first."""
+    """All constraints, the binding one first."""
     reasons: dict[str, int] = {}
-    """Nodes by reason."""
+    """The number of nodes by the reason why they do not take the pod."""
     groups: dict[str, dict[str, int]] = {}
-    """The same by group of nodes."""
+    """The same by node group, then reason."""
     place: Place | None = None
     changes: tuple[Change, ...] = ()
-    """What would admit it, the smallest first; empty where nothing that was tried does."""
+    """Changes that would let it start, the smallest first; empty if the search found none."""
     start: Estimate | None = None
     counts: dict[str, int] = {}
-    """Of a PodGroup: minMember, ready, pending, running, …; of a queue: its jobs by state."""
+    """Of a PodGroup: minMember and its pods by state; of a queue: its jobs and pods by state."""
     notes: tuple[str, ...] = ()
-    """What of the job is not as its object says, whatever it waits for."""
+    """Parts of the job's spec that the scheduler does not follow as stated."""
     pods: dict[str, int] = {}
-    """Of a PodGroup: its waiting pods by the reason of each."""
+    """Of a PodGroup: the number of its pending pods by message."""

@@ -1,7 +1,7 @@
-"""Whether a job, or one pod of it, would get its places in a cycle: the daemon's own cycle on an edited situation.
+"""Simulates whether a job or a pod would get its places: runs the daemon's own cycle on an edited situation.
 
-Whoever asks bounds the work: every simulation is counted, and a search that has used up its number, or is told that
-its time is over, ends with what it has. A simulation that is under way ends, too, once nobody waits for it.
+The caller limits the work. ``Simulations`` counts every run; when the count or the time is used up it raises Spent, and
+the search ends with the changes that it has found so far. A running simulation ends, too, when ``over`` returns True.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ PLACED = (Status.ALLOCATED, Status.PIPELINED)
 
 
 Asked = Callable[[], bool]
-"""Whether work is to end."""
+"""A callback that returns True when work must end."""
 
 
 class Spent(Exception):
-    """No more simulations are to be made, or the one under way is not to be finished."""
+    """The budget for simulations is used up, or the running simulation was cancelled."""
 
 
 def never() -> bool:
-    """Work goes on to its end."""
+    """Never end work early."""
     return False
 
 
 def until(over: Asked) -> Trace:
-    """Lets a cycle go on until it is over; then it raises Spent."""
+    """A trace whose checkpoints raise Spent when ``over`` returns True."""
 
     def checkpoint() -> None:
         if over():
@@ -48,23 +48,23 @@ def until(over: Asked) -> Trace:
 
 
 class Goal(NamedTuple):
-    """What is to be let start."""
+    """The job or the pod whose start a simulation tests."""
 
     job: str
     pod: str = ""
-    """Uid of one of its pods; empty for the job's minimum, or one pod more where it has that."""
+    """Uid of one of its pods; empty for the job's minimum, or for one more pod if the job has its minimum."""
 
 
 class Result(NamedTuple):
-    """What became of a goal in one simulation."""
+    """The outcome of one simulation for its goal."""
 
     admitted: bool
     stopped_by: frozenset[str]
-    """What is said of the job and of its pods that found no place: changes once something else binds."""
+    """The phase and the refusals of the job and its pods; this set changes when another constraint binds."""
 
 
 class Simulations:
-    """Simulations for one goal, within a budget."""
+    """Runs simulations for one goal, within a budget."""
 
     def __init__(
         self,
@@ -80,27 +80,27 @@ class Simulations:
         self._rivals = rivals
         self.left = most
         self._spent = spent
-        """Whether to begin no other."""
+        """Asked before each simulation; True for no further one."""
         self._over = over
-        """Whether to give up the one that is under way."""
+        """Asked during a simulation; True to cancel it."""
 
     def alone(self, situation: Situation) -> Result:
-        """With nobody else to be worked on; what others hold they hold. Raises Spent."""
+        """Simulate with the goal's job as the only active one; other jobs keep what they hold. Raises Spent."""
         return self._run(situation, (self.goal.job,))
 
     def among_rivals(self, situation: Situation) -> Result:
-        """With those who would get what it might have, itself among them. Raises Spent."""
+        """Simulate with the job and its rivals, which could take its places, as active jobs. Raises Spent."""
         return self._run(situation, self._rivals)
 
     def among_all(self, situation: Situation) -> Result:
-        """With everybody as they are. Raises Spent."""
+        """Simulate with all active jobs, as a real cycle does. Raises Spent."""
         return self._run(situation, situation.snapshot.active)
 
     def _run(self, situation: Situation, active: Sequence[str]) -> Result:
         snapshot = situation.snapshot
         session = self._session(_only(snapshot, active), situation)
         if any(task.job == self.goal.job for task in session.ungated):
-            # The gates of its queue open in one cycle, and what they let in is placed in the next.
+            # A cycle opens the queue's gate, and the next cycle places the pods: simulate that one too.
             let_in = situation.with_edit(LetIn(self.goal.job))
             session = self._session(_only(let_in.snapshot, active), situation)
         return Result(reached(session, self.goal), stopped_by(session, self.goal))
@@ -113,7 +113,7 @@ class Simulations:
 
 
 def reached(session: Session, goal: Goal) -> bool:
-    """Whether the goal has its places: bound at once, or as soon as those have left whom the cycle sends away."""
+    """Whether the goal has its places: now, or once the victims that the cycle evicts have left."""
     view = session.jobs.get(goal.job)
     if view is None:
         return False
@@ -127,12 +127,12 @@ def reached(session: Session, goal: Goal) -> bool:
 
 
 def has_minimum(view: JobView, placed: int) -> bool:
-    """Whether a job has its minimum and those of its roles once these of its pods are placed."""
+    """Whether a job has its minimum and the minima of its roles, with ``placed`` more pods placed."""
     return view.job.ready + placed >= view.min_member and not view.roles_missing(waiting=True)
 
 
 def stopped_by(session: Session, goal: Goal) -> frozenset[str]:
-    """The reasons that are told of a job and its pods, and how far it came."""
+    """The phase of the goal's job after the cycle, and the refusals of the job and its pending pods."""
     view = session.jobs.get(goal.job) or session.stranded.get(goal.job)
     if view is None:
         return frozenset()
@@ -147,5 +147,5 @@ def stopped_by(session: Session, goal: Goal) -> frozenset[str]:
 
 
 def _only(snapshot: Snapshot, active: Iterable[str]) -> Snapshot:
-    """The snapshot with these jobs alone to be worked on, and none to be reported for having changed."""
+    """The snapshot with only these jobs active, and no jobs marked as changed."""
     return replace(snapshot, active=tuple(key for key in active if key in snapshot.jobs), changed=())

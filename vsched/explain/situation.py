@@ -1,4 +1,7 @@
-"""What a cycle decides on, and by which policy, with edits made of either."""
+"""A situation: a snapshot and a policy, the two inputs of a cycle, with edits applied to either.
+
+Situations are immutable: ``apply`` returns a new one. All situations made from one snapshot share one cluster editor.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.snapshot import Snapshot
 
 FIRST_ACTIONS = ("enqueue", "allocate", "backfill")
-"""What the others follow in the order of actions."""
+"""Actions that keep their place before a new action; a new one goes before ``backfill``."""
 
 
 class Situation:
-    """A snapshot and a policy; what is edited of the snapshot is worked out by one mirror for all that come of it."""
+    """A snapshot and a policy, with edits; situations derived from one another share one cluster editor."""
 
     def __init__(
         self,
@@ -44,36 +47,36 @@ class Situation:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The cluster with the edits made; valid until that of another situation with edits is asked for."""
+        """The snapshot with the edits applied; valid until a caller reads that of another edited situation."""
         return self.cluster.edited(self._edits) if self._edits else self._origin
 
     @property
     def cluster(self) -> ClusterEditor:
-        """The mirror of all situations that come of this one; made when it is first asked for."""
+        """The cluster editor that this and all derived situations share; made on first use."""
         if self._cluster is None:
             self._cluster = ClusterEditor(self._origin)
         return self._cluster
 
     def with_edit(self, edit: ClusterEdit) -> Situation:
-        """The same with an edit more of the cluster; raises BadInput where what it is about does not exist."""
+        """The situation with one more edit of the cluster; raises BadInput if the edited object does not exist."""
         edits = (*self._edits, edit)
         self.cluster.edited(edits)
         return Situation(self._origin, self.policy, edits, self.cluster)
 
     def with_policy(self, policy: Policy) -> Situation:
-        """The same by another policy."""
+        """The situation with another policy."""
         return Situation(self._origin, policy, self._edits, self._cluster)
 
 
 def apply(situation: Situation, edit: Edit) -> Situation:
-    """The situation with one edit made; raises BadInput where what it is about does not exist."""
+    """The situation with one edit applied; raises BadInput if the edited object does not exist."""
     if isinstance(edit, PolicyEdit):
         return situation.with_policy(_edit_policy(situation.policy, edit))
     return situation.with_edit(edit)
 
 
 def apply_all(situation: Situation, edits: Iterable[Edit]) -> Situation:
-    """The situation with several edits made, one after the other."""
+    """The situation with several edits applied, one after the other."""
     return reduce(apply, edits, situation)
 
 
@@ -81,7 +84,7 @@ def _edit_policy(policy: Policy, edit: PolicyEdit) -> Policy:
     if isinstance(edit, UseAction):
         if edit.action in policy.actions:
             return policy
-        # In front of backfill, where reclaim and preempt are to be: what they free is allocated in the next session.
+        # Reclaim and preempt belong before backfill; the next session allocates what they free.
         first = [action for action in policy.actions if action in FIRST_ACTIONS[:2]]
         others = [action for action in policy.actions if action not in first]
         return msgspec.structs.replace(policy, actions=(*first, edit.action, *others))
@@ -102,7 +105,7 @@ def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dic
 
 
 def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:
-    """The policy with some arguments of a plugin changed; raises BadInput where it does not use the plugin."""
+    """The policy with some arguments of a plugin changed; raises BadInput if the policy does not use the plugin."""
     if policy.plugin(plugin) is None:
         raise BadInput(f"plugin {plugin}: the policy does not use it")
     with_ = msgspec.structs.replace
