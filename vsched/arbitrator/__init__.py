@@ -1,1 +1,5 @@
-"""Consumers and Allocations: who deserves what of a cluster, and what is to be done about it (seed 001). Pure."""
+"""Arbitration: what each namespace deserves of the cluster, and what follows from it (seed 001).
+
+Pure code: it takes a snapshot with Consumers, Buckets and demand, and returns a division and a list of effects. A round
+goes ``division.divide`` -> ``reconcile.reconcile`` (conditions, Allocations, overuse) -> ``taking`` (evictions).
+"""

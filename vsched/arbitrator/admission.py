@@ -1,8 +1,8 @@
-"""What Consumers and buckets must keep to, beyond what makes them readable (seed 001, "Admission Controller").
+"""The rules for valid Consumers and Buckets, beyond their syntax (seed 001, "Admission Controller").
 
-One set of rules for two: the webhook refuses what breaks them, and the arbitrator, where objects come past the webhook
-or the rules are broken later (a quota is tightened, a node goes), says so and cuts what cannot hold. Every problem is
-one line: field, value, what was expected.
+Two parts of vsched use them. The webhook refuses objects that break them. The arbitrator handles objects that got past
+the webhook, or that became invalid later (a quota is tightened, a node is removed): it reports the problem in a
+condition and cuts what cannot hold. Every problem is one line: field, value, what was expected.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Buck
 
 
 def problems(found: Claim | Bucket, arbitration: Arbitration, total: Counted) -> tuple[str, ...]:
-    """What is wrong with a Consumer or a bucket that is to stand beside all others; total as in a ``Division``."""
-    claims = [party.claim for party in arbitration.parties.values() if party.claim is not None]
+    """What is wrong with a Consumer or a bucket among all others; ``total`` is that of a ``Division``."""
+    claims = [account.claim for account in arbitration.parties.values() if account.claim is not None]
     buckets = arbitration.buckets
     if isinstance(found, Bucket):
         return bucket_problems(found, buckets) + bucket_reservation_problems(found, claims, buckets, total)
-    party = arbitration.parties.get(found.namespace)
-    quota = party.quota if party is not None else {}
+    account = arbitration.parties.get(found.namespace)
+    quota = account.quota if account is not None else {}
     return consumer_problems(found, quota) + reservation_problems(found, claims, buckets, total)
 
 
 def consumer_problems(claim: Claim, quota: Counted) -> tuple[str, ...]:
-    """What is wrong with a Consumer by itself and beside the quotas of its namespace."""
+    """What is wrong with a Consumer by itself and with the ResourceQuotas of its namespace."""
     where = "the ResourceQuota of the namespace"
     return (
         *_within("spec.reserved", claim.reserved, claim.hard, "spec.hard"),
@@ -36,7 +36,7 @@ def consumer_problems(claim: Claim, quota: Counted) -> tuple[str, ...]:
 
 
 def bucket_problems(bucket: Bucket, others: Mapping[str, Bucket]) -> tuple[str, ...]:
-    """What is wrong with a bucket by itself and below the others."""
+    """What is wrong with a bucket by itself and with its place below other buckets."""
     return (*_within("spec.reserved", bucket.reserved, bucket.hard, "spec.hard"), *_endless(bucket, others))
 
 
@@ -45,8 +45,8 @@ def reservation_problems(
 ) -> tuple[str, ...]:
     """What a Consumer reserves that its buckets or the cluster cannot keep for it.
 
-    ``others`` are the Consumers that count, its own former self among them if there is one: what was too much before
-    is no reason to refuse one that asks for no more.
+    ``others`` are the Consumers in force, with the old version of this one if there is any. A sum that was too large
+    before is no reason to refuse a Consumer that does not make it larger.
     """
     if claim.namespace == SYSTEM_NAMESPACE:
         return ()
@@ -59,14 +59,14 @@ def reservation_problems(
 def bucket_reservation_problems(
     bucket: Bucket, claims: Iterable[Claim], buckets: Mapping[str, Bucket], total: Counted
 ) -> tuple[str, ...]:
-    """What a bucket reserves that the buckets above it or the cluster cannot keep for it, judged as Consumers are."""
+    """What a bucket reserves that the buckets above it or the cluster cannot keep; the same rule as for Consumers."""
     counted = list(claims)
     now, was = (Reservations(counted, each) for each in ({**buckets, bucket.name: bucket}, buckets))
     return tuple(_too_much(bucket.reserved, now.parents[bucket.name], now, was, total))
 
 
 class Reservations:
-    """What is reserved, level by level: of a bucket its own or what is reserved in it together, whichever is larger."""
+    """What is reserved, level by level. A bucket counts as the larger of its own reservation and the sum inside it."""
 
     def __init__(self, claims: Iterable[Claim], stated: Mapping[str, Bucket]) -> None:
         # kube-system is served before anything is reserved.
@@ -78,7 +78,7 @@ class Reservations:
         for claim in counted:
             within.setdefault(claim.parent, []).append(claim.reserved)
         self.within: dict[str, dict[str, int]] = {}
-        """What is reserved in each bucket, by name; of the cluster under the empty one."""
+        """The sum reserved inside each bucket, by name; the empty name stands for the cluster."""
         for name in sorted(self.buckets, key=lambda name: -len(path(name, self.parents))):
             own, inner = self.buckets[name].reserved, summed(within.get(name, ()))
             self.within[name] = inner
@@ -91,7 +91,7 @@ class Reservations:
 
 
 def _too_much(reserved: Counted, parent: str, now: Reservations, was: Reservations, total: Counted) -> Iterable[str]:
-    """Where more is reserved than the buckets above, or the cluster, can keep."""
+    """One line for each resource of which more is reserved than the buckets above, or the cluster, can keep."""
     for name in path(parent, now.parents):
         kept, before = now.within[name], was.within.get(name, {})
         yield from _beyond(reserved, kept, before, now.buckets[name].hard, f"bucket {name}'s hard limit of")
@@ -118,7 +118,7 @@ def _within(field: str, amounts: Counted, bounds: Counted, whose: str) -> Iterab
 
 
 def _beyond(own: Counted, kept: Counted, was: Counted, bounds: Counted, whose: str) -> Iterable[str]:
-    """Where more is reserved than there is, and more than before, by somebody who reserves this."""
+    """Where the sum exceeds its bound and has grown, in a resource that this object reserves."""
     for name, value in sorted(own.items()):
         bound, all_kept = bounds.get(name), kept.get(name, 0)
         if bound is not None and value and bound < all_kept > was.get(name, 0):
@@ -136,5 +136,5 @@ def _lacking(amounts: Counted, bounds: Counted) -> Counted:
 
 
 def _known(total: Counted, reserved: Counted) -> Counted:
-    """The totals, with a zero for what nodes could have and none has: only limits and storage have no known end."""
+    """The totals, with 0 for a resource that no node has. Only limits and storage may have an unknown total."""
     return {name: 0 for name in reserved if name not in LIMITS and not is_storage(name)} | dict(total)

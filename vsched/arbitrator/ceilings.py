@@ -1,4 +1,4 @@
-"""How much namespaces may hold, in the terms of those who place pods: what a division gives each and all, by column."""
+"""How much namespaces may hold, in the form that schedulers need: a division as ceilings and pools, by column."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Cei
 
 
 def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -> dict[str, Ceiling]:
-    """The ceilings of all namespaces that have any, of what pods ask of nodes and are limited to, storage not among it.
+    """The ceilings of all namespaces that have any, for requests and limits of pods (not for storage).
 
-    A resource that no node and no pod has named yet has no column, and nothing that could be held of it. Without
-    ``lends`` nobody gets more than it deserves of what is divided: while promises are open (``Verdict.promised``).
+    A resource that no node and no pod has named yet has no column; nothing of it can be held. Without ``lends`` (while
+    promises are open, ``RoundResult.promised``) no namespace gets more than it deserves of what is divided.
     """
     found: dict[str, Ceiling] = {}
     columns = _Columns(axis)
@@ -31,7 +31,7 @@ def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -
 
 
 def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
-    """What namespaces may hold together, by pool: the cluster and every bucket."""
+    """What namespaces may hold together, by pool: one for the cluster, and one for every bucket."""
     amounts = {WHOLE: (NOTHING, division.spare)}
     amounts |= {name: (award.hard, award.spare) for name, award in division.buckets.items()}
     columns = _Columns(axis)
@@ -39,13 +39,13 @@ def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
 
 
 def part_of(award: Award, division: Division, *, lends: bool) -> Part[str]:
-    """The same of one namespace by counted name."""
+    """What ``ceilings_of`` gives one namespace, by counted name instead of column."""
     most = award.ceiling if lends else unlent(award, division.total)
     return Part(most, award.own, award.deserved, (WHOLE, *path(award.parent, division.parents)))
 
 
 def bounds_of(division: Division) -> dict[str, Bounds[str]]:
-    """The same of all pools by counted name."""
+    """What ``pools_of`` gives, by counted name instead of column."""
     return {
         WHOLE: Bounds(NOTHING, division.spare),
         **{name: Bounds(award.hard, award.spare) for name, award in division.buckets.items()},
@@ -69,24 +69,24 @@ def unlent(award: Award, total: Counted) -> dict[str, int]:
 
 
 def by_column(amounts: Counted, axis: ResourceAxis) -> Mapping[int, int]:
-    """Of nodes' resources."""
+    """Amounts of node resources by column; other names are left out."""
     return _Columns(axis).split(amounts)[0]
 
 
 def limits_in(amounts: Counted) -> Counted:
-    """Of what pods are limited to."""
+    """Only the limits of pods (``limits.cpu``, ...) among the amounts."""
     return {name: amounts[name] for name in LIMITS if name in amounts} or NOTHING
 
 
 class _Columns:
-    """The columns of names, each looked up once."""
+    """Finds the columns of resource names; each name is looked up once."""
 
     def __init__(self, axis: ResourceAxis) -> None:
         self._axis = axis
         self._known: dict[str, int | None] = dict.fromkeys(LIMITS)
 
     def split(self, amounts: Counted) -> tuple[dict[int, int], Counted]:
-        """Of nodes' resources by column, and of limits by name."""
+        """The amounts of node resources by column, and those of limits by name."""
         known, find = self._known, self._axis.find
         found: dict[int, int] = {}
         for name, value in amounts.items():

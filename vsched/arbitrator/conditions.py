@@ -1,14 +1,14 @@
-"""What is said of Consumers, Allocations and buckets, as conditions (seed 001).
+"""The conditions in the status of Consumers, Allocations and Buckets (seed 001).
 
 | condition | of | True | reasons where False |
 |---|---|---|---|
 | ``Accepted`` | Consumer, Bucket | it keeps the rules | ``Invalid``; ``NotCounted``: the namespace has an older one |
-| ``ParentFound`` | Consumer, Bucket | never said | ``BucketNotFound`` |
+| ``ParentFound`` | Consumer, Bucket | never written | ``BucketNotFound`` |
 | ``Overused`` | Allocation | holds more than it deserves while others are short, or than it may | ``NotOverused`` |
-| ``Overused`` | Bucket | its namespaces hold more than they may | never said |
+| ``Overused`` | Bucket | its namespaces hold more than they may | never written |
 | ``Reserved`` | Allocation, Bucket | it is in force | ``LimitBelowReservation``, ``ReservationsExceedCluster`` |
 
-A condition keeps its time as long as its status stays.
+A condition keeps its ``lastTransitionTime`` until its status changes.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from vsched.model.arbitration.records import Award, Bucket, Claim, NamespaceAcco
 ACCEPTED, PARENT_FOUND, OVERUSED, RESERVED = "Accepted", "ParentFound", "Overused", "Reserved"
 TRUE, FALSE = "True", "False"
 NAMED_MAX = 3
-"""Namespaces that a message names; of the others it gives the number."""
+"""How many namespaces a message names at most; for the others it gives their number."""
 
 Conditions = tuple[Told, ...]
 
 
-def of_consumer(party: NamespaceAccount, claim: Claim, has_parent: bool, now: float) -> Conditions:
-    """What is said of the Consumer of a namespace, whether it counts or not."""
+def of_consumer(account: NamespaceAccount, claim: Claim, has_parent: bool, now: float) -> Conditions:
+    """The conditions of a Consumer of the namespace, whether it is the one in force or not."""
     before = claim.conditions
-    if party.claim is not None and party.claim is not claim:
-        message = f"Consumer {party.claim.name} of this namespace is older, and counts"
-        return (_told(before, now, ACCEPTED, FALSE, "NotCounted", message),)
-    found = _accepted(consumer_problems(claim, party.quota), before, now)
+    if account.claim is not None and account.claim is not claim:
+        message = f"Consumer {account.claim.name} of this namespace is older, and counts"
+        return (_condition(before, now, ACCEPTED, FALSE, "NotCounted", message),)
+    found = _accepted(consumer_problems(claim, account.quota), before, now)
     if has_parent:
         return (found,)
     return found, _no_parent(claim.parent, before, now)
 
 
 def of_bucket(bucket: Bucket, others: Mapping[str, Bucket], award: Award, kept: Counted, now: float) -> Conditions:
-    """What is said of a bucket beside the others."""
+    """The conditions of a bucket, checked against all other buckets."""
     before = bucket.conditions
     found = [_accepted(bucket_problems(bucket, others), before, now)]
     if bucket.parent and bucket.parent not in others:
@@ -50,71 +50,71 @@ def of_bucket(bucket: Bucket, others: Mapping[str, Bucket], award: Award, kept: 
 
 
 def of_allocation(
-    party: NamespaceAccount, award: Award, overuse: Overuse | None, before: Conditions, now: float
+    account: NamespaceAccount, award: Award, overuse: Overuse | None, before: Conditions, now: float
 ) -> Conditions:
-    """What is said of the Allocation of a namespace."""
+    """The conditions of the Allocation of a namespace."""
     if overuse is None:
         message = "holds no more than it may, and no more than it deserves or nobody is short of what it deserves"
-        found = _told(before, now, OVERUSED, FALSE, "NotOverused", message)
+        found = _condition(before, now, OVERUSED, FALSE, "NotOverused", message)
     else:
         reason = "HoldsMoreThanHard" if overuse.beyond or overuse.buckets else "HoldsMoreThanDeserved"
         found = Told(OVERUSED, TRUE, reason, overuse_message(overuse), overuse.since)
-    stated = party.claim.reserved if party.claim is not None else {}
+    stated = account.claim.reserved if account.claim is not None else {}
     return found, *_reserved(stated, award, before, now)
 
 
 def overuse_message(overuse: Overuse) -> str:
-    """By how much a namespace is overused, and who is short meanwhile."""
-    told = []
+    """The message that says by how much a namespace is overused, and which namespaces are short."""
+    parts = []
     if overuse.beyond:
-        told.append(f"holds {_amounts(overuse.beyond)} more than it may at most")
+        parts.append(f"holds {_amounts(overuse.beyond)} more than it may at most")
     while_ = [f"{_listed(overuse.claimants)} short"] if overuse.claimants else []
     if overuse.buckets:
         while_.insert(0, f"bucket {overuse.buckets[0]} holds more than it may at most")
     if while_:
-        told.append(f"holds {_amounts(overuse.excess)} more than it deserves while {' and '.join(while_)}")
-    return "; ".join(told)
+        parts.append(f"holds {_amounts(overuse.excess)} more than it deserves while {' and '.join(while_)}")
+    return "; ".join(parts)
 
 
 def is_news(before: Conditions, after: Conditions) -> bool:
-    """Whether more has changed than a wording."""
-    return {(told.kind, told.status, told.reason) for told in before} != {
-        (told.kind, told.status, told.reason) for told in after
+    """Whether more than messages and times has changed."""
+    return {(condition.kind, condition.status, condition.reason) for condition in before} != {
+        (condition.kind, condition.status, condition.reason) for condition in after
     }
 
 
-def begins(before: Conditions, told: Told) -> bool:
-    """Whether the condition did not have this status before."""
-    return all(old.kind != told.kind or old.status != told.status for old in before)
+def begins(before: Conditions, condition: Told) -> bool:
+    """Whether the condition is new or had another status before."""
+    return all(old.kind != condition.kind or old.status != condition.status for old in before)
 
 
 def _accepted(problems: Sequence[str], before: Conditions, now: float) -> Told:
     if problems:
-        return _told(before, now, ACCEPTED, FALSE, "Invalid", "; ".join(problems))
-    return _told(before, now, ACCEPTED, TRUE, "Valid", "")
+        return _condition(before, now, ACCEPTED, FALSE, "Invalid", "; ".join(problems))
+    return _condition(before, now, ACCEPTED, TRUE, "Valid", "")
 
 
 def _no_parent(parent: str, before: Conditions, now: float) -> Told:
     message = f"there is no Bucket {parent}: it stands for one without limits and reservation, of weight 1"
-    return _told(before, now, PARENT_FOUND, FALSE, "BucketNotFound", message)
+    return _condition(before, now, PARENT_FOUND, FALSE, "BucketNotFound", message)
 
 
 def _overfull(award: Award, kept: Counted, before: Conditions, now: float) -> Conditions:
-    """Whether the namespaces of a bucket keep more than they may together; nothing where they do not."""
+    """An ``Overused`` condition if the namespaces of a bucket together keep more than its limit; else nothing."""
     beyond = beyond_limit(kept, award.hard)
     if not beyond:
         return ()
     message = f"its namespaces hold {_amounts(beyond)} more than they may at most"
-    return (_told(before, now, OVERUSED, TRUE, "HoldsMoreThanHard", message),)
+    return (_condition(before, now, OVERUSED, TRUE, "HoldsMoreThanHard", message),)
 
 
 def _reserved(stated: Counted, award: Award, before: Conditions, now: float) -> Conditions:
-    """Whether a reservation is in force; nothing where none is stated."""
+    """A ``Reserved`` condition that says whether the reservation is in force; nothing if there is no reservation."""
     if not any(stated.values()):
         return ()
     cut = {name: value for name, value in award.cut.items() if value}
     if not cut:
-        return (_told(before, now, RESERVED, TRUE, "InForce", ""),)
+        return (_condition(before, now, RESERVED, TRUE, "InForce", ""),)
     limited = any(stated.get(name, 0) > award.hard.get(name, stated.get(name, 0)) for name in cut)
     reason = "LimitBelowReservation" if limited else "ReservationsExceedCluster"
     parts = (
@@ -122,10 +122,10 @@ def _reserved(stated: Counted, award: Award, before: Conditions, now: float) -> 
         for name in sorted(cut)
     )
     why = "limits are below it" if limited else "all reservations together exceed what there is"
-    return (_told(before, now, RESERVED, FALSE, reason, f"{why}: in force is {', '.join(parts)}"),)
+    return (_condition(before, now, RESERVED, FALSE, reason, f"{why}: in force is {', '.join(parts)}"),)
 
 
-def _told(before: Conditions, now: float, kind: str, status: str, reason: str, message: str) -> Told:
+def _condition(before: Conditions, now: float, kind: str, status: str, reason: str, message: str) -> Told:
     since = next((old.since for old in before if old.kind == kind and old.status == status), now)
     return Told(kind, status, reason, message, since)
 

@@ -1,4 +1,4 @@
-"""What the arbitrator wants done, as data: objects to be as they should be, pods to go, and what people are told."""
+"""The result of a round of arbitration as data: objects to write, pods to evict, Events to record."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class MakeConsumer(msgspec.Struct, frozen=True):
 
 
 class WriteAllocation(msgspec.Struct, frozen=True):
-    """An Allocation is to say this."""
+    """Create an Allocation, or bring it up to date."""
 
     namespace: str
     name: str
     uid: str
-    """Empty where it is to be made."""
+    """Empty for an Allocation that is to be created."""
     version: str
     spec: Mapping[str, Any] | None
-    """deserved, hard, reserved as they are to be; None where the object already says so."""
+    """The wanted ``deserved``, ``hard`` and ``reserved``; None if the object already has them."""
     status: Mapping[str, Any] | None
-    """allocated and conditions as they are to be; None where the object already says so."""
+    """The wanted ``allocated`` and ``conditions``; None if the object already has them."""
     owner: tuple[str, str] = ("", "")
-    """Name and uid of the Consumer it belongs to, for a new one's ownerReferences."""
+    """Name and uid of the Consumer it belongs to, for the ownerReferences of a new Allocation."""
 
 
 class DropAllocation(msgspec.Struct, frozen=True):
-    """An Allocation whose Consumer is no more, or never counted."""
+    """Delete an Allocation that belongs to no Consumer in force."""
 
     namespace: str
     name: str
@@ -42,7 +42,7 @@ class DropAllocation(msgspec.Struct, frozen=True):
 
 
 class WriteStatus(msgspec.Struct, frozen=True):
-    """The status of a Consumer or a bucket is to say this."""
+    """Write the status of a Consumer or a bucket."""
 
     kind: str
     """``Consumer`` or ``Bucket``."""
@@ -77,24 +77,24 @@ class Overuse(msgspec.Struct, frozen=True):
     since: float
     """Seconds since the epoch."""
     excess: Mapping[str, int]
-    """By how much more than it deserves, base units by counted name."""
+    """By how much it holds more than it deserves, base units by counted name."""
     degree: float
-    """The largest of ``(held - deserved) / total`` over the resources: the most overused goes first."""
+    """The largest of ``(held - deserved) / total`` over the resources; the most overused namespace loses pods first."""
     claimants: tuple[str, ...] = ()
     """Namespaces that are short of what they deserve."""
     beyond: Mapping[str, int] = {}
-    """By how much more than its limit in force."""
+    """By how much it holds more than its limit in force."""
     buckets: tuple[str, ...] = ()
-    """Its buckets whose limit is exceeded in something that it keeps more of than it deserves."""
+    """Its buckets that exceed their limit in a resource of which it keeps more than it deserves."""
 
 
 class Promise(msgspec.Struct, frozen=True):
-    """A pod waits for room that others were made to leave: until it has its place nothing is lent."""
+    """Room that was made for a pending pod by evictions. Until the pod has its place, nothing is lent."""
 
     namespace: str
     node: str
     until: float
-    """Seconds since the epoch: whoever does not take its place by then is not waited for."""
+    """Seconds since the epoch; then the promise ends, even if the pod is still pending."""
 
 
 class RoundResult(msgspec.Struct, frozen=True):
@@ -104,9 +104,9 @@ class RoundResult(msgspec.Struct, frozen=True):
     evictions: tuple[Evict, ...] = ()
     overused: Mapping[str, Overuse] = {}
     conditions: Mapping[str, tuple[Told, ...]] = {}
-    """What is said of each namespace, by namespace."""
+    """Conditions of each namespace (of its Consumer and its Allocation), by namespace."""
     of_buckets: Mapping[str, tuple[Told, ...]] = {}
-    """What is said of each bucket, by name."""
+    """Conditions of each bucket, by name."""
     promised: Mapping[str, Promise] = {}
-    """Promises that are open, by the pod's uid; the next round has to be told of them. While there are any, nobody is
-    lent anything (``ceilings_of``): what leaves would come back before whom it was to make room for has come."""
+    """Open promises by the uid of the pod, to be passed to the next round. While there are any, nothing is lent
+    (``ceilings_of``): otherwise the evicted pods would come back before the pod that they made room for is placed."""

@@ -1,9 +1,9 @@
-"""Whether another scheduler may place a pod: what its namespace keeps, and is about to, against what it may hold.
+"""Whether another scheduler may place a pod: would its namespace hold more than it may?
 
-That scheduler asks before it binds, and the binding is seen some time after that. Until then the pod is *granted*: it
-counts as held, so that two pods asked about in one breath do not both get the last of what there is: of their
-namespace, of a bucket, or of what is lent. Only pods that the mirror knows are let through, as it knows them: whoever
-can reach the port can make up others, and they must not hold anybody's room.
+The other scheduler asks before it binds, and the mirror sees the binding some time later. In between the pod is
+*granted*: it counts as held. So two pods asked about shortly after one another cannot both get the last room of their
+namespace, of a bucket, or of what is lent. Only pods that the mirror knows are let through, with the amounts that the
+mirror knows. Anyone who can reach the port can invent pods, and invented pods must not occupy room.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from vsched.model.arbitration.pooled import Part, Pooled, overfull
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Division
 
 GRANT_SECONDS = 10.0
-"""How long a pod that may be placed counts as held unseen: as long as schedulers take to bind at worst, or nearly."""
+"""How long a granted pod counts as held before its binding is seen: about the longest time schedulers take to bind."""
 MOST_GRANTS = 10_000
-"""A thousand pods a second, none of them ever seen: beyond that the oldest are forgotten."""
+"""The largest number of grants, enough for a thousand pods a second; beyond it the oldest are dropped."""
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """A pod that somebody wants to place."""
+    """A pod that another scheduler wants to place."""
 
     namespace: str
     name: str
     uid: str
     amounts: Counted
-    """What it asks for, ``pods: 1`` included, and its limits."""
+    """Its requests, ``pods: 1`` included, and its limits."""
 
 
 class PodState(Enum):
     """What the mirror knows of a pod."""
 
     UNKNOWN = auto()
-    """Not there: not yet, or no more."""
+    """The mirror has no such pod: it has not arrived yet, or it is deleted."""
     WAITING = auto()
-    """There, without a node."""
+    """The mirror has it, without a node."""
     PLACED = auto()
-    """It has a node, or is finished: counted as far as it ever will be."""
+    """It has a node, or is finished; the mirror counts it already."""
 
 
 class Seen(NamedTuple):
@@ -52,9 +52,9 @@ class Seen(NamedTuple):
 
     sight: PodState
     asking: Asking | None = None
-    """None where it is not known."""
+    """None for an unknown pod."""
     ours: bool = False
-    """We place it ourselves: whoever asks about it is not about to."""
+    """vsched places this pod itself, so the other scheduler is not about to."""
 
 
 Look = Callable[[str], Seen]
@@ -62,12 +62,12 @@ Look = Callable[[str], Seen]
 
 
 class ExtenderAnswer(NamedTuple):
-    """What is said to whoever asks."""
+    """The answer to the other scheduler."""
 
     refusal: str | None = None
-    """Why the pod may not be placed; None where it may."""
+    """Why the pod may not be placed; None if it may."""
     seen: bool = True
-    """False where it might, if it were known: nothing is decided yet."""
+    """False if the mirror does not know the pod yet and nothing else speaks against it: not decided yet."""
 
 
 class _Grant(msgspec.Struct):
@@ -76,7 +76,7 @@ class _Grant(msgspec.Struct):
 
 
 class Grants:
-    """Pods that may be placed and have not been seen on a node yet. The caller tells the time, steady seconds."""
+    """Pods that may be placed and have not been seen on a node yet. Callers pass the time as monotonic seconds."""
 
     def __init__(self, seconds: float = GRANT_SECONDS, most: int = MOST_GRANTS) -> None:
         self._seconds = seconds
@@ -84,15 +84,15 @@ class Grants:
         self._grants: OrderedDict[str, _Grant] = OrderedDict()
         """By uid, the first to expire first."""
         self._totals: dict[str, dict[str, int]] = {}
-        """What is granted, by namespace."""
+        """Granted amounts by namespace."""
         self.changed: set[str] = set()
-        """Namespaces to which more or less is granted than when somebody last looked, who clears it."""
+        """Namespaces whose granted amounts have changed; the reader clears it."""
 
     def __len__(self) -> int:
         return len(self._grants)
 
     def put(self, asking: Asking, now: float) -> None:
-        """The pod may be placed from now on; asking again renews it."""
+        """Grant a pod; granting it again renews the grant."""
         self.drop(asking.uid)
         self._grants[asking.uid] = _Grant(asking, now + self._seconds)
         self._add(asking, 1)
@@ -100,24 +100,24 @@ class Grants:
             self.drop(next(iter(self._grants)))
 
     def drop(self, uid: str) -> None:
-        """The pod counts as held otherwise, or not at all."""
+        """Remove the grant of a pod, if it has one."""
         grant = self._grants.pop(uid, None)
         if grant is not None:
             self._add(grant.asking, -1)
 
     def held(self, namespace: str) -> Counted:
-        """What is granted to pods of a namespace, those included that have been placed since it was settled."""
+        """The amounts granted to pods of a namespace. They include pods placed since the last ``settle``."""
         return self._totals.get(namespace, NOTHING)
 
     def settle(self, look: Look) -> bool:
-        """Drop what is counted otherwise by now, or gone; True where there was anything. Looks at every grant."""
+        """Drop the grants of pods that are placed or gone; True if there were any. Looks at every grant."""
         settled = [uid for uid in self._grants if look(uid).sight is not PodState.WAITING]
         for uid in settled:
             self.drop(uid)
         return bool(settled)
 
     def expire(self, now: float) -> None:
-        """Drop what was not used in time."""
+        """Drop the grants that have expired."""
         while self._grants:
             uid, grant = next(iter(self._grants.items()))
             if grant.until > now:
@@ -125,7 +125,7 @@ class Grants:
             self.drop(uid)
 
     def totals(self) -> Mapping[str, Counted]:
-        """What is granted, by namespace; nobody changes it later."""
+        """A copy of the granted amounts by namespace."""
         return {namespace: dict(total) for namespace, total in self._totals.items()}
 
     def _add(self, asking: Asking, sign: int) -> None:
@@ -139,17 +139,17 @@ class Grants:
 
 
 class Gate:
-    """Judges pods that other schedulers ask about, and remembers which it let through."""
+    """Decides on pods that other schedulers ask about, and keeps grants for those it lets through."""
 
     def __init__(self, held: Callable[[str], Counted], look: Look, grants: Grants | None = None) -> None:
         self._held = held
-        """What pods of a namespace keep."""
+        """Returns what the pods of a namespace keep."""
         self._look = look
         self.grants = Grants() if grants is None else grants
-        self._books: Pooled[str] | None = None
+        self._pooled: Pooled[str] | None = None
 
     def use(self, division: Division, *, lends: bool) -> None:
-        """Go by a new division."""
+        """Decide by a new division from now on."""
         awards, parts = division.namespaces, dict[str, Part[str] | None]()
 
         def part(namespace: str) -> Part[str] | None:
@@ -158,27 +158,27 @@ class Gate:
                 parts[namespace] = None if award is None else part_of(award, division, lends=lends)
             return parts[namespace]
 
-        self._books = Pooled(part, bounds_of(division), lambda: members_of(division), self._with_grants)
+        self._pooled = Pooled(part, bounds_of(division), lambda: members_of(division), self._with_grants)
 
     def moved(self, namespaces: Iterable[str]) -> None:
-        """What these keep has changed."""
+        """Note that these namespaces keep other amounts than before."""
         self.grants.changed.update(namespaces)
 
     def judge(self, asking: Asking, now: float) -> ExtenderAnswer:
-        """Whether the pod may be placed. Where nothing is divided yet there is nothing to go by."""
+        """Whether the pod may be placed. Before the first division no pod is refused."""
         if asking.namespace == SYSTEM_NAMESPACE:
             return ExtenderAnswer()
         seen = self._look(asking.uid)
         known = seen.asking
         if known is not None and (known.namespace, known.name) != (asking.namespace, asking.name):
-            seen = Seen(PodState.UNKNOWN)  # somebody else's uid
+            seen = Seen(PodState.UNKNOWN)  # the uid belongs to another pod
         if seen.sight is PodState.PLACED:
             return ExtenderAnswer()
         pod = asking if seen.asking is None else seen.asking
         self.grants.drop(pod.uid)
         self.grants.expire(now)
         text = self._refusal(pod)
-        # Most pods pass even if every grant counts, which saves looking at each of them.
+        # Most pods pass even if every grant counts, so the grants are checked one by one only before a refusal.
         if text is not None and self.grants.settle(self._look):
             text = self._refusal(pod)
         if text is not None:
@@ -190,18 +190,18 @@ class Gate:
         return ExtenderAnswer()
 
     def granted(self, now: float) -> Mapping[str, Counted]:
-        """What is about to be held by namespace, and not seen yet."""
+        """The amounts by namespace that are granted and not yet seen on a node."""
         self.grants.expire(now)
         self.grants.settle(self._look)
         return self.grants.totals()
 
     def _refusal(self, asking: Asking) -> str | None:
-        if self._books is None:
+        if self._pooled is None:
             return None
         for namespace in self.grants.changed:
-            self._books.see(namespace, self._with_grants(namespace))
+            self._pooled.see(namespace, self._with_grants(namespace))
         self.grants.changed.clear()
-        beyond = self._books.excess(asking.namespace, sorted(asking.amounts.items()))
+        beyond = self._pooled.excess(asking.namespace, sorted(asking.amounts.items()))
         return overfull(asking.namespace, [(one.key, one) for one in beyond]) if beyond else None
 
     def _with_grants(self, namespace: str) -> Counted:

@@ -1,7 +1,8 @@
-"""Who is short of what it deserves, and who uses more than it deserves meanwhile (seed 001, "Preemption").
+"""Which namespaces are short of what they deserve, and which are overused (seed 001, "Preemption").
 
-Compared is what a namespace keeps: what is on its way out counts neither for nor against it. Who keeps more than it
-deserves of anything is not short, so no namespace is both. Who keeps more than its limit is overused whoever is short.
+Both compare what a namespace *keeps*: what it holds without its terminating pods. A namespace that keeps more than it
+deserves of any resource is never short, so no namespace is both. A namespace that keeps more than its limit is overused
+even when no other namespace is short.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from vsched.model.snapshot import Snapshot
 NO_AWARD = Award({}, {})
 
 
-def record_of(party: NamespaceAccount) -> AllocationRecord | None:
-    """The Allocation that counts: the namesake of the Consumer, or, without a Consumer, the one that will be.
+def record_of(account: NamespaceAccount) -> AllocationRecord | None:
+    """The Allocation in force: the one named like the Consumer, or like the Consumer that will be made.
 
-    Where a Consumer cannot be read, whichever there is.
+    If the Consumer cannot be read, it is the first Allocation of the namespace, if there is any.
     """
-    if party.unreadable and party.claim is None:
-        return next(iter(party.allocations), None)
-    name = party.claim.name if party.claim is not None else DEFAULT_CONSUMER
-    return next((record for record in party.allocations if record.name == name), None)
+    if account.unreadable and account.claim is None:
+        return next(iter(account.allocations), None)
+    name = account.claim.name if account.claim is not None else DEFAULT_CONSUMER
+    return next((record for record in account.allocations if record.name == name), None)
 
 
 def excess_of(kept: Counted, award: Award, total: Counted) -> dict[str, int]:
-    """By how much a namespace keeps more than it deserves of what is divided, in the cluster or in its buckets."""
+    """By how much a namespace keeps more than it deserves, for resources divided in the cluster or in its buckets."""
     deserved, shared = award.deserved, award.shared
     return {
         name: value - deserved.get(name, 0)
@@ -49,7 +50,7 @@ def excess_of(kept: Counted, award: Award, total: Counted) -> dict[str, int]:
 
 
 def degree_of(excess: Counted, award: Award, total: Counted) -> float:
-    """How overused a namespace is: the largest part, of the cluster or else of its buckets, that it keeps too much."""
+    """How overused a namespace is: its largest excess as a fraction of the total of the cluster or of its buckets."""
     shared = award.shared
     return max((value / max(1, total.get(name, shared.get(name, 0))) for name, value in excess.items()), default=0.0)
 
@@ -57,31 +58,31 @@ def degree_of(excess: Counted, award: Award, total: Counted) -> float:
 def excesses(arbitration: Arbitration, division: Division) -> dict[str, dict[str, int]]:
     """Namespaces that keep more than they deserve, and by how much."""
     found: dict[str, dict[str, int]] = {}
-    for name, party in arbitration.parties.items():
-        if party.held and name != SYSTEM_NAMESPACE:
-            excess = excess_of(party.kept, division.namespaces.get(name, NO_AWARD), division.total)
+    for name, account in arbitration.parties.items():
+        if account.held and name != SYSTEM_NAMESPACE:
+            excess = excess_of(account.kept, division.namespaces.get(name, NO_AWARD), division.total)
             if excess:
                 found[name] = excess
     return found
 
 
 def over_limits(arbitration: Arbitration, division: Division) -> dict[str, dict[str, int]]:
-    """Namespaces that keep more than they may at most, and by how much."""
+    """Namespaces that keep more than their limit, and by how much."""
     found: dict[str, dict[str, int]] = {}
-    for name, party in arbitration.parties.items():
+    for name, account in arbitration.parties.items():
         hard = division.namespaces.get(name, NO_AWARD).hard
-        if hard and party.held and (beyond := beyond_limit(party.kept, hard)):
+        if hard and account.held and (beyond := beyond_limit(account.kept, hard)):
             found[name] = beyond
     return found
 
 
 def kept_in_buckets(arbitration: Arbitration, division: Division) -> dict[str, dict[str, int]]:
-    """What the namespaces in each bucket keep together, at whatever level they are in it."""
+    """The sum of what the namespaces in each bucket keep, those in inner buckets included."""
     found: dict[str, dict[str, int]] = {name: {} for name in division.buckets}
-    for name, party in arbitration.parties.items():
+    for name, account in arbitration.parties.items():
         award = division.namespaces.get(name, NO_AWARD)
         if award.parent:
-            kept = party.kept
+            kept = account.kept
             for bucket in path(award.parent, division.parents):
                 sums = found[bucket]
                 for resource, value in kept.items():
@@ -90,15 +91,15 @@ def kept_in_buckets(arbitration: Arbitration, division: Division) -> dict[str, d
 
 
 def shortages(snapshot: Snapshot, division: Division, asking: Asking) -> tuple[str, ...]:
-    """Namespaces where something waits that would stay within what they deserve, sorted."""
+    """Namespaces with pending pods that would stay within what the namespace deserves, sorted by name."""
     arbitration = snapshot.arbitration
-    assert arbitration is not None, "asked where somebody arbitrates"
+    assert arbitration is not None, "shortages are asked for only under arbitration"
     found: list[str] = []
-    for name, party in sorted(arbitration.parties.items()):
-        if not any(party.waiting.values()) or party.terminating:
+    for name, account in sorted(arbitration.parties.items()):
+        if not any(account.waiting.values()) or account.terminating:
             continue
         award = division.namespaces.get(name, NO_AWARD)
-        if any(True for _ in wants_of(party, party.kept, award, snapshot, asking)):
+        if any(True for _ in wants_of(account, account.kept, award, snapshot, asking)):
             found.append(name)
     return tuple(found)
 
@@ -111,10 +112,10 @@ def overuses(
     claimants: tuple[str, ...],
     now: float,
 ) -> dict[str, Overuse]:
-    """Who is overused, and since when by its Allocation.
+    """The overused namespaces, each with the time since when, as its Allocation states it.
 
-    That is whoever keeps more than it deserves while somebody is short; and, whoever is short, whoever keeps more than
-    it may at most, or more than it deserves of what its bucket keeps too much of.
+    A namespace is overused in three cases: it keeps more than it deserves while another is short; it keeps more than
+    its limit; or its bucket exceeds its limit in a resource of which the namespace keeps more than it deserves.
     """
     beyond = over_limits(arbitration, division)
     awards = division.buckets.items()
@@ -131,7 +132,7 @@ def overuses(
     return found
 
 
-def _since(party: NamespaceAccount, now: float) -> float:
-    record = record_of(party)
-    told = record.condition(OVERUSED) if record is not None else None
-    return told.since if told is not None and told.status == TRUE else now
+def _since(account: NamespaceAccount, now: float) -> float:
+    record = record_of(account)
+    condition = record.condition(OVERUSED) if record is not None else None
+    return condition.since if condition is not None and condition.status == TRUE else now

@@ -1,8 +1,9 @@
-"""One round of arbitration after the division: what objects are to say, who is overused, which pods go (seed 001).
+"""One round of arbitration after the division: objects to write, overused namespaces, pods to evict (seed 001).
 
-Level-triggered and without memory: what is to be done follows from the objects as they stand. What has begun, and
-since when, is read back from the conditions, so that a restart goes on where the last process stopped. Promises alone
-are handed on from round to round; after a restart the room that was made may be lent once more before it is taken.
+The round is level-triggered: its effects follow from the objects as they are now. Since when a namespace is overused is
+read back from the conditions of its Allocation, so a new process continues where the last one stopped. Only promises
+are passed from round to round in memory. After a restart, freed room may therefore be lent once more before the pod
+that it was promised to takes it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from vsched.model.snapshot import Snapshot
 
 NO_PROMISES: Mapping[str, Promise] = {}
 PHASES = 1000
-"""Into so many moments of a period writes are spread."""
+"""Number of moments in a period over which writes are spread."""
 
 
 def reconcile(
@@ -48,11 +49,11 @@ def reconcile(
     before: float = 0.0,
     promised: Mapping[str, Promise] = NO_PROMISES,
 ) -> RoundResult:
-    """What follows from a division. Nothing where nobody arbitrates.
+    """What follows from a division; an empty result when the snapshot has no arbitration.
 
-    ``before`` is when the round before this one was, in seconds since the epoch: what changes all the time is written
-    once in ``allocated_seconds``. With 0, as before the first round, everything that differs is written. ``promised``
-    is what the round before this one promised.
+    ``before`` is the time of the previous round, in seconds since the epoch. It decides when frequent changes (amounts,
+    wording) are written: once per ``allocated_seconds``. With 0, as before the first round, every difference is
+    written. ``promised`` holds the promises of the previous round.
     """
     arbitration = snapshot.arbitration
     if arbitration is None:
@@ -66,25 +67,25 @@ def reconcile(
     effects = tuple(writing.effects())
     promises = _still_open(promised, arbitration, snapshot.now)
     taken = take(snapshot, division, overused, short, promises, rules, placing, asking)
-    for victim, pod in reversed(taken):  # who leaves the pod's own place goes first of those that leave for it
+    for victim, pod in reversed(taken):  # of a pod's victims, the first is the one on the node where the pod will go
         promises[pod.uid] = Promise(pod.namespace, victim.node, snapshot.now + rules.promise_seconds)
     evictions = tuple(one.eviction for one in taken)
     return RoundResult(effects, evictions, overused, writing.conditions, writing.of_buckets, promises)
 
 
 def _still_open(promised: Mapping[str, Promise], arbitration: Arbitration, now: float) -> dict[str, Promise]:
-    """Promises to pods that still wait and have not been waited for too long."""
+    """The promises to pods that are still pending, without those that have expired."""
     found: dict[str, Promise] = {}
     for uid, promise in promised.items():
-        party = arbitration.parties.get(promise.namespace)
-        task = party.tasks.get(uid) if party is not None else None
+        account = arbitration.parties.get(promise.namespace)
+        task = account.tasks.get(uid) if account is not None else None
         if now < promise.until and task is not None and task.status is Status.PENDING:
             found[uid] = promise
     return found
 
 
 class _Writing:
-    """What is to be written in one round."""
+    """Works out the writes of one round."""
 
     def __init__(
         self,
@@ -99,40 +100,40 @@ class _Writing:
         self._arbitration = arbitration
         self._division = division
         self._in_buckets = in_buckets
-        """What the namespaces in each bucket keep together."""
+        """The sum of what the namespaces in each bucket keep, by bucket."""
         self._overused = overused
         self._period = period
         self._before = before
         self._now = now
         self.conditions: dict[str, Conditions] = {}
-        """What is said of each namespace."""
+        """Conditions by namespace: of its Consumer and of its Allocation."""
         self.of_buckets: dict[str, Conditions] = {}
-        """What is said of each bucket."""
+        """Conditions by bucket."""
 
     def effects(self) -> Iterator[Effect]:
-        """In the order of names: namespaces, then buckets."""
-        for namespace, party in sorted(self._arbitration.parties.items()):
-            if party.terminating:
+        """All effects: those of namespaces by name, then those of buckets by name."""
+        for namespace, account in sorted(self._arbitration.parties.items()):
+            if account.terminating:
                 continue
-            yield from self._consumers(party)
-            yield from self._allocation(party, self.conditions.pop(namespace, ()))
-            yield from self._strays(party)
+            yield from self._consumers(account)
+            yield from self._allocation(account, self.conditions.pop(namespace, ()))
+            yield from self._strays(account)
         kept, held = self._in_buckets, self._held_in_buckets()
         for name, bucket in sorted(self._arbitration.buckets.items()):
             yield from self._bucket(bucket, kept.get(name, {}), held.get(name, ()))
 
     # -- namespaces -------------------------------------------------------------------------------------------------
 
-    def _consumers(self, party: NamespaceAccount) -> Iterator[Effect]:
-        if party.claim is None:
-            if not party.unreadable:
-                yield MakeConsumer(party.namespace)
+    def _consumers(self, account: NamespaceAccount) -> Iterator[Effect]:
+        if account.claim is None:
+            if not account.unreadable:
+                yield MakeConsumer(account.namespace)
             return
-        for claim in (party.claim, *party.idle_claims):
+        for claim in (account.claim, *account.idle_claims):
             has_parent = not claim.parent or claim.parent in self._arbitration.buckets
-            said = conditions.of_consumer(party, claim, has_parent, self._now)
-            if claim is party.claim:
-                self.conditions[party.namespace] = said
+            said = conditions.of_consumer(account, claim, has_parent, self._now)
+            if claim is account.claim:
+                self.conditions[account.namespace] = said
             yield from self._consumer(claim, said)
 
     def _consumer(self, claim: Claim, said: Conditions) -> Iterator[Effect]:
@@ -140,16 +141,16 @@ class _Writing:
         if not seen or self._differ(claim.key, claim.conditions, said):
             status = {"observedGeneration": claim.generation, "conditions": said}
             yield WriteStatus("Consumer", claim.namespace, claim.name, claim.uid, claim.version, status)
-        for told in said:
-            if told.status == FALSE and conditions.begins(claim.conditions, told):
-                yield _remark("Consumer", claim.namespace, claim.name, claim.uid, told)
+        for condition in said:
+            if condition.status == FALSE and conditions.begins(claim.conditions, condition):
+                yield _remark("Consumer", claim.namespace, claim.name, claim.uid, condition)
 
-    def _allocation(self, party: NamespaceAccount, of_consumer: Conditions) -> Iterator[Effect]:
-        """Have the Allocation say what it should; made once there is a Consumer that it can go with."""
-        record, claim, namespace = record_of(party), party.claim, party.namespace
+    def _allocation(self, account: NamespaceAccount, of_consumer: Conditions) -> Iterator[Effect]:
+        """Write the Allocation where it differs. It is created only once the namespace has a Consumer to own it."""
+        record, claim, namespace = record_of(account), account.claim, account.namespace
         award = self._division.namespaces.get(namespace, NO_AWARD)
         known = record.conditions if record is not None else ()
-        said = conditions.of_allocation(party, award, self._overused.get(namespace), known, self._now)
+        said = conditions.of_allocation(account, award, self._overused.get(namespace), known, self._now)
         self.conditions[namespace] = (*of_consumer, *said)
         if record is None and claim is None:
             return
@@ -158,7 +159,7 @@ class _Writing:
             "hard": claim.stated_hard if claim is not None else {},
             "reserved": claim.stated_reserved if claim is not None else {},
         }
-        allocated = render_counted({**dict.fromkeys(award.deserved, 0), **party.held})
+        allocated = render_counted({**dict.fromkeys(award.deserved, 0), **account.held})
         status = {"allocated": allocated, "conditions": said}
         if record is None:
             assert claim is not None, "without either there is nothing to be made"
@@ -179,21 +180,21 @@ class _Writing:
             )
         yield from _allocation_remarks("Allocation", namespace, record.name, record.uid, known, said)
 
-    def _strays(self, party: NamespaceAccount) -> Iterator[Effect]:
-        """Allocations whose Consumer is no more, or never counted."""
-        counts = record_of(party)
-        for record in () if party.unreadable else party.allocations:
+    def _strays(self, account: NamespaceAccount) -> Iterator[Effect]:
+        """Delete Allocations that belong to no Consumer in force."""
+        counts = record_of(account)
+        for record in () if account.unreadable else account.allocations:
             if record is not counts:
-                yield DropAllocation(party.namespace, record.name, record.uid)
+                yield DropAllocation(account.namespace, record.name, record.uid)
 
     # -- buckets ----------------------------------------------------------------------------------------------------
 
     def _held_in_buckets(self) -> dict[str, list[Counted]]:
-        """What the namespaces of each bucket hold, at whatever level they are in it."""
+        """What the namespaces in each bucket hold, those in inner buckets included."""
         found: dict[str, list[Counted]] = {}
-        for party in self._arbitration.parties.values():
-            for bucket in path(parent_of(party), self._division.parents):
-                found.setdefault(bucket, []).append(party.held)
+        for account in self._arbitration.parties.values():
+            for bucket in path(parent_of(account), self._division.parents):
+                found.setdefault(bucket, []).append(account.held)
         return found
 
     def _bucket(self, bucket: Bucket, kept: Counted, held: Iterable[Counted]) -> Iterator[Effect]:
@@ -216,13 +217,13 @@ class _Writing:
     # -- what is worth a write --------------------------------------------------------------------------------------
 
     def _differ(self, name: str, before: Conditions, after: Conditions, amounts_differ: bool = False) -> bool:
-        """Whether a status is to be written now: wordings and what is held change all the time, and wait their turn."""
+        """Whether to write a status now. Wording and amounts change all the time, so they wait for their moment."""
         if conditions.is_news(before, after):
             return True
         return (amounts_differ or before != after) and self._is_turn(name)
 
     def _is_turn(self, name: str) -> bool:
-        """Whether a moment of this name has come since the round before: once a period, at its own time each."""
+        """Whether the moment of this object has come since the previous round: once a period, shifted by its name."""
         period = self._period
         if self._before <= 0 or period <= 0:
             return True
@@ -233,13 +234,13 @@ class _Writing:
 def _allocation_remarks(
     kind: str, namespace: str, name: str, uid: str, before: Conditions, said: Conditions
 ) -> Iterator[Remark]:
-    """What people are told of when it begins."""
+    """Events for conditions that have just begun and that people should know about."""
     worrying = {OVERUSED: TRUE, RESERVED: FALSE, conditions.ACCEPTED: FALSE, conditions.PARENT_FOUND: FALSE}
-    for told in said:
-        if worrying[told.kind] == told.status and conditions.begins(before, told):
-            yield _remark(kind, namespace, name, uid, told)
+    for condition in said:
+        if worrying[condition.kind] == condition.status and conditions.begins(before, condition):
+            yield _remark(kind, namespace, name, uid, condition)
 
 
-def _remark(kind: str, namespace: str, name: str, uid: str, told: Told) -> Remark:
-    reason = {OVERUSED: OVERUSED, RESERVED: "ReservationCut"}.get(told.kind, told.reason)
-    return Remark(kind, namespace, name, uid, True, reason, told.message)
+def _remark(kind: str, namespace: str, name: str, uid: str, condition: Told) -> Remark:
+    reason = {OVERUSED: OVERUSED, RESERVED: "ReservationCut"}.get(condition.kind, condition.reason)
+    return Remark(kind, namespace, name, uid, True, reason, condition.message)

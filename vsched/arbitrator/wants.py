@@ -1,4 +1,4 @@
-"""What waits in a namespace and would stay within what it deserves: single pods, and gangs as a whole (seed 001)."""
+"""Wants: pending pods, or whole gangs, that would stay within what their namespace deserves (seed 001)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from vsched.model.snapshot import Snapshot
 
 
 class Want(NamedTuple):
-    """Pods that are of use together only: one, or as many as a gang lacks to begin."""
+    """Pods that are useful only together: a single pod, or as many pods as a gang lacks to begin."""
 
     tasks: tuple[Task, ...]
     """In the order in which they are to be placed."""
     amounts: Counted
-    """What they ask for together."""
+    """The sum of their requests and limits."""
 
 
 class Asking:
-    """What pods ask for by counted name, and whether any node could hold them; worked out once a shape."""
+    """What pods request by counted name, and whether any node could hold them; computed once per shape."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._names = snapshot.axis.names
@@ -43,7 +43,7 @@ class Asking:
         return found
 
     def is_possible(self, shape: Shape) -> bool:
-        """Whether some node would have room for it if it were empty."""
+        """Whether some node, if it were empty, would have room for a pod of this shape."""
         found = self._possible.get(shape)
         if found is None:
             found = self._possible[shape] = self._fits_empty(shape)
@@ -59,18 +59,18 @@ class Asking:
 
 
 def within(kept: Counted, more: Counted, deserved: Counted) -> bool:
-    """Whether what is kept and what comes to it stay within what is deserved, in everything."""
+    """Whether ``kept`` plus ``more`` stays within ``deserved`` for every resource."""
     return all(value <= deserved.get(name, 0) for name, value in kept.items() if name not in more) and all(
         kept.get(name, 0) + value <= deserved.get(name, 0) for name, value in more.items()
     )
 
 
 def wants_of(
-    party: NamespaceAccount, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking
+    account: NamespaceAccount, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking
 ) -> Iterator[Want]:
-    """Everything that waits in a namespace and, added to what it keeps, stays within what it deserves; in no order.
+    """The pending pods that, each added to what the namespace keeps, stay within what it deserves; in no order.
 
-    A gang that has not begun counts as a whole: a few pods are of no use to it.
+    A gang that has not begun counts as a whole, because it cannot use a few pods.
     """
     deserved = award.deserved
     if not within(kept, NOTHING, deserved):
@@ -78,7 +78,7 @@ def wants_of(
     suits: dict[Shape, bool] = {}
     unbegun: dict[str, JobView | None] = {}
     gangs: dict[str, list[Task]] = {}
-    for task in party.pending.values():
+    for task in account.pending.values():
         shape = task.shape
         if shape not in suits:
             suits[shape] = within(kept, asking.amounts(shape), deserved) and asking.is_possible(shape)
@@ -97,17 +97,17 @@ def wants_of(
 
 
 def urgency(task: Task) -> tuple[int, float, str, str]:
-    """Which of the pods that wait goes first: smaller does."""
+    """The order of pending pods, smaller first: by priority, age and name."""
     return -task.priority, task.created, task.namespace, task.name
 
 
 def most_urgent(wants: Iterable[Want], most: int) -> list[Want]:
-    """So many of the wants at most, by their first pods."""
+    """The most urgent wants, at most ``most``, judged by their first pods."""
     return nsmallest(most, wants, key=lambda want: urgency(want.tasks[0]))
 
 
 def _unbegun(snapshot: Snapshot, key: str) -> JobView | None:
-    """A job that lacks pods, or may not start, until any of its pods may run; None where each is of use alone."""
+    """The job, if it is a gang that has not begun or may not start; None if each of its pods is useful alone."""
     job = snapshot.jobs.get(key)
     if job is None:
         return None
@@ -123,7 +123,7 @@ def _is_stranded(job: Job, snapshot: Snapshot) -> bool:
 
 
 def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, asking: Asking) -> Want | None:
-    """The pods with which a gang could begin, None where it has not enough of them or may not start."""
+    """The pods with which a gang could begin; None if it has too few of them or may not start."""
     if view is None or _is_stranded(view.job, snapshot):
         return None
     tasks = sorted(tasks, key=urgency)

@@ -1,10 +1,9 @@
-"""Who deserves what of a cluster, and how much more of it may be used while nobody else claims it (seed 001).
+"""What each namespace and bucket deserves of the cluster, and how much more it may hold for now (seed 001).
 
-Everything is divided level by level: among buckets and the namespaces that are in none, and what a bucket deserves once
-more among its namespaces and the buckets in it. ``kube-system`` comes before all others with what it requests.
-Reservations are floors and limits are ceilings of what is deserved; in between, dominant shares by weight are made as
-equal as requests allow
-(``vsched.kernels.dominant``).
+The cluster is divided level by level. First it is divided among the outer buckets and the namespaces in no bucket. Then
+the part of each bucket is divided among its namespaces and inner buckets. ``kube-system`` comes first and deserves what
+it requests. Reservations are floors of what is deserved, limits are ceilings. In between, weighted dominant shares are
+made as equal as the requests allow (``vsched.kernels.dominant``).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from vsched.model.snapshot import Snapshot
 
 
 class Shares(NamedTuple):
-    """``int64[namespace or bucket, resource]``."""
+    """What one division gives: tables ``int64[namespace or bucket, resource]``."""
 
     deserved: Ints
     floors: Ints
@@ -33,10 +32,11 @@ class Shares(NamedTuple):
 
 
 def divide(snapshot: Snapshot) -> Division:
-    """What every namespace and every bucket deserves and may hold; nobody is named where nobody arbitrates.
+    """What every namespace and bucket deserves and may hold; no entries when the snapshot has no arbitration.
 
-    Whole base units, exactly: what is deserved is together no more than there is, nor more than a bucket's part. Nobody
-    deserves less than its floor in force, more than its limit, or more than its request (or floor, if that is larger).
+    Amounts are whole base units. Their sums exceed neither the cluster's total nor, inside a bucket, the bucket's part.
+    No namespace deserves less than its floor in force, more than its limit, or more than its request (or its floor, if
+    that is larger).
     """
     arbitration = snapshot.arbitration
     if arbitration is None:
@@ -54,9 +54,9 @@ def divide(snapshot: Snapshot) -> Division:
 
 
 def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
-    """What namespaces get, and what buckets get."""
+    """The shares of namespaces, and the shares of buckets."""
     demand, floors = np.minimum(sheet.requested, sheet.limit), np.minimum(sheet.reserved, sheet.limit)
-    deserved = np.maximum(demand, floors)  # of what has neither total nor bucket, that is all
+    deserved = np.maximum(demand, floors)  # final for a resource that has neither a total nor a bucket
     clipped = np.where(sheet.known, np.minimum(deserved, sheet.total), deserved)
     deserved[sheet.system] = clipped[sheet.system]
     left = sheet.total - column_sums(deserved[sheet.system])
@@ -79,14 +79,14 @@ def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
 
     deal(sheet.alone, sheet.outer, sheet.known, left, sheet.total)
     for number, group in enumerate(sheet.groups):
-        # What the cluster has no total of is divided where the bucket has a limit.
+        # A resource without a known total is divided inside a bucket that limits it.
         total = np.where(sheet.known, sheet.total, group.hard)
         deal(group.rows, group.groups, sheet.known | (group.hard < LARGEST), parts.deserved[number], total)
     return Shares(deserved, floors), parts
 
 
 def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
-    """What buckets demand, which is what those in them could get, and their floors: ``int64[bucket, resource]``."""
+    """The demand of buckets (what their members could get) and their floors: ``int64[bucket, resource]`` each."""
     shape = (len(sheet.groups), len(sheet.total))
     demand, stated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for number, group in reversed(list(enumerate(sheet.groups))):
@@ -99,7 +99,7 @@ def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
 
 
 def _deal(bounded: Mask, capacity: Ints, total: Ints, weights: Floats, demand: Ints, floors: Ints) -> Shares:
-    """One level: resources that are ``bounded`` are divided; of others everybody gets what it asks for."""
+    """Divide one level. Only ``bounded`` resources are divided; of the others each member gets what it requests."""
     deserved, fitting = np.maximum(demand, floors), floors.copy()
     fitting[:, bounded] = cut_to_fit(floors[:, bounded], capacity[bounded])
     wants = Wants(weights, demand[:, bounded], fitting[:, bounded])
@@ -118,17 +118,17 @@ def _namespace_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Awa
         for row in group.rows.tolist()
     }
     awards = {}
-    for row, party in enumerate(sheet.parties):
-        ceiling = NOTHING if party.namespace == SYSTEM_NAMESPACE else ceilings[row]
+    for row, account in enumerate(sheet.accounts):
+        ceiling = NOTHING if account.namespace == SYSTEM_NAMESPACE else ceilings[row]
         reserved, cut = _floors(sheet, sheet.reservations[row], shares.floors[row])
-        awards[party.namespace] = Award(
+        awards[account.namespace] = Award(
             deserved[row],
             ceiling,
             sheet.limits[row],
             reserved,
             cut,
             own[row],
-            parent=parent_of(party),
+            parent=parent_of(account),
             shared=shared.get(row, NOTHING),
         )
     return awards
@@ -153,7 +153,7 @@ def _amounts(sheet: Sheet, row: Ints, concerned: Mask) -> dict[str, int]:
 
 
 def _named(sheet: Sheet, table: Ints, concerned: Mask) -> list[dict[str, int]]:
-    """Rows as amounts by counted name, of the resources that concern them."""
+    """Each row as amounts by counted name, without the resources that do not concern it."""
     names = list(sheet.columns)
     if concerned.all():
         return [dict(zip(names, row, strict=True)) for row in table.tolist()]
@@ -162,7 +162,7 @@ def _named(sheet: Sheet, table: Ints, concerned: Mask) -> list[dict[str, int]]:
 
 
 def _floors(sheet: Sheet, stated: Counted, floors: Ints) -> tuple[Counted, Counted]:
-    """The floors in force of what is reserved, and what is cut off them."""
+    """The floors in force for a stated reservation, and by how much they were cut."""
     if not stated:
         return NOTHING, NOTHING
     reserved = {name: int(floors[sheet.columns[name]]) for name in stated}

@@ -1,4 +1,4 @@
-"""How much namespaces may hold for now: what they deserve, and what nobody else claims."""
+"""How much namespaces may hold for now: what they deserve, plus what no other namespace claims (lending)."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 Unit = tuple[tuple[str, int], ...]
-"""What a pod, or a gang as a whole, asks for by counted name."""
+"""What a pod, or a gang as a whole, requests: amounts by counted name."""
 Piece = tuple[Unit, int]
-"""What one asks for, and how many there are."""
+"""What one pod or gang requests, and how many like it there are."""
 STEPS_MAX = 4096
-"""Up to so many steps sums of amounts are tried out one by one."""
+"""Up to this number of steps ``_largest_sum`` computes the exact sum; above it, an upper bound."""
 
 
 class Most(NamedTuple):
-    """``int64[namespace or bucket, resource]``; ``LARGEST`` or more where there is no limit."""
+    """Ceilings: ``int64[namespace or bucket, resource]``; ``LARGEST`` or more where there is no limit."""
 
     namespaces: Ints
-    """If nobody else is lent anything."""
+    """The ceiling of each namespace, provided that nothing is lent to others."""
     buckets: Ints
     own: Ints
-    """What of namespaces is not to be lent."""
+    """What of each namespace must not be lent to others."""
     of_buckets: Ints
-    """How much may be lent in each bucket."""
+    """How much may be lent inside each bucket."""
     spare: Ints
-    """int64[resource]: how much may be lent in all; where there is no total, as much as there is limit."""
+    """int64[resource]: how much may be lent in all; ``LARGEST`` where the total is not known."""
 
 
 def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> Most:
-    """Ceilings of namespaces by what they deserve, and of buckets by what these do (``parts``).
+    """Ceilings of namespaces from what they deserve, and of buckets from what they deserve (``parts``).
 
-    What is spare is lent once, to whoever takes it first. It is below zero where more is held and claimed than there
-    is: then whoever holds more than it deserves gets nothing new, and what it gives back goes to whom it belongs.
+    What is spare is lent once, to the namespace that takes it first. The spare amount is negative where more is held
+    and claimed than exists. Then a namespace above what it deserves gets nothing new, and what it gives back goes to
+    the namespaces that deserve it.
     """
     claims = _claims(sheet, snapshot, deserved)
     spare = np.where(sheet.known, sheet.total - column_sums(claims), LARGEST)
@@ -68,17 +69,18 @@ def _ceiling(deserved: Ints, kept: Ints, limit: Ints, room: Ints) -> Ints:
 
 
 def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
-    """What is not to be lent: what namespaces keep, and what else of what they deserve they could use.
+    """What must not be lent: what namespaces keep, and what else of their deserved part they could use.
 
-    Pods are whole, and so are gangs that have not begun: who deserves room for two and a half pods of a size claims
-    two, and the half is spare. Or it would lie idle for ever, since nobody can be short of it. Where sizes differ, the
-    most that any choice of them comes to is claimed, for nobody knows which are placed first.
+    Pods are indivisible, and so are gangs that have not begun. A namespace that deserves room for two and a half of its
+    pods claims two; the half is spare. Otherwise it would stay idle for ever, because no pod of the namespace fits into
+    it. Where sizes differ, the claim is the largest sum that any choice of pods reaches, since it is not known which of
+    them are placed first.
     """
     usable = np.minimum(deserved, sheet.requested)
     waiting = _Waiting(sheet, snapshot)
     for row in np.flatnonzero((deserved < sheet.requested).any(axis=1)):
         award = Award(dict(zip(sheet.columns, deserved[row].tolist(), strict=True)), {})
-        pieces = waiting.pieces(sheet.parties[row], award)
+        pieces = waiting.pieces(sheet.accounts[row], award)
         if pieces is not None:
             room = dict(zip(sheet.columns, (deserved[row] - sheet.kept[row]).tolist(), strict=True))
             most = _most_of(pieces, room)
@@ -87,26 +89,26 @@ def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
 
 
 class _Waiting:
-    """What waits and is of use, in pieces; what follows from a shape alone is worked out once."""
+    """The pending pods and gangs of namespaces as pieces; what depends on the shape alone is computed once."""
 
     def __init__(self, sheet: Sheet, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._asking = Asking(snapshot)
         self._of_shapes: dict[Shape, Unit | None] = {}
 
-    def pieces(self, party: NamespaceAccount, award: Award) -> list[Piece] | None:
-        """Those of a namespace, in no order; None where only amounts are known of what waits."""
-        pending = party.pending
+    def pieces(self, account: NamespaceAccount, award: Award) -> list[Piece] | None:
+        """The pieces of a namespace, in no order; None if only the amounts that wait are known, not the pods."""
+        pending = account.pending
         if not pending:
             return None
         gangs = {job for job in {task.job for task in pending.values()} if _is_gang(self._snapshot, job)}
         found = self._singles(task for task in pending.values() if task.job not in gangs)
         if gangs:
             of_gangs = {uid: task for uid, task in pending.items() if task.job in gangs}
-            alone = msgspec.structs.replace(party, pending=of_gangs)
-            wants = list(wants_of(alone, party.kept, award, self._snapshot, self._asking))
+            alone = msgspec.structs.replace(account, pending=of_gangs)
+            wants = list(wants_of(alone, account.kept, award, self._snapshot, self._asking))
             found += [(_unit(want.amounts), 1) for want in wants]
-            # Once a gang has begun, any more of its pods is of use, and it may begin and go on in one session.
+            # Once a gang has begun, each further pod of it can be used. It may begin and grow in the same session.
             begin = {task.job for want in wants for task in want.tasks}
             wanted = {task.uid for want in wants for task in want.tasks}
             found += self._singles(task for task in of_gangs.values() if task.job in begin and task.uid not in wanted)
@@ -117,7 +119,7 @@ class _Waiting:
         return [(unit, count) for shape, count in counts.items() if (unit := self._single(shape)) is not None]
 
     def _single(self, shape: Shape) -> Unit | None:
-        """A pod of this shape by itself; None where no node could hold it."""
+        """What one pod of this shape requests; None if no node could hold it."""
         if shape not in self._of_shapes:
             asking = self._asking
             self._of_shapes[shape] = _unit(asking.amounts(shape)) if asking.is_possible(shape) else None
@@ -134,9 +136,9 @@ def _is_gang(snapshot: Snapshot, key: str) -> bool:
 
 
 def _most_of(pieces: list[Piece], room: dict[str, int]) -> dict[str, int]:
-    """The most of each resource that pieces together can take of the room: resource by resource, so at most too much.
+    """The most of each resource that the pieces can take of the room.
 
-    What nobody else has an account of needs no room.
+    Each resource is judged alone, so the result is an upper bound. Resources that ``room`` does not name need no room.
     """
     wanted: dict[str, list[tuple[int, int]]] = {}
     for unit, count in pieces:
@@ -149,8 +151,10 @@ def _most_of(pieces: list[Piece], room: dict[str, int]) -> dict[str, int]:
 
 
 def _largest_sum(amounts: list[tuple[int, int]], most: int) -> int:
-    """The largest sum up to ``most`` of amounts, each to be had so many times; where that is too long to be worked out,
-    the largest multiple of what divides them all."""
+    """The largest sum up to ``most`` of ``(amount, times)`` pairs, each amount used up to so many times.
+
+    Where the exact sum would take too many steps, it is the largest multiple of their greatest common divisor.
+    """
     everything = sum(amount * times for amount, times in amounts)
     if everything <= most:
         return everything
@@ -159,7 +163,7 @@ def _largest_sum(amounts: list[tuple[int, int]], most: int) -> int:
     if len(amounts) == 1 or top > STEPS_MAX:
         return top * step
     within = (1 << (top + 1)) - 1
-    sums = 1  # one bit for every sum that can be made, counted in steps
+    sums = 1  # bit n is set if a sum of n steps can be reached
     for amount, times in amounts:
         part = 1
         while times:

@@ -1,4 +1,7 @@
-"""What all namespaces and buckets hold, want and may have, as arrays: a row a namespace, a column a resource."""
+"""The input of the division as arrays: what namespaces and buckets keep, request, reserve and are limited to.
+
+Each namespace is a row, each resource a column.
+"""
 
 from __future__ import annotations
 
@@ -17,49 +20,49 @@ from vsched.model.snapshot import Snapshot
 
 
 class Group(NamedTuple):
-    """A bucket and what is in it; amounts are ``int64[resource]``."""
+    """A bucket with its namespaces and inner buckets; amounts are ``int64[resource]``."""
 
     bucket: Bucket
     limit: Counted
-    """Its own and those of the buckets above it, whichever is tightest; as numbers in ``hard``."""
+    """The tightest of its own limit and those of the buckets above it; ``hard`` has the same as numbers."""
     rows: Ints
-    """The namespaces that name it."""
+    """Rows of the namespaces whose parent it is."""
     groups: list[int]
-    """The buckets that name it, by their numbers, which are larger than its own."""
+    """Numbers of the buckets whose parent it is; they are larger than its own number."""
     below: Ints
-    """All namespaces in it, at whatever level."""
+    """Rows of all namespaces in it, those in inner buckets included."""
     path: list[int]
-    """It and the buckets above it."""
+    """Its own number and those of the buckets above it."""
     hard: Ints
-    """``LARGEST`` where there is no limit."""
+    """``limit`` as numbers; ``LARGEST`` where there is no limit."""
     reserved: Ints
 
 
 class Sheet(NamedTuple):
-    """Tables are ``int64[namespace, resource]``; no amount is larger than ``LARGEST``."""
+    """All inputs. Tables are ``int64[namespace, resource]``; no amount is larger than ``LARGEST``."""
 
     columns: dict[str, int]
-    """By counted name, in order."""
+    """Column number by counted name, in order."""
     known: Mask
-    """bool[resource]: of which there is a total."""
+    """bool[resource]: whether the total of the resource is known."""
     total: Ints
-    """int64[resource]; 0 where it is not known."""
-    parties: list[NamespaceAccount]
-    """One a row, by name."""
+    """int64[resource]; 0 where the total is not known."""
+    accounts: list[NamespaceAccount]
+    """One account a row, sorted by name."""
     system: Ints
     """The row of ``kube-system``, or no row."""
     alone: Ints
-    """Rows of the others that are in no bucket."""
+    """Rows of the other namespaces that are in no bucket."""
     groups: list[Group]
-    """A bucket stands after the one that it is in. Buckets that are only named are among them."""
+    """All buckets, each after its parent. Buckets that exist only as a name in other objects are included."""
     outer: list[int]
-    """Numbers of those that are in no other."""
+    """Numbers of the buckets without a parent."""
     parents: dict[str, str]
-    """The bucket that each is in, empty for none."""
+    """The parent of each bucket by name, empty for none."""
     limits: list[Counted]
-    """The limits in force, by row; as numbers in ``limit``."""
+    """The limits in force, by row; ``limit`` has the same as numbers."""
     reservations: list[Counted]
-    """As stated, by row; as numbers in ``reserved``."""
+    """The stated reservations, by row; ``reserved`` has the same as numbers."""
     weights: Floats
     kept: Ints
     requested: Ints
@@ -69,37 +72,37 @@ class Sheet(NamedTuple):
 
 
 def known_totals(snapshot: Snapshot, arbitration: Arbitration) -> dict[str, int]:
-    """How much there is, of what that is known: resources of nodes, and storage."""
+    """The totals that are known: resources of nodes, and storage."""
     # The axis may have grown since the snapshot was taken.
     return dict(zip(snapshot.axis.names, snapshot.total, strict=False)) | dict(arbitration.storage)
 
 
 def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
-    """Everything that is divided and everybody who takes part."""
-    parties = [arbitration.parties[name] for name in sorted(arbitration.parties)]
-    buckets = all_buckets(arbitration.buckets, parties)
+    """Build the sheet: everything that is divided, and every namespace and bucket that gets a part."""
+    accounts = [arbitration.parties[name] for name in sorted(arbitration.parties)]
+    buckets = all_buckets(arbitration.buckets, accounts)
     parents = parents_of(buckets)
     in_force = {name: _in_force(name, buckets, parents) for name in buckets}
-    limits = [_limit(party, in_force) for party in parties]
-    reserved = [_reserved(party) for party in parties]
-    held, waiting = [party.held for party in parties], [party.waiting for party in parties]
+    limits = [_limit(account, in_force) for account in accounts]
+    reserved = [_reserved(account) for account in accounts]
+    held, waiting = [account.held for account in accounts], [account.waiting for account in accounts]
     of_buckets = [amounts for bucket in buckets.values() for amounts in (bucket.hard, bucket.reserved)]
     known = known_totals(snapshot, arbitration)
     unknown = set().union(*held, *waiting, *limits, *reserved, *of_buckets) - known.keys()
-    # What no node has, but nodes could have, is divided as well: there is none of it.
+    # A resource that nodes could have but none has is divided as well, with a total of 0.
     known |= dict.fromkeys(sorted(name for name in unknown if name not in LIMITS and not is_storage(name)), 0)
     columns = {name: column for column, name in enumerate([*known, *sorted(unknown - known.keys())])}
     members: dict[str, list[int]] = {"": []}
     system: list[int] = []
-    for row, party in enumerate(parties):
-        (system if party.namespace == SYSTEM_NAMESPACE else members.setdefault(parent_of(party), [])).append(row)
+    for row, account in enumerate(accounts):
+        (system if account.namespace == SYSTEM_NAMESPACE else members.setdefault(parent_of(account), [])).append(row)
     groups = _groups(buckets, parents, in_force, members, columns)
-    kept = _table(held, columns) - _table([party.leaving for party in parties], columns)
+    kept = _table(held, columns) - _table([account.leaving for account in accounts], columns)
     return Sheet(
         columns=columns,
         known=np.arange(len(columns)) < len(known),
         total=_table([known], columns)[0],
-        parties=parties,
+        accounts=accounts,
         system=_rows(system),
         alone=_rows(members[""]),
         groups=groups,
@@ -107,7 +110,7 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
         parents=parents,
         limits=limits,
         reservations=reserved,
-        weights=np.array([party.own_weight for party in parties], dtype=np.float64),
+        weights=np.array([account.own_weight for account in accounts], dtype=np.float64),
         kept=kept,
         requested=np.minimum(kept + _table(waiting, columns), LARGEST),
         limit=_table(limits, columns, LARGEST),
@@ -120,16 +123,16 @@ def _in_force(name: str, buckets: Mapping[str, Bucket], parents: Mapping[str, st
     return reduce(lesser, (buckets[each].hard for each in path(name, parents)), NOTHING)
 
 
-def _limit(party: NamespaceAccount, of_buckets: Mapping[str, Counted]) -> Counted:
-    """The tightest of its own limit, that of its quotas and that of its bucket."""
-    if party.namespace == SYSTEM_NAMESPACE:
+def _limit(account: NamespaceAccount, of_buckets: Mapping[str, Counted]) -> Counted:
+    """The tightest of the limits of a namespace: its Consumer's, its ResourceQuotas' and its bucket's."""
+    if account.namespace == SYSTEM_NAMESPACE:
         return NOTHING
-    limit = lesser(party.claim.hard, party.quota) if party.claim is not None else party.quota
-    return lesser(limit, of_buckets.get(parent_of(party), NOTHING))
+    limit = lesser(account.claim.hard, account.quota) if account.claim is not None else account.quota
+    return lesser(limit, of_buckets.get(parent_of(account), NOTHING))
 
 
-def _reserved(party: NamespaceAccount) -> Counted:
-    return NOTHING if party.claim is None or party.namespace == SYSTEM_NAMESPACE else party.claim.reserved
+def _reserved(account: NamespaceAccount) -> Counted:
+    return NOTHING if account.claim is None or account.namespace == SYSTEM_NAMESPACE else account.claim.reserved
 
 
 def _groups(

@@ -1,1 +1,1 @@
-"""Taking back: which pods go, so that others have a place."""
+"""Taking back: which pods of overused namespaces are evicted, so that pods of namespaces that are short fit."""

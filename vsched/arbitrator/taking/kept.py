@@ -1,4 +1,4 @@
-"""What namespaces and buckets keep in the course of a round of taking back, and what of it must stay."""
+"""What namespaces and buckets keep, counted through one round of taking back, and what of it must stay."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ Sums = dict[str, int]
 
 
 class Kept:
-    """What everybody keeps as of now: what the round evicts is no longer kept, what it keeps room for already is."""
+    """What each namespace and bucket keeps at this point of the round.
+
+    Pods that the round evicts no longer count; pods that it has kept room for count already.
+    """
 
     def __init__(self, arbitration: Arbitration, division: Division) -> None:
-        self._parties = arbitration.parties
+        self._accounts = arbitration.parties
         self._division = division
         self._namespaces: dict[str, Sums] = {}
         self._in_buckets: dict[str, Sums] = kept_in_buckets(arbitration, division)
@@ -23,7 +26,7 @@ class Kept:
         """What a namespace keeps, base units by counted name. Read only."""
         found = self._namespaces.get(namespace)
         if found is None:
-            found = self._namespaces[namespace] = self._parties[namespace].kept
+            found = self._namespaces[namespace] = self._accounts[namespace].kept
         return found
 
     def award(self, namespace: str) -> Award:
@@ -31,14 +34,14 @@ class Kept:
         return self._division.namespaces.get(namespace, NO_AWARD)
 
     def shift(self, namespace: str, amounts: Counted, sign: int) -> None:
-        """Something comes to a namespace (``sign=1``) or goes (``sign=-1``)."""
+        """Add amounts to a namespace and its buckets (``sign=1``) or remove them (``sign=-1``)."""
         above = (self._in_buckets[bucket] for bucket in self.buckets_of(namespace))
         for sums in (self.of(namespace), *above):
             for name, value in amounts.items():
                 sums[name] = sums.get(name, 0) + sign * value
 
     def excess(self, namespace: str) -> Sums:
-        """By how much it keeps more than it deserves of what is divided."""
+        """By how much a namespace keeps more than it deserves, for resources that are divided."""
         return excess_of(self.of(namespace), self.award(namespace), self._division.total)
 
     def degree_of(self, namespace: str, excess: Counted) -> float:
@@ -46,7 +49,7 @@ class Kept:
         return degree_of(excess, self.award(namespace), self._division.total)
 
     def lacking(self, namespace: str, amounts: Counted) -> dict[str, Sums]:
-        """By how much its buckets would keep more than they may with so much more in it; those that would not, not."""
+        """By how much buckets of a namespace would exceed their limits with these amounts added; only such buckets."""
         found: dict[str, Sums] = {}
         for bucket in self.buckets_of(namespace):
             kept, hard = self._in_buckets[bucket], self._division.buckets[bucket].hard
@@ -64,13 +67,16 @@ class Kept:
         return path(self.award(namespace).parent, self._division.parents)
 
     def share(self, namespace: str) -> float:
-        """The largest part of the cluster that it keeps of anything, by its weight: the neediest has the smallest."""
+        """The dominant share of what a namespace keeps, divided by its weight; the neediest has the smallest."""
         kept, total = self.of(namespace), self._division.total
         largest = max((kept.get(name, 0) / amount for name, amount in total.items() if amount > 0), default=0.0)
-        return largest / self._parties[namespace].own_weight
+        return largest / self._accounts[namespace].own_weight
 
     def may_lose(self, namespace: str, amounts: Counted, claimant: str) -> bool:
-        """Whether what is kept in reserve stays, that of its buckets too where something leaves them."""
+        """Whether the namespace can lose these amounts without going below its reservation.
+
+        The same must hold for each of its buckets that the claimant is not in.
+        """
         if not _leaves(self.of(namespace), amounts, self.award(namespace).reserved):
             return False
         own = self.buckets_of(claimant)

@@ -1,7 +1,7 @@
-"""Where pods could go, tried on books of one's own: nothing that is done to them leaves a round of arbitration.
+"""Where pods could go, tried on a private copy of the nodes: no change to it leaves the round of arbitration.
 
-Pods of every scheduler are judged alike, by what kube-scheduler looks at too: amounts, and the plugin ``predicates``.
-What is on its way out counts as gone: its room is there for those who wait.
+Pods of every scheduler are judged by the same rules, which kube-scheduler has too: amounts, and the plugin
+``predicates``. Terminating pods count as gone, so their room is free for pending pods.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 ACTION = "arbitrate"
-"""What evictions of the arbitrator are called."""
+"""The action that evictions by the arbitrator name."""
 JUDGES = ("predicates", "binpack")
-"""Where pods may go; fuller nodes first, so that pods tried first leave room for larger ones."""
+"""Plugins that choose nodes. Fuller nodes come first, so that pods placed first leave room for larger ones."""
 
 
 class Placing(NamedTuple):
-    """Who judges where pods can go."""
+    """The policy and the registry that decide where pods can go."""
 
     policy: Policy
     registry: Registry
 
     @classmethod
     def of(cls, registry: Registry) -> Placing:
-        """The judges that every build has, with their defaults."""
+        """The plugins in ``JUDGES``, which every build has, with their default arguments."""
         node_plugins = tuple(PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES)
         return cls(Policy((), (Tier(node_plugins),)), registry)
 
 
 class Trial:
-    """The nodes as they will be once all that leaves has left, and what a round would do to them."""
+    """The nodes as they will be once all terminating pods are gone, with the trial changes of the round."""
 
     def __init__(self, snapshot: Snapshot, placing: Placing, leaving: Iterable[Task]) -> None:
         self.nodes = snapshot.nodes.copy()
-        # Slots of pods on their way out count here: nobody is evicted for what will be free anyhow.
+        # Slots of terminating pods count as free: no pod is evicted for room that will be free anyhow.
         self.nodes.terminating[:] = 0
         holdings = SessionUsage(snapshot)
         self._plugins = PluginSet(placing.policy, placing.registry, Trace())
@@ -56,7 +56,7 @@ class Trial:
         self._ledger = Ledger(self.nodes, holdings, listeners)
         self.node_selection = NodeSelection(self.nodes, self._ledger.journal, self._plugins.node_plugins, lambda _: "")
         self._job = JobView(Job("", JobSpec("", "")))
-        """Stands for all jobs: the ledger counts by job, and here nobody reads it."""
+        """Stands for all jobs: the ledger counts by job, but the trial does not use these counts."""
         self.rows = self.nodes.statics.row
         for task in leaving:
             row = self.rows.get(task.node)
@@ -69,11 +69,11 @@ class Trial:
         return len(self._ledger.log)
 
     def undo_to(self, mark: int) -> None:
-        """Take back everything since."""
+        """Undo everything since the mark."""
         self._ledger.undo_to(mark)
 
     def place(self, task: Task, preferred: int | None) -> bool:
-        """Keep room for a pod where there is any, now or once what leaves has left; False where there is none."""
+        """Keep room for a pod on a node that has it now or once terminating pods are gone; False if none has."""
         choice = self.node_selection.choose(task, self.rows.get(task.nominated) if preferred is None else preferred)
         if choice is None:
             return False
@@ -81,18 +81,18 @@ class Trial:
         return True
 
     def reserve(self, task: Task, row: int) -> None:
-        """Keep for a pod what others leave to it on a row."""
+        """Keep room for a pod on the row from which its victims were evicted."""
         self._ledger.place(self._job, task, row, Status.PIPELINED)
 
     def evict(self, victim: Task, row: int, beneficiary: str) -> None:
-        """Have a pod leave its row."""
+        """Evict a pod from its row, in the trial only."""
         self._ledger.evict(self._job, victim, row, Cause(ACTION, beneficiary))
 
     def may_go(self, victim: Task) -> bool:
-        """Whether a pod may be evicted, by the budgets that are about it and what was taken of them."""
+        """Whether its PodDisruptionBudgets still allow the eviction of a pod, after the evictions of this round."""
         return bool(self._plugins.budgets.allowed([victim]))
 
     def likeness(self, task: Task) -> Hashable:
-        """What of a pod decides where it could go; may change as pods are placed."""
+        """A key: pods with the same key could go to the same nodes. It may change as pods are placed."""
         filters = self._plugins.node_plugins.filters
         return task.shape, tuple(one.task_class(task.shape, task.labels) for one in filters)

@@ -1,7 +1,7 @@
-"""The search for pods whose eviction gives another pod a place: as few as possible on one node (seed 001).
+"""The search for victims: the fewest pods on one node whose eviction makes room for another pod (seed 001).
 
-Everything is tried on the books of the round first. A pod is a candidate only while its namespace keeps more than it
-deserves of something that is lacking on the node; budgets and reserves hold at every step.
+Every eviction is tried in the trial of the round first. A pod is a candidate only while its namespace keeps more than
+it deserves of a resource that is lacking on the node. PodDisruptionBudgets and reservations hold at every step.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.task import Task
 
 ROWS_MAX = 32
-"""Nodes looked at more closely for one pod that needs several to leave."""
+"""How many nodes are examined closely for one pod that needs several victims."""
 TRIES_MAX = 256
-"""Pods tried one by one for one pod, where rules about other pods have the last word."""
+"""How many single victims are tried for one pod that does not fit because of rules about other pods."""
 
 
 class Found(NamedTuple):
-    """A place for a pod, and who leaves it."""
+    """A place for a pod, and the victims that make room there."""
 
     row: int
     victims: tuple[int, ...]
@@ -38,37 +38,42 @@ class Found(NamedTuple):
 
 
 class Search:
-    """Looks for victims on the books of one round, and books those it finds."""
+    """Looks for victims in the trial of one round, and evicts in the trial those it finds."""
 
     def __init__(
-        self, trial: Trial, givers: Iterable[NamespaceAccount], kept: Kept, asking: Asking, axis: ResourceAxis
+        self,
+        trial: Trial,
+        overused_accounts: Iterable[NamespaceAccount],
+        kept: Kept,
+        asking: Asking,
+        axis: ResourceAxis,
     ) -> None:
         self._trial = trial
-        self._givers = givers
+        self._overused = overused_accounts
         self._kept = kept
         self._asking = asking
         self._names = axis.names
         self._evicted: list[tuple[int, int, Task]] = []
-        """Who was evicted, with the point in the trial before it, and for which pod."""
+        """Each evicted position, with the mark of the trial before it and the pod it was evicted for."""
         self._over: dict[int, Mask] = {}
-        """bool[owners] by column: whether it is among that."""
+        """bool[owners] by column: whether the namespace keeps more than it deserves of the resource."""
 
     @cached_property
     def victims(self) -> Victims:
-        """The pods that come into question; looked at only once somebody has to go."""
-        return Victims(self._givers, self._trial.rows)
+        """The evictable pods of the overused namespaces; computed only when a pod has to be evicted."""
+        return Victims(self._overused, self._trial.rows)
 
     @cached_property
     def _excess(self) -> list[dict[str, int]]:
-        """What each owner of victims keeps beyond what it deserves, as of now."""
+        """What each owner of victims keeps beyond what it deserves, at this point of the round."""
         return [self._kept.excess(owner) for owner in self.victims.owners]
 
     def find(self, task: Task, preferred: int | None, of: Collection[str] = ()) -> Found | None:
-        """The victims that give a pod a place, evicted on the books; None where there are none, and nothing changed.
+        """The victims that make room for a pod, evicted in the trial; None, with nothing changed, if there are none.
 
-        One victim is better than several; among equally many those decide that go first by their order. But where
-        others have left a row for the pod already, that is gone on with as long as it leads anywhere. Before all
-        others come victims ``of`` these namespaces.
+        One victim is better than several; of equally many, those that come first in their order are taken. But if
+        ``preferred`` is given (pods have left this row for the pod already), that row is tried first. Victims ``of``
+        these namespaces come before all others.
         """
         useful, lacking = self._useful(task)
         everything = {column: np.full(len(self._trial.nodes), UNLIMITED) for column in lacking}
@@ -87,10 +92,10 @@ class Search:
         return found
 
     def relieve(self, task: Task, lacking: Callable[[], Mapping[str, Counted]], of: Collection[str]) -> bool:
-        """Evict pods ``of`` some namespaces, wherever they are, until nothing is lacking in the buckets of a pod.
+        """Evict pods ``of`` some namespaces, on any node, until the buckets of a pod have room for it.
 
-        ``lacking`` says by how much each is too full with the pod as things stand. As few go as do by themselves, the
-        first by their order. False where it cannot be had; then nothing has changed.
+        ``lacking`` returns by how much each bucket would exceed its limit with the pod at this point. No more pods are
+        evicted than it takes, the first in their order. False if it is not possible; then nothing has changed.
         """
         start, chosen, victims = self.mark(), list[int](), self.victims
         turns, left = self._turns(), victims.left & victims.owned_by(of)
@@ -117,11 +122,11 @@ class Search:
         return len(self._evicted)
 
     def evicted_since(self, mark: int) -> list[tuple[Task, Task]]:
-        """Who was evicted since, in order, and for which pod."""
+        """The pods evicted since the mark, in order, each with the pod it was evicted for."""
         return [(self.victims.tasks[position], beneficiary) for position, _, beneficiary in self._evicted[mark:]]
 
     def undo_to(self, mark: int) -> None:
-        """Take evictions back, and with them whatever was placed since."""
+        """Undo the evictions since the mark, and every placement since then."""
         while len(self._evicted) > mark:
             position, before, _ = self._evicted.pop()
             self._trial.undo_to(before)
@@ -130,9 +135,11 @@ class Search:
     # -- what is lacking --------------------------------------------------------------------------------------------
 
     def _useful(self, task: Task) -> tuple[Mask, dict[int, Ints]]:
-        """bool[pods]: who uses something that the pod lacks on the node and that is not deserved; and what is lacking.
+        """Which pods are useful victims, as bool[pods], and what is lacking, as int64[nodes] by column.
 
-        Where a node lacks nothing, rules about the pods on it are in the way, and anything that is asked for counts.
+        A victim is useful if it uses a resource that is lacking on its node and of which its namespace keeps more than
+        it deserves. If its node lacks nothing, rules about other pods keep the pod out; then every requested resource
+        counts.
         """
         nodes, victims = self._trial.nodes, self.victims
         lacking = {column: amount - nodes.future_idle(column) for column, amount in task.shape.request}
@@ -144,7 +151,7 @@ class Search:
         return useful & victims.left, lacking
 
     def _over_in(self, column: int) -> Mask:
-        """bool[owners]: who keeps more than it deserves of a resource."""
+        """bool[owners]: whether the namespace keeps more than it deserves of a resource."""
         found = self._over.get(column)
         if found is None:
             name = self._names[column]
@@ -153,7 +160,7 @@ class Search:
         return found
 
     def _still_useful(self, position: int, task: Task, row: int) -> bool:
-        """The same of one pod after what was evicted since."""
+        """Whether a victim is still useful after the evictions so far (see ``_useful``)."""
         nodes, victims = self._trial.nodes, self.victims
         columns = [column for column, amount in task.shape.request if nodes.future_idle_at(column, row) < amount]
         excess = self._excess[int(victims.owner[position])]
@@ -162,7 +169,7 @@ class Search:
         return any(column in matters and self._names[column] in excess for column, _ in asked)
 
     def _turns(self) -> Ints:
-        """int64[pods]: who goes first, as of now."""
+        """int64[pods]: the order of eviction at this point of the round; smaller goes first."""
         owners = self.victims.owners
         degrees = [self._kept.degree_of(owner, excess) for owner, excess in zip(owners, self._excess, strict=True)]
         return self.victims.turns(degrees)
@@ -170,7 +177,7 @@ class Search:
     def _relieving(
         self, task: Task, positions: Ints, turns: Ints, short: Mapping[str, Counted], names: set[str]
     ) -> int | None:
-        """The first to go of those whose eviction is all that is lacking, else of those whose eviction helps."""
+        """The first victim whose eviction alone is enough; else the first whose eviction helps."""
         helping: int | None = None
         for position in self.victims.in_turn(positions, turns):
             victim, owner = self.victims.tasks[position], int(self.victims.owner[position])
@@ -191,7 +198,7 @@ class Search:
     # -- one, or several --------------------------------------------------------------------------------------------
 
     def _one(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
-        """The first that does by itself."""
+        """The first victim whose eviction alone makes room."""
         victims = self.victims
         enough = useful.copy()
         for column, amounts in lacking.items():
@@ -211,7 +218,7 @@ class Search:
         return None
 
     def _several(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
-        """The fewest on one of the nodes where it takes the fewest by amounts."""
+        """The fewest victims on one node, among the nodes that need the fewest judged by amounts."""
         best: Found | None = None
         least: tuple[int, list[int]] = (len(turns) + 1, [])
         for estimate, row in self._rows(task, useful, lacking):
@@ -230,7 +237,7 @@ class Search:
         return best
 
     def _rows(self, task: Task, useful: Mask, lacking: dict[int, Ints]) -> list[tuple[int, int]]:
-        """Nodes worth a closer look, with at least how many pods have to leave them; the fewest first."""
+        """Nodes to examine, as (lower bound of the victims needed, row), the smallest bound first."""
         victims, nodes = self.victims, len(self._trial.nodes)
         freeable = {column: victims.freeable(column, useful, nodes) for column in lacking}
         enough = self._trial.node_selection.candidates(task, freeable)
@@ -245,7 +252,10 @@ class Search:
         return [(int(fewest[row]), int(row)) for row in rows]
 
     def _free(self, task: Task, row: int, order: Iterable[int]) -> list[int] | None:
-        """Evict in turn until the pod fits on a row, then let stay whoever is not needed; None where it never fits."""
+        """Evict in order until the pod fits on a row, then spare the victims that are not needed.
+
+        None if the pod does not fit even after all evictions.
+        """
         start, chosen = self.mark(), list[int]()
         for position in order:
             if not self._still_useful(position, task, row) or not self._may_go(position, task):
@@ -257,7 +267,7 @@ class Search:
         return None
 
     def _reprieve(self, task: Task, row: int, chosen: list[int], start: int) -> list[int]:
-        """Let stay whoever the pod can do without, the last to go first; the one that made it fit it cannot."""
+        """Spare victims that are not needed, the last of the order first; the one that made the pod fit must go."""
         nodes = self._trial.nodes
         for spared in reversed(chosen[:-1]):
             used = dict(self.victims.tasks[spared].shape.request)

@@ -1,10 +1,10 @@
-"""Taking back: which pods of overused namespaces go, so that a pod of one that is short has a place (seed 001).
+"""Taking back: which pods of overused namespaces are evicted for pods of namespaces that are short (seed 001).
 
-What was begun comes first; then the neediest namespace has its turn, then whoever is the neediest with that place
-counted as its own. A pod that some node takes anyhow has room kept for it, so that nobody is evicted for room that is
-there; else the fewest pods leave one node. Where a bucket of the namespace keeps all that it may, pods of that bucket
-have to go as well, wherever they are. What is begun was seen through to its end on the books of the round, so no
-eviction is in vain.
+Pods with an open promise come first. Then the neediest namespace has its turn; its new place counts as its own before
+the next turn is given. If some node has room for the pod already, that room is kept for it and no pod is evicted.
+Otherwise the fewest pods leave one node. If a bucket of the namespace is at its limit, pods of that bucket have to
+leave as well, on whatever node they run. Everything is tried in the trial of the round before the first pod is evicted,
+so no eviction is wasted.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 TURNS_MAX = 64
-"""Wants that are looked at in one round, and as many as pods may be evicted in it."""
+"""How many wants one round examines, besides as many as it may evict pods."""
 WANTS_MAX = 16
-"""The same of one namespace."""
+"""The same for one namespace."""
 
 Turn = tuple[bool, int, float, str]
-"""Who has the next turn, smaller has: the system, who was not disappointed, the neediest; the namespace."""
+"""The order of turns, the smallest first: whether it is not ``kube-system``, how many of its wants could not be
+satisfied, its weighted dominant share, its name."""
 
 
 class Taken(NamedTuple):
-    """A pod that is to go, and the one that is to have its place."""
+    """A victim, and the pod that it is evicted for."""
 
     victim: Task
     beneficiary: Task
 
     @property
     def eviction(self) -> Evict:
-        """As it is carried out."""
+        """The eviction as part of a plan."""
         victim = self.victim
         return Evict(victim.uid, victim.namespace, victim.name, victim.node, victim.job, ACTION, self.beneficiary.key)
 
@@ -57,16 +58,16 @@ def take(
     placing: Placing,
     asking: Asking,
 ) -> Sequence[Taken]:
-    """The pods to evict in this round, in order; nobody's whose grace is not over."""
+    """The pods to evict in this round, in order. Namespaces lose no pods before their grace period is over."""
     arbitration = snapshot.arbitration
-    givers = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
-    if arbitration is None or not givers or not short or rules.evictions_per_round < 1:
+    due = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
+    if arbitration is None or not due or not short or rules.evictions_per_round < 1:
         return ()
-    return _Round(snapshot, arbitration, division, givers, short, promised, rules, placing, asking).taken()
+    return _Round(snapshot, arbitration, division, due, short, promised, rules, placing, asking).taken()
 
 
 def is_due(overuse: Overuse, now: float, rules: ArbitrationRules) -> bool:
-    """Whether a namespace has been overused for so long that its own controllers have had their time to choose."""
+    """Whether the grace period is over in which the namespace's own controllers may choose their victims."""
     return now - overuse.since >= rules.grace_seconds
 
 
@@ -78,7 +79,7 @@ class _Round:
         snapshot: Snapshot,
         arbitration: Arbitration,
         division: Division,
-        givers: Iterable[str],
+        due: Iterable[str],
         short: Sequence[str],
         promised: Mapping[str, Promise],
         rules: ArbitrationRules,
@@ -88,22 +89,23 @@ class _Round:
         self._most = rules.evictions_per_round
         self._kept = Kept(arbitration, division)
         self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
-        self._givers = tuple(givers)
-        parties = [arbitration.parties[name] for name in self._givers]
-        self._search = Search(self._trial, parties, self._kept, asking, snapshot.axis)
+        self._overused = tuple(due)
+        accounts = [arbitration.parties[name] for name in self._overused]
+        self._search = Search(self._trial, accounts, self._kept, asking, snapshot.axis)
         self._snapshot = snapshot
-        self._parties = arbitration.parties
+        self._accounts = arbitration.parties
         self._asking = asking
         self._short = short
         self._promised = promised
         self._looked_at: set[str] = set()
-        """First pods of wants that had their turn, by uid."""
+        """Uids of the first pods of wants that had their turn."""
         self._left: dict[str, list[Want]] = {}
-        """What is still to be looked at of namespaces that had a turn, the most urgent last."""
+        """The wants still to examine, of namespaces that had a turn; the most urgent last."""
         self._hopeless: set[Hashable] = set()
+        """Keys (``_likeness``) of wants for which no place was found."""
 
     def taken(self) -> list[Taken]:
-        """The pods to go, as many as one round may have."""
+        """The pods to evict, at most as many as one round may evict."""
         found: list[Taken] = []
         for namespace, begun in self._begun()[:TURNS_MAX]:
             if len(found) < self._most:
@@ -126,7 +128,7 @@ class _Round:
         return found[: self._most]
 
     def _begun(self) -> list[tuple[str, Want]]:
-        """What others were made to leave for already, in the order in which that was promised."""
+        """The wants with an open promise, in the order of the promises."""
         begun: list[tuple[float, str, str, Want]] = []
         for namespace in {promise.namespace for promise in self._promised.values()} & set(self._short):
             for want in self._wants(namespace):
@@ -136,7 +138,7 @@ class _Round:
         return [(namespace, want) for _, _, namespace, want in sorted(begun, key=lambda one: one[:2])]
 
     def _give(self, namespace: str, want: Want) -> list[Taken] | None:
-        """Have a want satisfied, and who has to go for it; None where it cannot be, or is not deserved any more."""
+        """Satisfy a want in the trial and return its victims; None if that is impossible or no longer deserved."""
         self._looked_at.add(want.tasks[0].uid)
         mark = self._search.mark()
         if not within(self._kept.of(namespace), want.amounts, self._kept.award(namespace).deserved):
@@ -150,7 +152,7 @@ class _Round:
         return namespace != SYSTEM_NAMESPACE, disappointed, self._kept.share(namespace), namespace
 
     def _next(self, namespace: str) -> Want | None:
-        """What a namespace wants most of what it did not have a turn for."""
+        """The most urgent want of a namespace that has not had its turn."""
         wants = self._left.get(namespace)
         if wants is None:
             wants = self._left[namespace] = most_urgent(self._wants(namespace), WANTS_MAX + self._most)[::-1]
@@ -164,15 +166,15 @@ class _Round:
         return None
 
     def _wants(self, namespace: str) -> Iterator[Want]:
-        """What would stay within what a namespace deserves beside what it kept when the round began."""
-        party = self._parties[namespace]
-        return wants_of(party, party.kept, self._kept.award(namespace), self._snapshot, self._asking)
+        """The wants that stay within what a namespace deserves, by what it kept at the beginning of the round."""
+        account = self._accounts[namespace]
+        return wants_of(account, account.kept, self._kept.award(namespace), self._snapshot, self._asking)
 
     def _likeness(self, want: Want) -> Hashable:
         return tuple(self._trial.likeness(task) for task in want.tasks)
 
     def _satisfy(self, namespace: str, want: Want) -> bool:
-        """Find a place for every pod of a want, and room in the buckets; where one is lacking, nothing is booked."""
+        """Find a place for every pod of a want, and room in its buckets. If either is lacking, undo everything."""
         neighbours = self._neighbours(namespace, want)
         start, mark = self._trial.mark(), self._search.mark()
         placed = all(self._place(task, neighbours or ()) for task in want.tasks)
@@ -196,23 +198,25 @@ class _Round:
         return True
 
     def _neighbours(self, namespace: str, want: Want) -> Collection[str] | None:
-        """The namespaces in buckets that would be too full with a want, of which something has to go for it, wherever
-        it is; None where no bucket would be."""
+        """The overused namespaces in buckets that would exceed their limits with a want; None if no bucket would.
+
+        Pods of these namespaces have to leave for the want, on whatever node they run.
+        """
         buckets = self._kept.lacking(namespace, want.amounts).keys()
         if not buckets:
             return None
-        return {giver for giver in self._givers if not buckets.isdisjoint(self._kept.buckets_of(giver))}
+        return {name for name in self._overused if not buckets.isdisjoint(self._kept.buckets_of(name))}
 
     def _relieve(self, namespace: str, want: Want, neighbours: Collection[str]) -> bool:
         return self._search.relieve(want.tasks[0], lambda: self._kept.lacking(namespace, want.amounts), neighbours)
 
 
-def _leaving(parties: Mapping[str, NamespaceAccount]) -> list[Task]:
-    """Pods on their way out, of whatever namespace."""
+def _leaving(accounts: Mapping[str, NamespaceAccount]) -> list[Task]:
+    """The terminating pods of all namespaces."""
     return [
         task
-        for party in parties.values()
-        if any(party.leaving.values())
-        for task in party.tasks.values()
+        for account in accounts.values()
+        if any(account.leaving.values())
+        for task in account.tasks.values()
         if task.status is Status.RELEASING
     ]

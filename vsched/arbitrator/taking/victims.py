@@ -1,4 +1,4 @@
-"""Pods that may be evicted for others, in the order in which they go (seed 001): arrays, so that one look is quick."""
+"""Pods that may be evicted, and the order in which they are (seed 001); kept in arrays to make the search fast."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 CRITICAL = 2_000_000_000
-"""The priority from which on pods belong to the cluster itself (``system-cluster-critical``)."""
+"""Pods of this priority or above belong to the cluster itself (``system-cluster-critical``)."""
 FIRST = 64
-"""Pods that are put in order at first: mostly the first few do."""
+"""How many pods are sorted at first: mostly the first few suffice."""
 _PLACED = (Status.BOUND, Status.RUNNING)
 
 
 class Victims:
-    """The evictable pods of some namespaces; a pod is known by its position, which means nothing else."""
+    """The evictable pods of some namespaces. A pod is identified by its position, which has no other meaning."""
 
-    def __init__(self, parties: Iterable[NamespaceAccount], rows: Mapping[str, int]) -> None:
-        groups = {party.namespace: _evictable(party, rows) for party in parties}
+    def __init__(self, accounts: Iterable[NamespaceAccount], rows: Mapping[str, int]) -> None:
+        groups = {account.namespace: _evictable(account, rows) for account in accounts}
         self.owners = tuple(groups)
-        """Namespaces; pods know theirs by its number."""
+        """The namespaces; ``owner`` holds positions in it."""
         tasks = [task for group in groups.values() for task in group]
         self.tasks: Sequence[Task] = tasks
         sizes = [len(group) for group in groups.values()]
         self.owner: Ints = np.repeat(np.arange(len(sizes)), sizes)
-        """int64[pods]: number of the namespace."""
+        """int64[pods]: position of the pod's namespace in ``owners``."""
         self.row: Ints = _ints([rows[task.node] for task in tasks])
-        """int64[pods]: row of the node."""
+        """int64[pods]: row of the pod's node."""
         shapes: dict[Shape, int] = {}
         self._shape: Ints = _ints([shapes.setdefault(task.shape, len(shapes)) for task in tasks])
         self._shapes = [dict(shape.request) for shape in shapes]
         self._amounts: dict[int, Ints] = {}
         self.left: Mask = np.ones(len(self.tasks), dtype=np.bool_)
-        """bool[pods]: not evicted so far."""
+        """bool[pods]: whether the pod has not been evicted in this round."""
         self._place = self._places()
-        """int64[pods]: who goes first within a namespace: those offered, then of low priority, then young ones."""
+        """int64[pods]: order within a namespace: preferred victims first, then low priority, then the youngest."""
 
     def _places(self) -> Ints:
         tasks = self.tasks
@@ -56,7 +56,7 @@ class Victims:
         return places
 
     def amounts(self, column: int) -> Ints:
-        """int64[pods]: how much each uses of a resource."""
+        """int64[pods]: how much of a resource each pod requests."""
         found = self._amounts.get(column)
         if found is None:
             by_shape = np.array([request.get(column, 0) for request in self._shapes], dtype=np.int64)
@@ -64,25 +64,28 @@ class Victims:
         return found
 
     def owned_by(self, namespaces: Collection[str]) -> Mask:
-        """bool[pods]: whose they are."""
+        """bool[pods]: whether the pod belongs to one of these namespaces."""
         chosen = np.fromiter((owner in namespaces for owner in self.owners), np.bool_, len(self.owners))
         found: Mask = chosen[self.owner]
         return found
 
     def freeable(self, column: int, which: Mask, nodes: int) -> Ints:
-        """int64[nodes]: how much of a resource these pods use on each node."""
+        """int64[nodes]: how much of a resource the pods in ``which`` request together on each node."""
         sums: Ints = np.zeros(nodes, dtype=np.int64)
         np.add.at(sums, self.row[which], self.amounts(column)[which])
         return sums
 
     def largest(self, column: int, which: Mask, nodes: int) -> Ints:
-        """int64[nodes]: how much of a resource a single one of them uses at most."""
+        """int64[nodes]: the largest request for a resource by a single pod of ``which`` on each node."""
         most: Ints = np.zeros(nodes, dtype=np.int64)
         np.maximum.at(most, self.row[which], self.amounts(column)[which])
         return most
 
     def turns(self, degrees: Sequence[float]) -> Ints:
-        """int64[pods]: who goes first, smaller does; pods of the most overused namespace before all others."""
+        """int64[pods]: the order of eviction, smaller first; pods of the most overused namespace come first.
+
+        ``degrees`` says how overused each namespace in ``owners`` is.
+        """
         order = sorted(range(len(self.owners)), key=lambda owner: (-degrees[owner], self.owners[owner]))
         rank: Ints = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
@@ -90,7 +93,7 @@ class Victims:
         return turns
 
     def in_turn(self, positions: Ints, turns: Ints) -> Iterator[int]:
-        """These pods in the order in which they go: by their turns, and of one turn by name."""
+        """These pods in the order of eviction: by their turns, and for equal turns by namespace and name."""
         most = FIRST
         while len(positions):
             of_these = turns[positions]
@@ -107,20 +110,20 @@ def _ints(values: list[int]) -> Ints:
 
 
 def _kept_back(task: Task) -> int:
-    """How far down the line a pod is by what its owner says of it: 0 goes first.
+    """The class of a pod by its annotations; 0 is evicted first.
 
-    Pods that are said not to be preemptable go last, but they go: nobody opts out of giving back.
+    Pods marked as not preemptable go last, but they can be evicted: no workload can opt out of giving back.
     """
     return 2 if not task.preemptable else 0 if task.preferred_victim else 1
 
 
-def _evictable(party: NamespaceAccount, rows: Mapping[str, int]) -> list[Task]:
-    """The pods of a namespace whose eviction can help anybody."""
-    if party.namespace == SYSTEM_NAMESPACE or party.terminating:
+def _evictable(account: NamespaceAccount, rows: Mapping[str, int]) -> list[Task]:
+    """The pods of a namespace that may be evicted and whose eviction can make room."""
+    if account.namespace == SYSTEM_NAMESPACE or account.terminating:
         return []
     return [
         task
-        for task in party.tasks.values()
+        for task in account.tasks.values()
         if task.status in _PLACED
         and not task.spared  # the API server would not let it go
         and not task.returns

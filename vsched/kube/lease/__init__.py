@@ -1,1 +1,1 @@
-"""One leader among several processes, by a Lease."""
+"""Leader election by a Lease, as client-go does it: one leader among several processes."""

@@ -1,8 +1,8 @@
-"""One leader among several processes: a Lease that its holder renews, and that others watch for silence.
+"""Leader election: the holder of a Lease renews it; the other candidates take over when it is no longer renewed.
 
-Knows nothing of what is led. Times that others wrote are never compared with our clock: a lease has run out once *we*
-have seen its record unchanged for as long as it says, and its holder stops relying on it sooner, by its own steady
-clock. Candidates that use client-go see one of their own in us.
+This module does not know what is led. Times written by other processes are never compared with our clock: a lease has
+expired once *we* have seen its record unchanged for its duration. Its holder stops relying on it earlier, by its own
+monotonic clock. The protocol is compatible with client-go, so both kinds of candidates can share a Lease.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vsched.kube.lease.watch import LeaseWatch
 from vsched.kube.watch.deltas import Statistics
 
 EARLIEST = 0.75
-"""Retries come after this part of their time to the whole of it, so that candidates do not come in step."""
+"""Retries wait between this fraction of the retry period and all of it, so that candidates do not act in step."""
 
 
 class Role(StrEnum):
@@ -37,29 +37,29 @@ class Role(StrEnum):
     STANDBY = "standby"
     LEADER = "leader"
     LOST = "lost"
-    """It led and no longer does, against its will."""
+    """It led, and lost the lease."""
     RELEASED = "released"
-    """It gave the lease back."""
+    """It led, and gave the lease back."""
 
 
 class CandidateState(msgspec.Struct, frozen=True):
-    """How a candidate stands."""
+    """The state of a candidate."""
 
     role: Role = Role.STANDBY
     holder: str = ""
-    """Whom the Lease names; empty for nobody, or before the first look."""
+    """``holderIdentity`` of the Lease; empty if it has no holder, or before it was read."""
     transitions: int = 0
-    """How often the lease has passed from one to another."""
+    """``leaseTransitions``: how often the lease has changed its holder."""
     problem: str = ""
-    """Why the last attempt failed; empty where it did not."""
+    """Why the last attempt failed; empty if it succeeded."""
 
 
 class LeaseLost(VschedError):
-    """This process led and can no longer be sure that nobody else does."""
+    """This process led, and can no longer be sure to be the only leader."""
 
 
 class WakefulClock(SystemClock):
-    """The clock of this machine; its steady part goes on while the machine is suspended, where the system can tell."""
+    """The system clock; its monotonic time includes time in suspend, if the system supports that."""
 
     __slots__ = ()
 
@@ -68,14 +68,14 @@ class WakefulClock(SystemClock):
 
 
 def new_identity() -> str:
-    """A name for this candidate that no other process ever has."""
+    """A unique identity for this candidate: host name and UUID."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 class Elector:
-    """One candidate for a lease: seeks it, keeps it, and says whether it holds; not used again once it is lost.
+    """One candidate for a lease: acquires it, renews it, and says whether it holds it. Not reusable after a loss.
 
-    Every method that asks the API server is given the client; one that sends each request once serves best.
+    Methods that ask the API server take the client as an argument; it should send each request only once.
     """
 
     def __init__(
@@ -93,38 +93,38 @@ class Elector:
         self._clock = clock or WakefulClock()
         self._told = told
         self._watched = watched
-        """Told how the watch of the Lease is doing, while this candidate stands by."""
+        """Called with the statistics of the watch on the Lease, while this candidate is on standby."""
         self._uniform = (source or random).uniform
         self._seen: Record | None = None
         self._changed_at = 0.0
-        """When we saw the record as it is now for the first time."""
+        """When we first saw the record as it is now."""
         self._renewed_at = 0.0
-        """When the last write that made or kept us leader set out."""
+        """When we sent the last successful write that made or kept us leader."""
         self.identity = identity or new_identity()
         self.leading = asyncio.Event()
-        """Set once the lease is ours, cleared for good when it no longer is."""
+        """Set once the lease is ours; cleared for good when it no longer is."""
         self.standing = CandidateState()
         self.failures = 0
-        """Attempts that failed, lost races not counted."""
+        """Number of failed attempts; losing a race is not a failure."""
 
     @property
     def valid_until(self) -> float:
-        """The moment, by the steady clock, from which somebody else may lead."""
+        """The moment, by the monotonic clock, from which another candidate may lead."""
         return self._renewed_at + self.settings.duration_seconds
 
     def holds(self) -> bool:
-        """Whether nobody else can be leader now; right to the moment, even while renewing is stuck."""
+        """Whether no other candidate can be leader now. This is exact even while a renewal hangs."""
         return self.leading.is_set() and self._clock.monotonic() < self.valid_until
 
     async def run(self, client: ApiClient) -> NoReturn:
-        """Seek the lease and keep it, until cancelled; raises LeaseLost when it was ours and is no longer."""
+        """Acquire the lease and renew it, until cancelled; raises LeaseLost when a lease that was ours is lost."""
         wait_seconds = await self._stand_by(client)
         while True:
             await asyncio.sleep(wait_seconds)
             wait_seconds = await self.turn(client)
 
     async def _stand_by(self, client: ApiClient) -> float:
-        """Seek the lease until it is ours, at once whenever it becomes free; returns the seconds to the next turn."""
+        """Try to get the lease until it is ours, at once when it becomes free; returns the seconds to the next turn."""
         watch = LeaseWatch(client, self.settings, self._watched)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(watch.run(), name="lease watch")
@@ -147,9 +147,9 @@ class Elector:
         return self._wait_seconds()
 
     async def release(self, client: ApiClient) -> bool:
-        """Give the lease back, so that another takes over at its next look; whether it was ours to give.
+        """Give the lease back, so that another candidate can take over at once; returns whether it was given back.
 
-        Whatever the lease protects must have ended before.
+        The work that the lease protects must have ended before.
         """
         held = self.holds()
         self.leading.clear()
@@ -169,14 +169,14 @@ class Elector:
             async with asyncio.timeout(self._attempt_seconds):
                 await self._claim(client)
         except Conflict:
-            # Somebody else was faster; whoever it was is seen at the next look.
+            # Another candidate was faster; the next attempt reads which one.
             self._tell(Role.STANDBY)
         except (VschedError, TimeoutError) as error:
             self._failed(error)
 
     async def _claim(self, client: ApiClient) -> None:
         found = await self._look(client)
-        # A Lease that was deleted is honoured to its end: its holder does not know of it yet.
+        # A deleted Lease stays in force until it expires: its holder may not know yet that it was deleted.
         last = found or self._seen
         if last is not None and self._is_in_force(last):
             self._tell(Role.STANDBY)
@@ -184,7 +184,7 @@ class Elector:
             await self._take(client, found)
 
     def _is_in_force(self, record: Record) -> bool:
-        """Whether somebody else may still rely on this record."""
+        """Whether another candidate may still rely on this record."""
         expires = self._changed_at + record.duration_seconds
         return record.holder not in ("", self.identity) and self._clock.monotonic() < expires
 
@@ -195,7 +195,7 @@ class Elector:
         problem = self.standing.problem
         if now >= self.valid_until or (problem and now >= gives_up):
             self._lose(f"not renewed for {now - self._renewed_at:.1f} s" + (f": {problem}" if problem else ""))
-        # A process that was held up beyond the deadline has not failed yet: it may try for as long as the lease lasts.
+        # A process that was suspended beyond the deadline has not failed yet: it may try until the lease expires.
         until = gives_up if now < gives_up else self.valid_until
         try:
             async with asyncio.timeout(min(self._attempt_seconds, until - now)):
@@ -211,7 +211,7 @@ class Elector:
 
     async def _renew(self, client: ApiClient) -> None:
         try:
-            # As a rule nobody else has touched it, and one request is enough.
+            # Usually the record is unchanged since our last write, so one request is enough.
             await self._take(client, self._seen)
         except (Conflict, NotFound):
             found = await self._look(client)
@@ -225,7 +225,7 @@ class Elector:
         raise LeaseLost(f"lease {self.settings} is lost: {why}")
 
     async def _give_back(self, client: ApiClient) -> bool:
-        # A renewal that was cut off may have been carried out, so the version is asked for.
+        # A cancelled renewal may have been carried out, so the current version is read first.
         found = await self._look(client)
         if found is None or found.holder != self.identity:
             return False
@@ -236,7 +236,7 @@ class Elector:
     # -- the Lease
 
     async def _look(self, client: ApiClient) -> Record | None:
-        """The Lease as it is now; None where there is none."""
+        """Read the Lease; None if it does not exist."""
         try:
             return self._observe(await client.get(self._path))
         except NotFound:
@@ -245,13 +245,13 @@ class Elector:
     def _observe(self, lease: Json) -> Record:
         found = read_record(lease, self.settings.duration_seconds)
         if self._seen is None or found.spec != self._seen.spec:
-            # Taken after the answer: whoever wrote this set out to do so before, so its time is over before ours is.
+            # Taken after the answer: the writer took its own time before it wrote, so its lease ends before our count.
             self._changed_at = self._clock.monotonic()
         self._seen = found
         return found
 
     async def _take(self, client: ApiClient, record: Record | None) -> None:
-        """Make the lease ours over exactly this record; where there is none, only if there still is none."""
+        """Make the lease ours by replacing exactly this record; with None, by creating it if there still is none."""
         began = self._clock.monotonic()
         spec = held_spec(record, self.identity, self.settings.duration_seconds, self._clock.now())
         if record is None:
@@ -270,14 +270,14 @@ class Elector:
         self._observe(await client.create(LEASES.path(self.settings.namespace), lease))
 
     async def _replace(self, client: ApiClient, record: Record, spec: Spec) -> None:
-        """Write over the version that was read: whoever wrote in between is not overwritten (Conflict)."""
+        """Replace the version that was read; Conflict if there was another write in between."""
         self._observe(await client.replace(self._path, {**record.lease, "spec": spec}))
 
-    # -- what is told, and when to come again
+    # -- the state, and the time of the next attempt
 
     @property
     def _attempt_seconds(self) -> float:
-        """How long one attempt may take: a request that nobody answers leaves time for another."""
+        """How long one attempt may take: a request without an answer must leave time for another one."""
         return self.settings.renew_deadline_seconds / 2
 
     def _wait_seconds(self) -> float:

@@ -1,6 +1,6 @@
-"""What is in a Lease: its settings, the record as client-go writes it, and how to read one that somebody else wrote.
+"""The content of a Lease: its settings, how to read the record, and how to write it as client-go does.
 
-Data in, data out; who asks for the lease and when is ``lease``'s business.
+Pure functions; the election itself is in ``candidate``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST_SECONDS = 3600
 RETRY_ROOM = 1.2
 """A deadline must leave room for one retry and a little more."""
 RELEASED_SECONDS = 1
-"""How long a lease holds that nobody holds: the API server wants more than 0."""
+"""``leaseDurationSeconds`` of a released lease: the API server requires more than 0."""
 MOST_TRANSITIONS = 2**31 - 1
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -29,17 +29,17 @@ Spec = dict[str, Any]
 
 
 class LeaseSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Which Lease decides who leads, and how fast; raises BadInput where the times do not go together."""
+    """The name and the times of a Lease; raises BadInput if the times do not go together."""
 
     namespace: str = ""
-    """Empty for the namespace where whoever uses this is at home."""
+    """Empty for the namespace that the caller runs in."""
     name: str = "vsched"
     duration_seconds: float = 15.0
-    """How long others wait for a sign of the holder before one of them takes over: whole seconds, up to an hour."""
+    """How long others wait for a renewal before one of them takes over: whole seconds, up to an hour."""
     renew_deadline_seconds: float = 10.0
     """How long the holder tries to renew before it gives up."""
     retry_seconds: float = 2.0
-    """Between two attempts to get or renew the lease, at most."""
+    """The longest time between two attempts to get or renew the lease."""
 
     def __post_init__(self) -> None:
         if self.namespace:
@@ -57,7 +57,7 @@ def _check_name(field: str, text: str, form: re.Pattern[str]) -> None:
 
 
 def _check_times(duration: float, deadline: float, retry: float) -> None:
-    # Written so that a value that is no number is refused, too.
+    # Written so that NaN is refused, too.
     if not (1 <= duration <= LONGEST_SECONDS and duration == int(duration)):
         raise BadInput(f"lease: duration {duration:g}s: expected whole seconds from 1 to {LONGEST_SECONDS}")
     if not retry > 0:
@@ -70,19 +70,19 @@ def _check_times(duration: float, deadline: float, retry: float) -> None:
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A Lease as it was read; what is absent or of the wrong type counts as not said."""
+    """A Lease as it was read; fields that are absent or of the wrong type count as not set."""
 
     lease: dict[str, Any]
     """The whole object."""
     spec: Spec
     holder: str
-    """Empty where nobody holds it."""
+    """Empty if it has no holder."""
     duration_seconds: float
     transitions: int
 
 
 def read_record(lease: dict[str, Any], duration_seconds: float) -> Record:
-    """What a Lease says; ``duration_seconds`` is for one that does not say how long it holds."""
+    """Read a Lease; ``duration_seconds`` is the default for one that does not state its duration."""
     found = lease.get("spec")
     spec: Spec = found if isinstance(found, dict) else {}
     holder = spec.get("holderIdentity")
@@ -95,7 +95,7 @@ def _whole(value: object) -> int:
 
 
 def held_spec(record: Record | None, identity: str, duration_seconds: float, now: float) -> Spec:
-    """The spec by which ``identity`` gets or keeps the lease; what client-go does not know of in it stays."""
+    """The spec by which ``identity`` gets or keeps the lease; other fields of the spec stay as they are."""
     kept = record is not None and record.holder == identity
     before = {} if record is None else record.spec
     renewed = _stamp(before, now)
@@ -112,7 +112,7 @@ def held_spec(record: Record | None, identity: str, duration_seconds: float, now
 
 
 def released_spec(record: Record, now: float) -> Spec:
-    """The spec by which the lease is nobody's, as client-go gives it back."""
+    """The spec of a lease without a holder, as client-go writes it on release."""
     stamp = _stamp(record.spec, now)
     return {
         **record.spec,
@@ -125,12 +125,12 @@ def released_spec(record: Record, now: float) -> Spec:
 
 
 def _stamp(before: Spec, now: float) -> str:
-    """The time to write; others look for a change, so it differs even when the wall clock stands still."""
+    """The time to write. Others look for a change, so it differs from the last one even if the clock stands still."""
     moment = datetime.fromtimestamp(now, UTC)
     stamp = micro_time(moment)
     return stamp if stamp != before.get("renewTime") else micro_time(moment + timedelta(microseconds=1))
 
 
 def micro_time(moment: datetime) -> str:
-    """A moment in UTC as Leases have it: always with six decimals."""
+    """A moment in UTC in the format of Leases: always with six decimals."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,6 +1,6 @@
-"""Says when a Lease becomes free, as soon as the API server tells of it; whoever waits for one looks for itself anyway.
+"""A watch that notices when a Lease becomes free, so that a candidate can try at once instead of at its next retry.
 
-A hint and no more: nobody takes a lease for free because of what is told here.
+It is only a hint: the candidate always reads the Lease itself before it takes it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LeaseWatch:
         on_state: Callable[[Statistics], None] = lambda statistics: None,
     ) -> None:
         self.freed = asyncio.Event()
-        """Set whenever the Lease was seen to have no holder, or to be deleted; to be cleared by whoever acts on it."""
+        """Set when the Lease has no holder or is deleted; the reader clears it."""
         self._reflector = Reflector(
             client,
             LEASES,
@@ -50,11 +50,11 @@ class LeaseWatch:
         )
 
     async def run(self) -> None:
-        """Watch until cancelled; what goes wrong is waited out."""
+        """Watch until cancelled; after errors it waits and tries again."""
         await self._reflector.run()
 
     def replace(self, items: list[_Lease], resource_version: str) -> None:
-        """The Lease as it is listed; where there is none, nobody is hurried: a look will make it."""
+        """The listed Lease; if it does not exist, nothing is set, and the next regular attempt creates it."""
         if any(lease.free for lease in items):
             self.freed.set()
 
@@ -64,4 +64,4 @@ class LeaseWatch:
             self.freed.set()
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """A record that cannot be read is for the next look."""
+        """A Lease that cannot be decoded is ignored: the next regular attempt reads it."""

@@ -1,4 +1,4 @@
-"""What a reflector tells and whom: the sink's side of a list and a watch, and the reflector's own figures."""
+"""What a reflector delivers: the interfaces of sinks (lists and changes of objects), and the reflector's statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vsched.kube.paths import ApiResource
 from vsched.kube.watch.framing import Identity
 
 T = TypeVar("T")
-Told = TypeVar("Told", contravariant=True)
+Item = TypeVar("Item", contravariant=True)
 
 
 class Delta(StrEnum):
@@ -24,7 +24,7 @@ class Delta(StrEnum):
 
 
 class BrokenObject(BadObject):
-    """An object that could not be decoded; says which one as far as that can be read."""
+    """An object that could not be decoded; names it as far as its identity can be read."""
 
     def __init__(self, resource: ApiResource, identity: Identity, delta: Delta | None, problem: str) -> None:
         named = "/".join(part for part in (identity.namespace, identity.name) if part) or "(no name)"
@@ -32,50 +32,50 @@ class BrokenObject(BadObject):
         self.resource = resource
         self.identity = identity
         self.delta = delta
-        """None where the object was in a list."""
+        """None if the object was in a list."""
         self.problem = problem
 
 
 class Sink(Protocol[T]):
-    """Who is told of objects, lists as a whole; called on the event loop, must not wait, and must not raise.
+    """Receives objects, each list as a whole. Called on the event loop: it must not wait and must not raise.
 
-    For kinds that there are few of: a list is collected in memory first, and taken in at one go.
+    For kinds with few objects: a list is collected in memory first and delivered in one call.
     """
 
     def replace(self, items: list[T], resource_version: str) -> None:
-        """These are all objects there are, as of that version."""
+        """These are all objects of the kind, as of that version."""
         ...
 
     def apply(self, delta: Delta, item: T) -> None:
-        """One object changed; after a reconnect the same change may be told again."""
+        """One object changed; after a reconnect the same change may be delivered again."""
         ...
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """This object exists (or ceased to: ``error.delta``) but is left out; told after the list it was in."""
+        """This object exists (or was deleted: ``error.delta``) but cannot be decoded; called after its list."""
         ...
 
 
 @runtime_checkable
-class PartsSink(Protocol[Told]):
-    """Who is told of objects, lists piece by piece, so that the event loop turns meanwhile; as quick as a ``Sink``.
+class PartsSink(Protocol[Item]):
+    """Receives objects, each list object by object, so that the event loop can do other work in between.
 
-    While a list is told, so are changes since its first page: what ``apply`` tells of an object is newer than what the
-    list has of it. A list that fails is told again from the start.
+    Like a ``Sink``, it must not wait and must not raise. Changes since the first page of a list are delivered while the
+    list is; what ``apply`` gets of an object is newer than what the list has of it. A list that fails starts over.
     """
 
     def restart(self) -> None:
-        """A list begins; what was known stays known until ``finish``."""
+        """A list begins; objects known so far stay known until ``finish``."""
         ...
 
-    def include(self, item: Told) -> None:
-        """An object of the list; to be ignored where ``apply`` has told of it since the list began."""
+    def include(self, item: Item) -> None:
+        """An object of the list; the sink ignores it if ``apply`` got the object since the list began."""
         ...
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        """That was the list: what neither it nor ``apply`` has told of since it began is gone; a step an object."""
+        """The list is complete: objects that neither the list nor ``apply`` had are gone. One step per object."""
         ...
 
-    def apply(self, delta: Delta, item: Told) -> None:
+    def apply(self, delta: Delta, item: Item) -> None:
         """As for a ``Sink``."""
         ...
 
@@ -85,53 +85,53 @@ class PartsSink(Protocol[Told]):
 
 
 class ListUnderWay:
-    """Which keys were told of since a list began: what a watch tells meanwhile is newer than what the list has."""
+    """The keys seen since a list began, so that a sink can prefer changes of the watch to older items of the list."""
 
-    __slots__ = ("_told",)
+    __slots__ = ("_seen",)
 
     def __init__(self) -> None:
-        self._told: dict[str, bool] | None = None
-        """By key, whether a watch told of it; None where no list is under way."""
+        self._seen: dict[str, bool] | None = None
+        """By key, whether the watch delivered it; None while no list is under way."""
 
     def restart(self) -> None:
         """A list begins, or begins anew."""
-        self._told = {}
+        self._seen = {}
 
     def watched(self, key: str) -> bool:
-        """A watch tells of this key; True where that is the first that is told of it since a list began."""
-        told = self._told
-        if told is None:
+        """The watch delivers this key; True if a list is under way and the key has not been seen since it began."""
+        seen = self._seen
+        if seen is None:
             return False
-        first = key not in told
-        told[key] = True
+        first = key not in seen
+        seen[key] = True
         return first
 
     def listed(self, key: str) -> bool:
-        """The list has this key; False where a watch has told of it since the list began."""
-        assert self._told is not None, "an object of a list comes after its beginning"
-        if self._told.get(key):
+        """The list has this key; False if the watch has delivered it since the list began."""
+        assert self._seen is not None, "an object of a list comes after its beginning"
+        if self._seen.get(key):
             return False
-        self._told[key] = False
+        self._seen[key] = False
         return True
 
     def finish(self, known: Iterable[str]) -> Iterator[str]:
-        """The list is complete: those of the known keys that are gone, one by one; what comes back meanwhile stays."""
-        told = self._told
-        assert told is not None, "a list that is complete has begun"
-        for key in [key for key in known if key not in told]:
-            if key not in told:
+        """The list is complete: yields the known keys that are gone, except those that come back in the meantime."""
+        seen = self._seen
+        assert seen is not None, "a list that is complete has begun"
+        for key in [key for key in known if key not in seen]:
+            if key not in seen:
                 yield key
-        self._told = None
+        self._seen = None
 
 
 class Collected(Generic[T]):
-    """Collects lists for a sink that wants them whole; changes that come meanwhile are told after them."""
+    """Collects lists for a sink that takes them whole; changes during a list are delivered after it."""
 
     def __init__(self, sink: Sink[T]) -> None:
         self._sink = sink
         self._items: list[T] = []
         self._later: list[Callable[[], None]] | None = None
-        """What came while a list is told; None where none is."""
+        """Calls to make after the list that is under way; None while no list is."""
 
     def restart(self) -> None:
         self._items, self._later = [], []
@@ -161,54 +161,54 @@ class Collected(Generic[T]):
 
 
 def in_parts(sink: Sink[T] | PartsSink[T]) -> PartsSink[T]:
-    """The sink as one that is told of lists piece by piece."""
+    """The sink as one that takes lists object by object."""
     return sink if isinstance(sink, PartsSink) else Collected(sink)
 
 
 class State(StrEnum):
-    """What a reflector is at."""
+    """What a reflector is doing."""
 
     STARTING = "starting"
     LISTING = "listing"
     WATCHING = "watching"
     MISSING = "missing"
-    """The server does not know the kind, yet or any more; asked again and again."""
+    """The server does not know the kind, yet or any more; retried."""
     REFUSED = "refused"
-    """We may not read the kind, or the server does not know us; asked again and again."""
+    """We may not read the kind, or the server does not accept our credentials; retried."""
     UNAVAILABLE = "unavailable"
-    """No answer, or none that can be used; asked again and again."""
+    """No answer, or an unusable one; retried."""
     STOPPED = "stopped"
 
 
 @dataclass(slots=True)
 class Statistics:
-    """A reflector's figures; read-only for everybody else."""
+    """A reflector's statistics; only the reflector changes them."""
 
     resource: ApiResource
     state: State = State.STARTING
     problem: str = ""
-    """The last complaint, one line; empty while all is well."""
+    """The last error as one line; empty while there is none."""
     synced: bool = False
-    """Whether a list was ever complete."""
+    """Whether a list was ever completed."""
     events: int = 0
-    """Lines of watches, bookmarks included."""
+    """How many watch events came, bookmarks included."""
     objects: int = 0
     """Objects in the last complete list."""
     listing: bool = False
     """Whether a list is under way."""
     listed: int = 0
-    """Objects that came so far in the list under way, or in the last one."""
+    """Objects received so far in the list under way, or in the last one."""
     expected: int = 0
-    """Objects in the list under way as far as the server has said; at least ``listed``."""
+    """Objects in the list under way, as far as the server has said; at least ``listed``."""
     broken: int = 0
     lists: int = 0
     """Lists that were completed."""
     list_seconds: float = 0.0
-    """How long the last of them took."""
+    """How long the last completed list took."""
     restarts: int = 0
     """Watches that were opened after the first."""
     last_event_monotonic: float | None = None
-    """When something last came: a page, an event or a bookmark."""
+    """When the last page, event or bookmark came."""
 
     @property
     def relists(self) -> int:

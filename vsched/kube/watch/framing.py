@@ -1,6 +1,6 @@
-"""Lists and watches taken apart without building anything of the objects in them: each stays raw bytes.
+"""Splits lists and watches into objects without decoding these: each object stays raw bytes.
 
-What an object means is decided by whoever decodes it; here it has at most a name and a version.
+The decoder of its kind reads an object later. Here at most its identity and its version are read.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    """What a page of a list says of itself."""
+    """The metadata of a page of a list."""
 
     resource_version: str = ""
     continue_token: str = msgspec.field(default="", name="continue")
     remaining_item_count: int | None = None
-    """Objects on the pages that follow, where the server says so."""
+    """Number of objects on the following pages, if the server says so."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Identity(NamedTuple):
-    """Which object it is, as far as that can be read."""
+    """The identity of an object, as far as it can be read; empty fields could not be."""
 
     namespace: str = ""
     name: str = ""
@@ -57,11 +57,11 @@ class _Version(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LineTooLong(VschedError):
-    """A line of a watch that no API object could fill."""
+    """A line of a watch that is longer than any API object."""
 
 
 class LineSplitter:
-    """Cuts chunks of any length into lines; what has no end yet waits for the next chunk."""
+    """Cuts chunks of any length into lines; an unfinished line is kept for the next chunk."""
 
     __slots__ = ("_limit", "_parts", "_size")
 
@@ -71,7 +71,7 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in ``chunk``, without their ends; empty ones are left out."""
+        """The lines that end in ``chunk``, without their newlines and without empty lines."""
         lines = chunk.split(b"\n")
         tail = lines.pop()
         if lines and self._parts:
@@ -99,12 +99,12 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def decode_page(data: bytes) -> Page:
-    """A page of a list; raises one of UNREADABLE. What is wrong within one object is for its decoder to find."""
+    """Decode a page of a list; raises one of UNREADABLE. Errors inside an object are left to its own decoder."""
     return _patiently(_decode_page, data)
 
 
 def decode_event(data: bytes) -> WatchEvent:
-    """A line of a watch, likewise."""
+    """Decode a line of a watch; raises one of UNREADABLE."""
     return _patiently(_decode_event, data)
 
 
@@ -116,7 +116,7 @@ def _patiently(decode: Callable[[bytes], T], data: bytes) -> T:
 
 
 def version_of(raw: bytes) -> str:
-    """The resourceVersion of an object; empty where there is none to be read."""
+    """The resourceVersion of an object; empty if it cannot be read."""
     try:
         return _decode_version(_patiently(_decode_field, raw).metadata).resource_version
     except UNREADABLE:
@@ -124,7 +124,7 @@ def version_of(raw: bytes) -> str:
 
 
 def identity_of(raw: bytes) -> Identity:
-    """Who an object is, read field by field, so that one that is wrong does not hide the others."""
+    """The identity of an object, read field by field, so that one bad field does not hide the others."""
     try:
         metadata = _decode_loose(_patiently(_decode_field, raw).metadata)
     except UNREADABLE:

@@ -1,7 +1,7 @@
-"""The list of one kind: page after page, each told to the sink while the next one is on its way.
+"""The list of one kind, page after page: each page goes to the sink while the next one is being requested.
 
-At no time is there more of it in memory than two pages, and at no time does the event loop stand still for longer than
-a slice of work, or than it takes to cut one page into objects.
+No more than two pages are in memory at a time. The event loop is never blocked for longer than one slice of work, or
+than it takes to split one page into objects.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from vsched.kube.watch.framing import Page, decode_page, identity_of
 T = TypeVar("T")
 
 PATIENT_LISTS = 2
-"""After so many lists whose pages ran out of time under us, one long answer is asked for."""
+"""After this number of lists in a row whose continue tokens expired, the list is requested in one piece."""
 
 
 class Lister(Generic[T]):
-    """Lists one kind into one sink, as often as it is asked to."""
+    """Lists one kind into one sink; can be used for list after list."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class Lister(Generic[T]):
         self._clock = clock
         self._began = 0.0
         self._expired = 0
-        """Lists in a row whose pages expired."""
+        """Lists in a row whose continue tokens expired."""
         self._broken: list[tuple[bytes, BrokenObject]] = []
 
     async def first(self) -> Page:
-        """The first page, for ``take``; what has been listed so far is listed anew."""
+        """Begin a list and return its first page, for ``take``."""
         self._statistics.listing = True
         self._began = self._clock.monotonic()
         page = await self._page("")
@@ -63,7 +63,7 @@ class Lister(Generic[T]):
         return page
 
     async def take(self, page: Page) -> None:
-        """Tell the sink of this page and all that follow, and that the list is complete."""
+        """Deliver this page and all following ones to the sink, then finish the list."""
         version = page.metadata.resource_version
         while token := page.metadata.continue_token:
             following = asyncio.create_task(self._page(token))
@@ -82,7 +82,7 @@ class Lister(Generic[T]):
         statistics.synced, statistics.listing = True, False
 
     async def version(self) -> str:
-        """The version that a list would have now, at the cost of one object."""
+        """The resourceVersion that a list would have now, by a list of one object."""
         params = {**self._selectors, "limit": "1"}
         seconds = self._settings.list_timeout_seconds
         answer = await self._client.request("GET", self._path, params=params, timeout_seconds=seconds, attempts=1)
@@ -144,13 +144,13 @@ class Lister(Generic[T]):
 
 
 async def put_down(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait for its end; whoever needs to know what it died of has asked before."""
+    """Cancel a task and wait for its end; its result or error is dropped."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
 def complaint(statistics: Statistics, raw: bytes, delta: Delta | None, error: Exception) -> BrokenObject:
-    """What is to be said of an object that cannot be decoded; counts it."""
+    """The error for an object that cannot be decoded; counts it in the statistics."""
     statistics.broken += 1
     problem = one_line(why_unreadable(error))
     broken = BrokenObject(statistics.resource, identity_of(raw), delta, problem)

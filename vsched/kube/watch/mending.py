@@ -1,8 +1,8 @@
-"""JSON that no decoder takes as a whole, brought into a form in which only what is wrong with it is wrong.
+"""Repairs JSON that a decoder refuses as a whole, so that one bad object does not spoil a list or a watch.
 
-One object among thousands may hold what its server let in and a decoder refuses: nesting without end, text that is no
-text, numbers that are none. Whoever reads a list or a watch mends it then and goes on: what nobody can read of an
-object is missing from it, or of another type than it should be, and that is for whoever reads the object to say.
+An object may contain what its server accepted and a decoder refuses: very deep nesting, invalid text, NaN. A list or
+watch that cannot be decoded is mended and decoded again. The bad values are then missing from their object, or have
+another type than expected, and the decoder of that object reports it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import msgspec
 
 DEEPEST = 100
-"""Nothing that is read of any object lies half as deep."""
+"""More than twice the depth of any field that vsched reads."""
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?(?:NaN|Infinity)\b', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -21,12 +21,14 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def mended(data: bytes) -> bytes:
-    """The same JSON with ``null`` for what lies deeper than ``DEEPEST``, U+FFFD for what no decoder passes over in text
-    (halves of surrogate pairs, unknown escapes), and NaN and Infinity as text.
+    """The same JSON, made acceptable for decoders.
+
+    Values deeper than ``DEEPEST`` become ``null``, halves of surrogate pairs and strings with unknown escapes become
+    U+FFFD, NaN and Infinity become strings.
     """
     parts: list[bytes] = []
     depth, begun = 0, 0
-    """How deep the token lies, and where what is not copied yet begins."""
+    """The depth of the token, and where the part that is not copied yet begins."""
     for found in _TOKEN.finditer(data):
         token = found[0]
         good = token
@@ -48,7 +50,7 @@ def mended(data: bytes) -> bytes:
 
 
 def _text(token: bytes) -> bytes:
-    """A string that can be passed over; whether its bytes are text is for whoever reads it to say."""
+    """A string that decoders can skip. Whether its bytes are valid text is left to the decoder of the object."""
     for good in (token, _SURROGATE.sub(rb"\\ufffd", token)):
         try:
             _decode_text(good)

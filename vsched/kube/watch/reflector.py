@@ -1,9 +1,9 @@
-"""Keeps a sink in step with one kind: lists it, watches it from there, and starts over where it has to.
+"""The reflector keeps a sink in step with one kind: it lists, watches from there, and lists again when it has to.
 
-Where a list has several pages, the watch is open while they are read: it starts at the version they are all of, so new
-objects are told of at once, and a list that takes minutes is not out of date when it ends. One object that cannot be
-decoded is reported and left out. Everything else that goes wrong is waited out, with its reason in ``statistics``; only
-cancelling ends a reflector. It keeps no objects: the sink does.
+If a list has several pages, the watch is opened before all of them are read. It starts at the version of the list, so
+new objects arrive at once, and a list that takes minutes is not out of date when it ends. An object that cannot be
+decoded is reported to the sink and left out. After any other error the reflector waits and tries again; the reason is
+in ``statistics``. Only cancelling ends a reflector. It stores no objects: the sink does.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ STATES: tuple[tuple[type[VschedError], State], ...] = (
     (Forbidden, State.REFUSED),
     (VschedError, State.UNAVAILABLE),
 )
-"""The state each failure means; the first that fits."""
+"""The state for each kind of error; the first that matches."""
 
 
 def _is_before(found: str, known: str) -> bool:
-    """Whether one version is before another, as far as they are numbers."""
+    """Whether one version is before another; False if they are not numbers."""
     return found.isdecimal() and known.isdecimal() and (len(found), found) < (len(known), known)
 
 
 class Garbled(VschedError):
-    """A watch told something that cannot be read, so what it would still have told is lost."""
+    """A watch sent something that cannot be read, so its further events are lost."""
 
 
 class Reflector(Generic[T]):
@@ -87,7 +87,7 @@ class Reflector(Generic[T]):
         self.synced = asyncio.Event()
         """Set by the first complete list."""
         self.settled = asyncio.Event()
-        """Set when it is known what there is: a complete list, a kind that is missing, or one we may not read."""
+        """Set once the first attempt has a result: a complete list, a missing kind, or one that we may not read."""
         self._client = client
         self._resource = resource
         self._decode = decode
@@ -104,12 +104,12 @@ class Reflector(Generic[T]):
         self._garbled_at = 0.0
         self._version = ""
         self._latest: bytes | None = None
-        """The last object of a watch: its version is read only when a watch has to be resumed."""
+        """The last object of a watch; its version is decoded only when the watch has to be resumed."""
         self._fruitless = 0
 
     @property
     def version(self) -> str:
-        """The resourceVersion up to which the sink was told everything; empty before the first list."""
+        """The resourceVersion up to which the sink has everything; empty before the first list."""
         return self._resume_version()
 
     async def run(self) -> NoReturn:
@@ -128,9 +128,9 @@ class Reflector(Generic[T]):
     # ---- listing
 
     async def _begin(self) -> Page:
-        """The first page of a list, and with it the version to watch from."""
+        """Request the first page of a list; its version is the one to watch from."""
         if not self.statistics.problem:
-            # A complaint stands until it is mended: trying again is no news, and each change of state is told.
+            # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
             self._enter(State.LISTING)
         page = await self._lister.first()
         self._version, self._latest = page.metadata.resource_version, None
@@ -138,7 +138,7 @@ class Reflector(Generic[T]):
         return page
 
     async def _keep_up(self, page: Page) -> None:
-        """Take in a list and watch from its version; returns when the kind is to be listed again."""
+        """Read a list and watch from its version; returns when the kind has to be listed again."""
         following: asyncio.Task[None] | None = None
         try:
             if page.metadata.continue_token:
@@ -163,7 +163,7 @@ class Reflector(Generic[T]):
                 await put_down(following)
 
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
-        """Follow, until the server turns out to have gone back to an earlier version; raises what following does."""
+        """Wait for the watch task, or until the server is back at an earlier version; raises the errors of the task."""
         looking = asyncio.create_task(self._look_back())
         try:
             await asyncio.wait((following, looking), return_when=asyncio.FIRST_COMPLETED)
@@ -175,13 +175,13 @@ class Reflector(Generic[T]):
             await put_down(looking)
 
     async def _look_back(self) -> str:
-        """Ask for the server's version now and then; returns once it is before the one we have, and says so."""
+        """Ask for the server's version from time to time; when it is before ours, return a message that says so."""
         while True:
             await asyncio.sleep(random.uniform(*self._settings.look_seconds))
-            with suppress(ApiError, Unavailable):  # that there is no answer is for the watch to find out
+            with suppress(ApiError, Unavailable):  # the watch itself notices a server that does not answer
                 known = self._resume_version()
                 found = await self._lister.version()
-                # An answer may be a moment old: a list of everything is worth a second look.
+                # An answer may be slightly out of date, and listing everything is expensive, so ask twice.
                 if _is_before(found, known) and _is_before(found := await self._lister.version(), known):
                     return (
                         f"{self._where}: the server is at version {found} and was at {known} before: it was restored "
@@ -189,7 +189,7 @@ class Reflector(Generic[T]):
                     )
 
     def _after_garbled(self) -> BackOff:
-        """How long to wait before listing again; a server that sends the same again and again is asked ever less."""
+        """How long to wait before the next list; longer each time if the server keeps sending unreadable events."""
         now = self._clock.monotonic()
         if now - self._garbled_at > self._settings.calm_seconds:
             self._garbled_back_off.reset()
@@ -216,11 +216,11 @@ class Reflector(Generic[T]):
             if failure is not None:
                 await self._wait_out(failure, self._watch_back_off)
             elif not steady:
-                # The end was asked for minutes from now: a server that hangs up at once must not be hammered.
+                # The watch should have lasted minutes. A server that ends it at once must not be asked without a pause.
                 await asyncio.sleep(self._watch_back_off.next_seconds())
 
     async def _watch(self) -> VschedError | None:
-        """One watch to its end: None where the server ended it, else what is to be waited out before resuming."""
+        """Read one watch to its end: None if the server ended it, else the error to back off from before resuming."""
         opened = False
         try:
             async with self._client.stream(
@@ -232,17 +232,17 @@ class Reflector(Generic[T]):
                 async for chunk in chunks:
                     await self._take(splitter.feed(chunk))
         except (UnexpectedAnswer, LineTooLong) as failure:
-            if opened:  # Resumed from where it stands, it would say the same again.
+            if opened:  # Resumed from the same version, it would send the same again.
                 raise Garbled(str(failure)) from failure
             self._fruitless += 1
             return failure
         except (ServerError, TooManyRequests) as failure:
             if opened:
-                raise  # It came as an ERROR event: what this watch would still have told is lost.
+                raise  # It came as an ERROR event: further events of this watch are lost.
             self._fruitless += 1
             return failure
         except Unavailable as failure:
-            # A server restored from a backup can be silent because our version is still to come for it.
+            # A server restored from a backup may be silent because it has not reached our version yet.
             self._fruitless += opened and isinstance(failure.__cause__, TimeoutError)
             return failure
         return None
@@ -264,7 +264,7 @@ class Reflector(Generic[T]):
         return self._version
 
     async def _take(self, lines: list[bytes]) -> None:
-        """Tell the sink of the lines of one chunk, with turns of the event loop in between."""
+        """Deliver the lines of one chunk to the sink, with turns of the event loop in between."""
         turns = Turns(self._settings.slice_seconds)
         for line in lines:
             self._take_line(line)
@@ -316,13 +316,13 @@ class Reflector(Generic[T]):
     # ---- what goes wrong
 
     async def _wait_out(self, error: VschedError, back_off: BackOff) -> None:
-        """Say what is wrong, and wait as long as it deserves."""
+        """Report the error in the state, and wait as long as the backoff says."""
         state = next(state for kind, state in STATES if isinstance(error, kind))
         self._enter(state, str(error))
         if state in (State.MISSING, State.REFUSED):
             self.settled.set()
         if isinstance(error, Gone) and back_off.failures == 0:
-            # To have fallen behind once is no reason to fall further behind.
+            # An expired version, once, needs no wait: waiting would only make the sink fall further behind.
             back_off.failures = 1
             return
         asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None

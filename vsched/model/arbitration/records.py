@@ -1,7 +1,7 @@
-"""What the arbitrator divides and among whom: Consumers, buckets, and what namespaces hold and ask for (seed 001).
+"""The input and output of arbitration as records: Consumers, Buckets, namespaces, and the division (seed 001).
 
-Amounts are ``Counted``: base units by counted name (``vsched.model.amounts.counted``). A limit that is not named
-does not exist.
+Amounts are ``Counted``: base units by counted name (``vsched.model.amounts.counted``). A resource that a limit does not
+name is not limited.
 """
 
 from __future__ import annotations
