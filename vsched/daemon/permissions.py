@@ -129,15 +129,19 @@ REQUESTS: tuple[Request, ...] = (
 )
 """What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
 
-_LEASE = tuple(f"kube.lease.Elector.{method}" for method in ("_look", "_create", "_replace"))
+_LEASE = tuple(f"kube.lease.candidate.Elector.{method}" for method in ("_look", "_create", "_replace"))
 _USAGE = (
     "collectors.cluster_api.ClusterApi._get",
     "collectors.secrets.Keeper._from_cluster",
 )
-_MIRROR = ("kube.listing.Lister._page", "kube.listing.Lister.version", "kube.reflector.Reflector._watch")
+_MIRROR = (
+    "kube.watch.listing.Lister._page",
+    "kube.watch.listing.Lister.version",
+    "kube.watch.reflector.Reflector._watch",
+)
 _ANYBODY = (
     "daemon.system.first_contact.reach",
-    "writes.served_resources.ServedResources._ask",
+    "writes.status.served_resources.ServedResources._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )
 """What every account may ask: the version, and what is served."""

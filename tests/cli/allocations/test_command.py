@@ -128,16 +128,16 @@ async def cluster_of(tmp_path: Path, *manifests: dict[str, Any]) -> AsyncIterato
 
 async def test_what_the_objects_of_a_cluster_say(tmp_path: Path) -> None:
     async with cluster_of(tmp_path, *objects()) as (_, shell):
-        table = (await shell.told("-o", "wide")).splitlines()
+        table = (await shell.printed("-o", "wide")).splitlines()
         assert line_of(table, "└ team").split()[1:5] == ["team", "3", "████┃█··", "1.5/1"]
         assert "for 60m" in line_of(table, "└ team")
 
-        page = [line.rstrip() for line in (await shell.told("team")).splitlines()]
+        page = [line.rstrip() for line in (await shell.printed("team")).splitlines()]
         assert page[:2] == ["namespace  team", "bucket     area"]
         assert "Overused: R: too much" in page
 
-        document = json.loads(await shell.told("-o", "json"))
-        assert document == yaml.safe_load(await shell.told("-o", "yaml"))
+        document = json.loads(await shell.printed("-o", "json"))
+        assert document == yaml.safe_load(await shell.printed("-o", "yaml"))
         found = document["namespaces"]["team"]
         assert found["hard"] == {"requests.cpu": "2"}
         assert (found["deserved"], found["allocated"]) == ({"cpu": "1"}, {"cpu": "1500m"})
@@ -167,7 +167,7 @@ async def test_a_daemon_tells_what_may_be_held_for_now(tmp_path: Path) -> None:
     ):
         await until(lambda: cluster.client.get("kube-arbitrator.incubator.k8s.io/allocations", "team", "defaults"))
         daemon_url = f"127.0.0.1:{daemon.ports['--listen-address']}"
-        document = json.loads(await shell.told("team", "-o", "json", "--daemon", daemon_url))
+        document = json.loads(await shell.printed("team", "-o", "json", "--daemon", daemon_url))
 
     found = document["namespaces"]["team"]
     assert found["deserved"]["cpu"] == "500m", "what is reserved, though nothing asks for it"

@@ -36,7 +36,7 @@ class Shell:
         usual = {"job": {name: {"daemon": NOBODY} for name in ("list", "get")}}
         return await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=variables, default_map=usual)
 
-    async def document(self, *arguments: str, **environment: str) -> str:
+    async def printed(self, *arguments: str, **environment: str) -> str:
         result = await self.run(*arguments, **environment)
         assert result.exit_code == 0, result.exception
         return result.stdout
@@ -59,7 +59,7 @@ async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
 
 
 async def test_a_list_of_jobs_in_their_order(shell: Shell) -> None:
-    lines = (await shell.told("job", "list")).splitlines()
+    lines = (await shell.printed("job", "list")).splitlines()
     assert lines[0].split() == [
         *("job", "queue", "phase", "priority", "min", "ready"),
         *("pending", "running", "age", "position", "reason"),
@@ -67,21 +67,21 @@ async def test_a_list_of_jobs_in_their_order(shell: Shell) -> None:
     assert [line.split()[0] for line in lines[1:]] == ["default/first", "default/second", "default/runs"]
     assert lines[1].split()[2:8] == ["Inqueue", "0", "8", "0", "8", "0"]
     assert [line.split()[-2] for line in lines[1:]] == ["1", "2", "-"]
-    waiting = json.loads(await shell.told("job", "list", "--waiting", "-o", "json", "-A"))
+    waiting = json.loads(await shell.printed("job", "list", "--waiting", "-o", "json", "-A"))
     assert waiting["source"] == f"http://{shell.daemon}"
     assert [row["job"] for row in waiting["jobs"]] == ["default/first", "default/second"]
     assert all(row["reason"] and row["message"] for row in waiting["jobs"])
-    wide = (await shell.told("job", "list", "--phase", "inqueue", "-o", "wide")).splitlines()
+    wide = (await shell.printed("job", "list", "--phase", "inqueue", "-o", "wide")).splitlines()
     assert wide[0].split()[-1] == "message"
     assert waiting["jobs"][0]["message"] in wide[1]
-    assert await shell.told("job", "list", "-n", "elsewhere") == "no jobs\n"
+    assert await shell.printed("job", "list", "-n", "elsewhere") == "no jobs\n"
 
 
 async def test_everything_about_a_job(shell: Shell) -> None:
-    page = await shell.told("job", "get", "default/first")
+    page = await shell.printed("job", "get", "default/first")
     assert "1 of 2 in its queue" in page
     assert "0 ready, 8 pending, 0 running" in page
-    document = yaml.safe_load(await shell.told("job", "get", "first", "-n", "default", "-o", "yaml"))
+    document = yaml.safe_load(await shell.printed("job", "get", "first", "-n", "default", "-o", "yaml"))
     assert (document["job"], document["explanation"]["state"]) == ("default/first", "waits")
     missing = await shell.run("job", "get", "default/frist")
     assert isinstance(missing.exception, BadInput)
@@ -125,10 +125,10 @@ async def test_a_daemon_that_is_named_has_to_answer(shell: Shell) -> None:
 
 
 async def test_what_nodes_have_allocated_as_the_daemon_knows_it(shell: Shell) -> None:
-    lines = (await shell.told("usage")).splitlines()
+    lines = (await shell.printed("usage")).splitlines()
     assert lines[0].split() == ["node", "cpu", "memory", "pods", "usage", "state"]
     assert [line.split()[0] for line in lines[1:3]] == ["n1", "n2"]
-    document = json.loads(await shell.told("usage", "-o", "json"))
+    document = json.loads(await shell.printed("usage", "-o", "json"))
     assert sum(found["pods"] for found in document["nodes"].values()) == 2
     assert {found["usage"]["cpu"] for found in document["nodes"].values()} == {None}
     assert "needs the figures of the source itself" in str((await shell.run("usage", "-o", "plan")).exception)
@@ -136,7 +136,7 @@ async def test_what_nodes_have_allocated_as_the_daemon_knows_it(shell: Shell) ->
 
 async def test_queues_count_the_jobs_that_wait(shell: Shell) -> None:
     await until(lambda: queue_status(shell.cluster, "default").get("running") == 1, SECONDS)
-    found = json.loads(await shell.told("queue", "list", "-o", "json"))
+    found = json.loads(await shell.printed("queue", "list", "-o", "json"))
     row = next(row for row in found["queues"] if row["name"] == "default")
     assert row["podGroups"]["running"] == 1
     assert row["share"] is not None

@@ -36,7 +36,7 @@ class Shell:
         line = ["queue", *arguments, "--kubeconfig", str(self._kubeconfig)]
         return await asyncio.to_thread(CliRunner().invoke, cli, line)
 
-    async def document(self, *arguments: str) -> str:
+    async def printed(self, *arguments: str) -> str:
         """What a command that succeeds prints."""
         result = await self.run(*arguments)
         assert result.exit_code == 0, result.exception
@@ -79,14 +79,14 @@ async def test_a_list_shows_what_queues_hold(tmp_path: Path) -> None:
         await until(lambda: (queue_status(shell.cluster, "root").get("allocated") or {}).get("cpu") == "2")
         await until(lambda: queue_status(shell.cluster, "b").get("running") == 1)
 
-        lines = (await shell.told("list")).splitlines()
+        lines = (await shell.printed("list")).splitlines()
         assert lines[0].split() == ["queue", "state", "weight", "priority", "share", "cpu", "memory", "jobs", "waiting"]
         # With those of the queues below: the one job in b is one of a and of the root as well.
         assert [line.split()[-2:] for line in lines[1:5]] == [["1", "0"], ["1", "0"], ["1", "0"], ["0", "0"]]
         assert [line.strip("└ ").split()[0] for line in lines[1:5]] == ["root", "a", "b", "default"]
         assert "2/3" in lines[2]
         assert "2/4" in lines[1]
-        listed = json.loads(await shell.told("list", "-o", "json", "--daemon", url_of(daemon)))
+        listed = json.loads(await shell.printed("list", "-o", "json", "--daemon", url_of(daemon)))
         found = {row["name"]: row for row in listed["queues"]}
         assert found["b"]["deserved"]["cpu"] == "2"
         assert (found["b"]["share"], found["b"]["parent"]) == (1.0, "a")
@@ -97,9 +97,9 @@ async def test_getting_one_shows_its_podgroups_by_phase(tmp_path: Path) -> None:
     group = podgroup("waiting", 1, queue="a", minResources={"cpu": "100"})
     async with cluster_with(tmp_path, queue("a"), group) as shell, scheduling(shell.cluster.url):
         await until(lambda: queue_status(shell.cluster, "a").get("pending") == 1)
-        page = await shell.told("get", "a")
+        page = await shell.printed("get", "a")
         assert "1 Pending" in page
-        found = yaml.safe_load(await shell.told("get", "a", "-o", "yaml"))
+        found = yaml.safe_load(await shell.printed("get", "a", "-o", "yaml"))
         assert (found["state"], found["podGroupsByPhase"]) == ("Open", {"Pending": 1})
 
 
@@ -107,15 +107,15 @@ async def test_closing_and_opening_say_what_comes_next(tmp_path: Path) -> None:
     rows = [queue("a"), queue("b", "a"), podgroup("g", 1, queue="a")]
     async with cluster_with(tmp_path, *rows) as shell, scheduling(shell.cluster.url):
         await opened(shell, "a", "b")
-        assert await shell.told("open", "a") == "queue a is already Open\n"
-        assert await shell.told("close", "a") == "queue a: Closing: 1 PodGroup remains\n"
-        assert await shell.told("close", "a") == "queue a is already Closing: 1 PodGroup remains\n"
+        assert await shell.printed("open", "a") == "queue a is already Open\n"
+        assert await shell.printed("close", "a") == "queue a: Closing: 1 PodGroup remains\n"
+        assert await shell.printed("close", "a") == "queue a is already Closing: 1 PodGroup remains\n"
         await until(lambda: state(shell.cluster, "b") == "Closed")
         refused = await shell.problem("open", "b")
         assert str(refused) == "queue b: its parent a is Closing and has to be opened first"
-        assert await shell.told("open", "a") == "queue a: Open\n"
+        assert await shell.printed("open", "a") == "queue a: Open\n"
         await opened(shell, "b")
-        assert await shell.told("close", "b") == "queue b: Closed\n"
+        assert await shell.printed("close", "b") == "queue b: Closed\n"
 
 
 async def test_where_there_are_no_commands_the_annotation_is_set(tmp_path: Path) -> None:
@@ -123,14 +123,14 @@ async def test_where_there_are_no_commands_the_annotation_is_set(tmp_path: Path)
         shell.cluster.client.delete(COMMAND_DEFINITIONS, "", "commands.bus.volcano.sh")
         async with scheduling(shell.cluster.url):
             await opened(shell, "a")
-            assert await shell.told("close", "a") == "queue a: Closed\n"
+            assert await shell.printed("close", "a") == "queue a: Closed\n"
             assert annotations(shell.cluster, "a")[STATE_WISH] == "closed"
-            assert await shell.told("open", "a") == "queue a: Open\n"
+            assert await shell.printed("open", "a") == "queue a: Open\n"
 
 
 async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
     async with cluster_with(tmp_path, queue("a")) as shell:
-        said = await shell.told("close", "a", "--wait", "0")
+        said = await shell.printed("close", "a", "--wait", "0")
         [made] = shell.cluster.client.list(COMMANDS)
         assert said == f"queue a: asked, by Command default/{made['metadata']['name']}\n"
         assert (made["action"], made["target"]["name"]) == ("CloseQueue", "a")
