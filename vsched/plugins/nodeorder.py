@@ -1,10 +1,10 @@
 """nodeorder: kube-scheduler's node scores, weighted and summed (reference 4.8).
 
 Least, most and balanced allocated and image locality depend on each node alone. Node affinity, taints, pod affinity
-and soft spread are placed on a scale by the nodes that are candidates; where they cannot tell candidates apart they
-are left out, since a constant changes no order.
+and soft spread are normalized over the candidate nodes; where all candidates would score the same, the score is left
+out, since a constant changes no order.
 
-Pods that say nothing of spread are spread softly over hosts and zones by what their Services and owners select.
+Pods without spread constraints are spread softly over hosts and zones, among the pods their Services and owners select.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class NodeOrderArgs(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What scoring takes from one shape."""
+    """What scoring needs of one shape."""
 
     scoring: tuple[int, int]
-    """cpu and memory with defaults for containers that ask for none."""
+    """Requested cpu and memory, with defaults for containers that request none."""
     balanced: tuple[tuple[int, int], ...]
-    """(column, amount) of the resources that are balanced; empty where the pod asks for none of them."""
+    """(column, amount) of the resources to balance; empty where the pod requests none of them."""
     images: Floats | None
 
 
@@ -74,16 +74,16 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     args_type = NodeOrderArgs
 
     def open(self, context: SessionContext) -> None:
-        """Look at what of the cluster concerns scores; amounts only when the first score is asked for."""
+        """Prepare the scores; node amounts are read at the first score."""
         args = self.args
         gpu = context.nodes.axis.find(GPU)
         self._gpu = context.nodes.width if gpu is None else gpu
-        """The column of GPUs; past the last one where no object has named them."""
+        """The column of GPUs; past the last column where no object names the resource."""
         self._nodes: NodeTable | None = None
         self._asked: dict[Shape, Asked] = {}
         self._now: Floats | None = None
         self._moved: set[int] = set()
-        """Rows whose amounts changed since ``_now`` was worked out."""
+        """Rows whose amounts changed since ``_now`` was computed."""
         self._preferences = Preferences(
             context.snapshot,
             context.nodes.statics,
@@ -93,7 +93,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     # -- by each node alone -------------------------------------------------------------------------------------
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """Weighted sum of least, most and balanced allocated and image locality."""
+        """float64 by row: the weighted sum of least, most and balanced allocated and image locality."""
         self._look_at(nodes)
         args, asked = self.args, self._asked_by(shape, nodes)
         at = None if rows == ALL_ROWS else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
@@ -127,7 +127,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         return balanced_allocation(requested, _column([amount for _, amount in asked]), capacity, now)
 
     def _balance_now(self, nodes: NodeTable) -> Floats:
-        """The nodes' balance of cpu and memory as they are: the same for every shape, so it is kept and mended."""
+        """The balance of cpu and memory on each node now; it does not depend on the shape, so it is cached."""
         if self._now is None:
             self._now = balance(self._held.current(), self._capacity)
         else:
@@ -185,7 +185,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         request = dict(shape.request)
         balanced = [(CPU, request.get(CPU, 0)), (MEMORY, request.get(MEMORY, 0))]
         if request.get(self._gpu) and self._gpu < nodes.width:
-            # As in kube-scheduler an extended resource is balanced only for pods that ask for it.
+            # As in kube-scheduler, an extended resource is balanced only for pods that request it.
             balanced.append((self._gpu, request[self._gpu]))
         if not any(amount for _, amount in balanced):
             balanced = []
@@ -201,20 +201,20 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     # -- among candidates ---------------------------------------------------------------------------------------
 
     def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
-        """Whether preferences can tell nodes apart for such a pod."""
+        """Whether any preference could give nodes different scores for such a pod."""
         return self._preferences.concern(shape, labels)
 
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
-        """Weighted sum of node affinity, taints, pod affinity and soft spread."""
+        """The weighted sum of node affinity, taints, pod affinity and soft spread; None where it is constant."""
         return self._preferences.score(shape, labels, candidates)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """One pod more on the node."""
+        """Count one more pod on the node."""
         self._touch(row)
         self._preferences.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """One pod less on the node."""
+        """Count one pod less on the node."""
         self._touch(row)
         self._preferences.move(task, row, -1)
 
@@ -230,7 +230,7 @@ def _column(amounts: Sequence[int]) -> Floats:
 
 
 def _plus(total: Floats | None, scores: Floats, weight: int) -> Floats:
-    """The weighted scores on top of the total; both arrays are used up."""
+    """The total plus the weighted scores; may overwrite both arrays."""
     if weight != 1:
         scores *= weight
     return scores if total is None else np.add(total, scores, out=total)

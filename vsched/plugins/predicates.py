@@ -1,9 +1,10 @@
-"""predicates: which nodes a pod may run on, amounts aside (reference 4.7).
+"""predicates: filters the nodes that a pod may run on; resource amounts are checked elsewhere (reference 4.7).
 
-Node name, cordons, taints, node selector and affinity are decided by the nodes' attributes and remembered as long as
-these stay the same; host ports, pod (anti-)affinity and hard topology spread follow the placements of the cycle. The
-number of pods a node takes is an amount like any other (``pods``). Pods with volumes that bind them to nodes, or with
-resource claims, do not come this far: the arguments about these are accepted, so that files can be shared.
+Node name, cordons, taints, node selector and node affinity depend on node attributes only, so their results are cached
+until the attributes change. Host ports, pod (anti-)affinity and hard topology spread follow the placements of the
+cycle. The number of pods on a node is a resource like any other (``pods``). Pods with volumes that bind them to nodes,
+or with resource claims, never reach this plugin; it accepts the arguments about these, so that a policy file can be
+shared with Volcano.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
 class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsing):
     """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed.
 
-    With both ``enablePreemptable`` and ``enabledAllocatable`` off, the pods on a node count while topology-aware
-    preemption compares nodes as if nobody had left them (reference 2).
+    With both ``enablePreemptable`` and ``enabledAllocatable`` off, topology-aware preemption compares nodes as if no
+    pod had left them (reference 2).
     """
 
     name = "predicates"
@@ -81,23 +82,23 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     heeds = frozenset({"preemptable", "allocatable"})
 
     def open(self, context: SessionContext) -> None:
-        """Look at the nodes' taints; pods are counted only once a rule asks."""
+        """Read the nodes' taints; pods are counted at the first rule that needs them."""
         args = self.args
         statics = context.nodes.statics
         self._statics, self._namespaces = statics, context.snapshot.namespaces
         self._rules = PodRules(context.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
         tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
         self._all_welcome = not tainted and not cordoned(statics).any()
-        """No node keeps pods off by itself."""
+        """Whether no node has a cordon or a taint that counts."""
         self._blind_in_rehearsals = not (context.switches.preemptable or context.switches.allocatable)
         self._blind = False
-        """Whether what leaves and comes does not count for now."""
+        """Whether moves of pods are ignored for now."""
         self._switches = (args.node_affinity, args.taint_toleration)
 
     # -- by attributes of nodes ---------------------------------------------------------------------------------
 
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Checks that some node fails, in kube-scheduler's order; remembered with the nodes' attributes."""
+        """The checks that some node fails, in kube-scheduler's order; cached with the nodes' attributes."""
         rules = shape.rules
         hard = hard_spread(shape) if shape.spread and self.args.pod_topology_spread else ()
         if (
@@ -134,19 +135,19 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     # -- by the pods on nodes -----------------------------------------------------------------------------------
 
     def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
-        """What of the labels decides; may change as pods with anti-affinity are placed, so ask for each task."""
+        """What the rules need of the labels. Placing pods with anti-affinity may change it: ask for each task."""
         return self._rules.class_of(shape, labels)
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whether ports, pod affinity or spread have a say."""
+        """Whether host ports, pod affinity or hard spread could rule out nodes for such a pod."""
         return self._rules.concern(shape, _pod_class(task_class))
 
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
-        """Checks by the pods on nodes as of now; the masks are good until the next placement."""
+        """Checks by the pods now on nodes; the masks are valid until the next placement."""
         return self._rules.checks(shape, _pod_class(task_class))
 
     def most_together(self, shape: Shape, labels: Collection[PodLabels], rows: Ints) -> int:
-        """One on a node where they have host ports, and one in each domain where they keep off each other."""
+        """At most one pod a node if the shape has host ports, and one a domain if the pods have anti-affinity."""
         if self.args.node_ports and shape.ports:
             rows = np.minimum(rows, 1)
         if not self.args.pod_affinity or shape.affinity is None:
@@ -154,17 +155,17 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
         return one_a_domain(shape.affinity, labels, rows, self._statics, self._namespaces)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """One pod more on the node."""
+        """Count one more pod on the node."""
         if not self._blind:
             self._rules.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """One pod less on the node."""
+        """Count one pod less on the node."""
         if not self._blind:
             self._rules.move(task, row, -1)
 
     def rehearse(self, begins: bool) -> None:
-        """What is done in a rehearsal is taken back in it, so that nothing is missed."""
+        """Ignore moves during a rehearsal, if so configured; the rehearsal undoes all its moves before it ends."""
         self._blind = begins and self._blind_in_rehearsals
 
 

@@ -1,1 +1,1 @@
-"""What the plugins about nodes and the pods on them share."""
+"""Code that the node plugins share: counts of pods on nodes, and the rules and scores made of them."""

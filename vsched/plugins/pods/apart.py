@@ -1,4 +1,4 @@
-"""How many pods of one shape could be placed at once that keep apart from each other as they state."""
+"""How many pods with anti-affinity to each other could be placed at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def one_a_domain(
     statics: NodeStatics,
     namespaces: Mapping[str, Namespace],
 ) -> int:
-    """The least that any anti-affinity of the pods to themselves leaves of ``rows``, how many each node could hold."""
+    """How many pods of one shape could be placed at once, given their required anti-affinity to each other.
+
+    ``rows`` is int64[nodes]: how many of the pods each node could hold by other rules. Only terms that match all
+    label sets in ``labels`` count; such a term allows one pod a topology domain.
+    """
     least = int(rows.sum())
     for term in affinity.anti_required:
         if all(term_matches(term, one, namespaces) for one in labels):

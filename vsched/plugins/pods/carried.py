@@ -1,7 +1,7 @@
-"""Terms that pods on nodes carry about other pods, found by whom they mean. Not a plugin.
+"""Pod (anti-)affinity terms of pods on nodes, found by the labels of the pods that they match. Not a plugin.
 
-Two label sets that the same carried terms mean have equal signatures, so a whole gang shares one answer even where
-every pod has a label of its own.
+The signature of a label set says which of these terms match it. A whole gang usually has one signature, and so shares
+one answer, even where each pod has a label of its own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from vsched.model.queues.queue import Namespace
 WeightedTerms = Sequence[tuple[int, PodTerm]]
 Weigh = Callable[[PodAffinity], int]
 Signature = tuple[tuple[int, int], ...]
-"""Carried terms that mean a pod: (number of the carrier's affinity, position of the term among its terms)."""
+"""Terms that match a pod, each as (number of the carrier's affinity, position of the term in that affinity)."""
 
 
 class CarriedTerms:
-    """The terms of one kind that pods of the snapshot and of this cycle carry."""
+    """The terms of one kind (such as required anti-affinity) of the snapshot's pods and of pods placed since."""
 
     __slots__ = (
         "_affinities",
@@ -48,7 +48,7 @@ class CarriedTerms:
         self._affinities: list[PodAffinity] = []
         self._numbers: dict[PodAffinity, int] = {}
         self._seen: dict[int, tuple[PodAffinity, int]] = {}
-        """Number by identity, beside the object that keeps the identity alive."""
+        """By ``id`` of an affinity: the affinity itself, which keeps the id valid, and its number."""
         self._signatures: dict[int, tuple[int, PodLabels, Signature]] = {}
         self._carriers: dict[Signature, list[TermKey]] = {}
         self._version = 0
@@ -57,7 +57,7 @@ class CarriedTerms:
         return self._version > 0 or bool(self._placed)
 
     def arrive(self, affinity: PodAffinity, namespace: str) -> None:
-        """A pod with these terms was placed in this cycle. Where it leaves again, its terms simply count no pod."""
+        """Note that this cycle placed a pod with these terms. They stay when the pod leaves, and then count no pod."""
         if id(affinity) in self._seen:
             return
         known = affinity in self._numbers
@@ -68,7 +68,7 @@ class CarriedTerms:
             self._version += 1
 
     def signature(self, labels: PodLabels) -> Signature:
-        """The carried terms that mean a pod of these labels."""
+        """The terms that match a pod with these labels."""
         found = self._signatures.get(id(labels))
         if found is not None and found[0] == self._version:
             return found[2]
@@ -86,11 +86,11 @@ class CarriedTerms:
         return signature
 
     def carriers(self, signature: Signature) -> list[TermKey]:
-        """Carriers of the snapshot whose terms make up the signature."""
+        """The carriers in the snapshot whose terms make up the signature."""
         return self._carriers[signature]
 
     def weights(self, signature: Signature) -> list[tuple[str, Weigh]]:
-        """By topology key: what a carrier of given terms weighs for a pod of this signature."""
+        """By topology key: a function from a carrier's affinity to its weight for a pod with this signature."""
         entries = frozenset(signature)
         keys = [self._terms_of(self._affinities[number])[position][1].topology_key for number, position in signature]
         return [(key, self._weigher(key, entries)) for key in dict.fromkeys(keys)]

@@ -1,4 +1,4 @@
-"""Checks by the attributes of nodes: only those that some node fails are worth keeping."""
+"""Checks by node attributes, without those that all nodes pass."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from vsched.model.nodes.table import Mask
 
 
 def effective(found: Iterable[tuple[str, Code, Mask]]) -> tuple[Check, ...]:
-    """Checks from reasons, their sorts and ``bool[nodes]`` of who passes, without those that all pass.
+    """Checks from triples of reason, code and ``bool[nodes]`` (which nodes pass), without those that all nodes pass.
 
-    Masks become read only.
+    The masks become read-only.
     """
     checks = []
     for reason, code, passes in found:

@@ -1,4 +1,4 @@
-"""A float64 copy of integer amounts that follows them: arithmetic on mixed types would convert them at every step."""
+"""A float64 copy of integer amounts that is kept up to date. It saves a conversion at every step of arithmetic."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Following:
         self._moved: set[int] = set()
 
     def touch(self, row: int) -> None:
-        """The amounts of a node changed."""
+        """Note that the amounts of a node changed."""
         self._moved.add(row)
 
     def current(self) -> Floats:
-        """The copy, brought up to date; read only."""
+        """The up-to-date copy; read-only."""
         while self._moved:
             row = self._moved.pop()
             self._values[:, row] = self._source[:, row]

@@ -1,6 +1,6 @@
-"""What scores by how full nodes would be have in common: the nodes' amounts, and what each shape asks that counts.
+"""Base class of the plugins that score nodes by how full they would be (binpack and resource-strategy-fit).
 
-What is used is what is not idle: room that waits for others to leave does not count.
+Used means not idle: room that leaving pods will free does not count as idle.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ ALL_ROWS = slice(None)
 
 
 class Wanted(NamedTuple):
-    """What of one shape's request counts."""
+    """The part of one shape's request that counts for the score."""
 
     wishes: tuple[Wish, ...]
     lacking: tuple[bool, ...]
-    """For each wish: whether some node has none of it at all."""
+    """For each wish: whether some node has none of the resource."""
     weight_sum: int
 
 
 class Packing(NodeScore, PlacementListener):
-    """Scores nodes by their amounts; nothing is looked at before the first score is asked for."""
+    """Scores nodes by their idle and allocatable amounts; reads them at the first score."""
 
     def _begin(self, weight: int) -> None:
-        """A cycle opens; ``weight`` is of the whole score."""
+        """Start a cycle; ``weight`` is that of the whole score."""
         self._scale = MAX_SCORE * weight
         self._wanted: dict[Shape, Wanted] = {}
         self._nodes: NodeTable | None = None
 
     @abstractmethod
     def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
-        """What of a request counts, resources that no node has left out, and the sum of all weights."""
+        """The requested resources that count and that some node has, and the sum of all weights."""
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """0 to 100 times the weight; None where nothing that counts is asked for."""
+        """0 to 100 times the weight; None where the shape requests no resource that counts."""
         self._look_at(nodes)
         wanted = self._wanted_by(shape)
         if not wanted.wishes:
@@ -74,11 +74,11 @@ class Packing(NodeScore, PlacementListener):
         )
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """Less is free on the node."""
+        """Note that the idle amounts of the node changed."""
         self._touch(row)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """More is free on the node."""
+        """Note that the idle amounts of the node changed."""
         self._touch(row)
 
     def _touch(self, row: int) -> None:
@@ -90,7 +90,7 @@ class Packing(NodeScore, PlacementListener):
             self._read(nodes)
 
     def _read(self, nodes: NodeTable) -> None:
-        """Take in a table that was not looked at before."""
+        """Read a new node table."""
         self._nodes = nodes
         self._free = Following(nodes.idle)
         self._allocatable = nodes.allocatable.astype(np.float64)

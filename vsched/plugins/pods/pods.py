@@ -1,8 +1,8 @@
-"""Which pods are on which nodes as a cycle goes on, counted by topology domain. Not a plugin.
+"""Counts of pods on nodes by topology domain, kept up to date during a cycle. Not a plugin.
 
-The snapshot's index says what was there when the cycle began; placements since are a list of moves. A
-``DomainCounter`` is filled from both when it is first asked for, and from then on reads only the moves it has not
-seen, so a choice among thousands of nodes costs what changed since the last one.
+The snapshot's index has the pods at the start of the cycle; placements since then are a list of moves. The first use of
+a ``DomainCounter`` fills it from both. Later uses read only new moves, so the cost of a choice among thousands of nodes
+follows what changed since the last one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Move(NamedTuple):
 
 
 class DomainCounter:
-    """Pods (or weights of pods) by topology domain, current up to ``position`` in the list of moves."""
+    """Counts (or sums of weights) of pods by topology domain, up to date with the first ``position`` moves."""
 
     __slots__ = ("_clear", "_contribution", "_eligible", "_known", "clear", "domains", "occupied", "position", "sums")
 
@@ -42,20 +42,20 @@ class DomainCounter:
     ) -> None:
         self.domains = domains
         self.sums = sums
-        """int64[size + 1] by domain; the last place, of nodes without the label, stays zero."""
+        """int64[size + 1] by domain; the last element stands for nodes without the label and stays 0."""
         self.position = position
         self.occupied = int(np.count_nonzero(sums))
-        """How many domains have some."""
+        """The number of domains with a sum other than 0."""
         self._clear: Mask = (sums == 0).take(domains.ids)
         self.clear = self._clear.view()
-        """bool[nodes], read only: where the node's domain has none; follows the moves."""
+        """bool[nodes], read-only: whether the sum of the node's domain is 0; follows the moves."""
         self.clear.flags.writeable = False
         self._contribution = contribution
         self._eligible = eligible
         self._known: dict[tuple[int, int], int] = {}
 
     def catch_up(self, moves: Sequence[Move]) -> None:
-        """Read the moves not seen yet."""
+        """Apply the moves that were not read yet."""
         known = self._known
         for position in range(self.position, len(moves)):
             labels, shape, row, by = moves[position]
@@ -81,7 +81,7 @@ class DomainCounter:
 
 
 class PodsOnNodes:
-    """The pods of the snapshot and the moves of the cycle: what counters are filled from and kept current by."""
+    """The pods of the snapshot and the moves of the cycle; makes counters of them and keeps these up to date."""
 
     def __init__(self, placed: PlacedPods, statics: NodeStatics) -> None:
         self.statics = statics
@@ -93,18 +93,18 @@ class PodsOnNodes:
         self._pairs: dict[PodLabels, dict[str, str]] = {}
 
     def move(self, task: Task, row: int, by: int) -> None:
-        """Take note of one placement, or of its undoing."""
+        """Note one placement (``by=1``), or its undoing (``by=-1``)."""
         self._moves.append(Move(task.labels, task.shape, row, by))
 
     def pairs(self, labels: PodLabels) -> dict[str, str]:
-        """The pairs of a label set, remembered for the cycle."""
+        """The pairs of a label set as a dictionary, cached for the cycle."""
         found = self._pairs.get(labels)
         if found is None:
             found = self._pairs[labels] = dict(labels.pairs)
         return found
 
     def counters(self, key: Hashable, make: Callable[[], list[DomainCounter]]) -> list[DomainCounter]:
-        """The counters of that key, made on first use and current as of now."""
+        """The counters with this key, made at the first use, and up to date."""
         found = self._counters.get(key)
         if found is None:
             found = self._counters[key] = make()
@@ -120,7 +120,7 @@ class PodsOnNodes:
         weigh: Callable[[PodLabels], int],
         eligible: Mask | None = None,
     ) -> DomainCounter:
-        """A counter of pods by their labels: what the selectors find in their namespaces, as ``weigh`` weighs it."""
+        """A counter of the pods that any of the selectors matches in its namespaces; ``weigh`` gives a pod's weight."""
 
         def found(pods: PlacedPods) -> Weighted:
             labels = {
@@ -133,7 +133,7 @@ class PodsOnNodes:
     def by_carried(
         self, domains: Topology, carriers: Iterable[TermKey], weigh: Callable[[PodAffinity], int]
     ) -> DomainCounter:
-        """A counter of pods by the terms they carry; ``carriers`` are those of the snapshot to weigh."""
+        """A counter of pods by their own affinity terms; ``carriers`` are the snapshot's terms to weigh."""
 
         def found(pods: PlacedPods, keys: Iterable[TermKey]) -> Weighted:
             return ((pods.terms[key], weight) for key in keys if (weight := weigh(key[0])))
@@ -145,7 +145,7 @@ class PodsOnNodes:
         )
 
     def by_ports(self, domains: Topology, conflicts: Callable[[Sequence[HostPort]], int]) -> DomainCounter:
-        """A counter of held host ports that are in the way."""
+        """A counter of host ports in use that conflict."""
         found = [((by_node, 1) for port, by_node in pods.ports.items() if conflicts((port,))) for pods in self._pods()]
         return self._filled(domains, found, lambda _, shape: conflicts(shape.ports) if shape.ports else 0, None)
 
@@ -159,7 +159,7 @@ class PodsOnNodes:
         return DomainCounter(domains, sums, len(self._moves), contribution, eligible)
 
     def _pods(self) -> tuple[PlacedPods, PlacedPods]:
-        """The snapshot's pods, and what this cycle has changed so far."""
+        """The snapshot's pods, and the changes of this cycle so far."""
         names = self.statics.names
         for labels, shape, row, by in self._moves[self._moved_position :]:
             self._moved.shift(labels, shape, names[row], by)

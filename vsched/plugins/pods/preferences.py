@@ -1,6 +1,6 @@
-"""Preferences that are scaled over the candidates: node affinity, taints, pod affinity, soft spread. Not a plugin.
+"""Scores that are normalized over the candidates: node affinity, taints, pod affinity, soft spread. Not a plugin.
 
-Each score is 0 to 100 over the candidates, as kube-scheduler's NormalizeScore makes it, with hardPodAffinityWeight 0.
+Each score is 0 to 100 over the candidates, as from kube-scheduler's NormalizeScore, with hardPodAffinityWeight 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PreferenceWeights(NamedTuple):
 
 
 class Preferences:
-    """The preferences of one cycle, current with its placements."""
+    """The preferences of one cycle; they follow its placements."""
 
     def __init__(self, snapshot: Snapshot, statics: NodeStatics, weights: PreferenceWeights) -> None:
         self._statics = statics
@@ -51,14 +51,14 @@ class Preferences:
         self._spread = SoftSpread(snapshot, statics, self._pods)
 
     def move(self, task: Task, row: int, by: int) -> None:
-        """Take note of one placement, or of its undoing."""
+        """Note one placement (``by=1``), or its undoing (``by=-1``)."""
         self._pods.move(task, row, by)
         affinity = task.shape.affinity
         if affinity is not None and by > 0:
             self._carried.arrive(affinity, task.labels.namespace)
 
     def concern(self, shape: Shape, labels: PodLabels) -> bool:
-        """Whether any preference can tell nodes apart for such a pod."""
+        """Whether any preference could give nodes different scores for such a pod."""
         weights, affinity = self._weights, shape.affinity
         return bool(
             (weights.node_affinity and shape.rules.preferred)
@@ -69,7 +69,7 @@ class Preferences:
         )
 
     def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
-        """float64[nodes]: the weighted sum; None where no preference tells the candidates apart."""
+        """float64[nodes]: the weighted sum; None where no preference gives candidates different scores."""
         weights, rules = self._weights, shape.rules
         total: Floats | None = None
         if weights.node_affinity and rules.preferred:
@@ -98,7 +98,7 @@ class Preferences:
         return scaled_between(preference_sum(sums, len(self._statics)), candidates) if sums else None
 
     def _own_counters(self, own: Sequence[tuple[int, PodTerm]]) -> list[DomainCounter]:
-        """By topology, the weights of the pod's own terms for the pods that they mean."""
+        """By topology key: a counter of the pods that the pod's own terms match, by the terms' weights."""
         by_key: dict[str, list[tuple[int, PodTerm]]] = {}
         for weight, term in own:
             by_key.setdefault(term.topology_key, []).append((weight, term))
@@ -116,7 +116,7 @@ class Preferences:
         return self._pods.by_labels(domains, selectors, weigh)
 
     def _carried_counters(self, signature: Signature) -> list[DomainCounter]:
-        """By topology, the weights of the terms that pods on nodes carry about such a pod."""
+        """By topology key: a counter of the pods on nodes whose terms match such a pod, by the terms' weights."""
         return [
             self._pods.by_carried(topology(self._statics, key), self._carried.carriers(signature), weigh)
             for key, weigh in self._carried.weights(signature)

@@ -1,6 +1,6 @@
 """Rules about the pods on nodes: host ports, required pod (anti-)affinity, hard topology spread. Not a plugin.
 
-Answers as kube-scheduler's NodePorts, InterPodAffinity and PodTopologySpread filters do, for all nodes at once.
+They decide as kube-scheduler's filters NodePorts, InterPodAffinity and PodTopologySpread do, for all nodes at once.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ SKEWED = "node(s) didn't match pod topology spread constraints"
 
 
 COMPARISONS_MAX = 250_000
-"""So many sets of labels are compared with the rules of one sort of pods in a session: less than a second of work."""
+"""The most comparisons of label sets with the rules of one shape of pods in a session: less than a second of work."""
 TOO_COSTLY = f"node(s) were not looked at: the pod's rules about other pods take over {COMPARISONS_MAX:,} comparisons"
 
 
 class PodClass(NamedTuple):
-    """What of a pod's labels and namespace decides besides its shape."""
+    """What the rules need to know of a pod's labels and namespace, besides its shape."""
 
     namespace: str = ""
-    """Where spread constraints count, empty without them."""
+    """The namespace whose pods the spread constraints count; empty without such constraints."""
     repelled_by: Signature = ()
     attracts_itself: bool = False
-    """Its own required affinity means it."""
+    """Whether its own required affinity matches the pod itself."""
     counts_itself: tuple[bool, ...] = ()
-    """For each hard spread constraint: whether it counts the pod."""
+    """For each hard spread constraint: whether it counts the pod itself."""
     too_costly: bool = False
-    """Its own rules about other pods would hold up everybody else."""
+    """Whether its own rules about other pods take too many comparisons, which would delay all other pods."""
 
 
 NO_CLASS = PodClass()
 
 
 class Constraint(NamedTuple):
-    """One spread constraint over the nodes."""
+    """One spread constraint, applied to the nodes."""
 
     rule: Spread
     domains: Topology
     eligible: Mask | None
-    """bool[nodes]: nodes that count; None for all."""
+    """bool[nodes]: the nodes that count; None for all."""
     eligible_domains: Mask
 
 
 class PodRules:
-    """The rules of one cycle, current with its placements."""
+    """The rules of one cycle; they follow its placements."""
 
     def __init__(self, snapshot: Snapshot, statics: NodeStatics, ports: bool, affinity: bool, spread: bool) -> None:
         self._statics = statics
@@ -80,14 +80,14 @@ class PodRules:
         self._costly: dict[tuple[Shape, str], bool] = {}
 
     def move(self, task: Task, row: int, by: int) -> None:
-        """Take note of one placement, or of its undoing."""
+        """Note one placement (``by=1``), or its undoing (``by=-1``)."""
         self._pods.move(task, row, by)
         affinity = task.shape.affinity
         if affinity is not None and by > 0:
             self._repelling.arrive(affinity, task.labels.namespace)
 
     def class_of(self, shape: Shape, labels: PodLabels) -> PodClass | None:
-        """What besides the shape decides for a pod of these labels; None where nothing does."""
+        """What the rules need besides the shape for a pod with these labels; None where the shape is enough."""
         if (shape.affinity is not None or shape.spread) and self._is_costly(shape, labels.namespace):
             return PodClass(too_costly=True)
         repelled_by = self._repelling.signature(labels) if self._affinity and self._repelling else ()
@@ -106,7 +106,7 @@ class PodRules:
         return None if found == NO_CLASS else found
 
     def _is_costly(self, shape: Shape, namespace: str) -> bool:
-        """Whether the rules of such pods, preferences included, take too many comparisons with what is on nodes."""
+        """Whether the rules of such pods, preferences included, take too many comparisons with the pods on nodes."""
         key = (shape, namespace if shape.spread else "")
         found = self._costly.get(key)
         if found is None:
@@ -125,8 +125,8 @@ class PodRules:
             return placed.looked_at(term.selector, namespaces_of(term, self._namespaces))
 
         count += sum(found(term) for term in affinity.anti_required)
-        # What the first of the required terms finds is compared with all of them, and what any of the preferred ones
-        # of a topology finds with all of those.
+        # Pods that the first required term finds are compared with all required terms. Pods that a preferred term
+        # finds are compared with all preferred terms of the same topology key.
         count += sum(found(term) for term in affinity.required[:1]) * len(affinity.required)
         by_key: dict[str, list[int]] = {}
         for _, term in (*affinity.preferred, *affinity.anti_preferred):
@@ -134,7 +134,7 @@ class PodRules:
         return count + sum(sum(each) + len(each) * min(sum(each), len(placed.counts)) for each in by_key.values())
 
     def concern(self, shape: Shape, pod_class: PodClass) -> bool:
-        """Whether any of the rules can keep such a pod off a node."""
+        """Whether any of the rules could rule out a node for such a pod."""
         affinity = shape.affinity
         return bool(
             pod_class.too_costly
@@ -145,9 +145,9 @@ class PodRules:
         )
 
     def checks(self, shape: Shape, pod_class: PodClass) -> list[Check]:
-        """One check a rule that some node may fail, in the order of kube-scheduler's filters.
+        """One check for each rule that some node may fail, in the order of kube-scheduler's filters.
 
-        Masks follow later placements: they are good until the next one.
+        The masks are valid until the next placement.
         """
         found: list[Check] = []
         if pod_class.too_costly:
@@ -169,7 +169,7 @@ class PodRules:
         return found
 
     def _free(self, found: list[Check], reason: str, code: Code, counters: Sequence[DomainCounter]) -> None:
-        """A check that no counter has anything on the node; none where they have nothing anywhere."""
+        """Add a check that all counters are 0 for the node's domain; add none where they are 0 for all domains."""
         busy = [counter.clear for counter in counters if counter.occupied]
         if busy:
             passes = busy[0] if len(busy) == 1 else np.logical_and.reduce(busy)
@@ -186,17 +186,17 @@ class PodRules:
     # -- pod affinity -------------------------------------------------------------------------------------------
 
     def _own_counters(self, shape: Shape, affinity: PodAffinity) -> list[DomainCounter]:
-        """For each of the pod's own anti-affinity terms, the pods that it means."""
+        """For each of the pod's own anti-affinity terms, a counter of the pods that it matches."""
         return self._pods.counters(
             ("anti", shape), lambda: [self._meaning(term, (term,)) for term in affinity.anti_required]
         )
 
     def _meaning(self, term: PodTerm, terms: Sequence[PodTerm]) -> DomainCounter:
-        """Pods in the domains of one term that all the terms mean."""
+        """A counter of the pods that all the terms match, by the domains of one term."""
         return self._counted(term.topology_key, terms[0], lambda labels: self._all_mean(terms, labels))
 
     def _counted(self, key: str, finding: PodTerm, means: Callable[[PodLabels], bool]) -> DomainCounter:
-        """Pods that are meant, in the domains of a key; all of them are among those that one term finds."""
+        """A counter of the pods that ``means`` accepts, by domains of a key; the term ``finding`` preselects them."""
         found = finding.selector
         selectors = [] if found is None else [(found, namespaces_of(finding, self._namespaces))]
         return self._pods.by_labels(topology(self._statics, key), selectors, lambda labels: int(means(labels)))
@@ -207,7 +207,7 @@ class PodRules:
 
     def _attracted(self, shape: Shape, affinity: PodAffinity, pod_class: PodClass) -> Mask:
         def made() -> list[DomainCounter]:
-            # Each term counts the pods that all of them mean, so who those are is found once, not once a term.
+            # Each counter counts the pods that all terms match, so that match is computed once, not once a term.
             known: dict[PodLabels, bool] = {}
 
             def means(labels: PodLabels) -> bool:
@@ -227,7 +227,7 @@ class PodRules:
         )
 
     def _repelling_counters(self, signature: Signature) -> list[DomainCounter]:
-        """By topology, the pods whose anti-affinity means a pod of this signature."""
+        """By topology key: a counter of the pods whose anti-affinity matches a pod with this signature."""
         return self._pods.counters(
             ("repelled", signature),
             lambda: [
@@ -262,7 +262,7 @@ class PodRules:
 
 
 def hard_spread(shape: Shape) -> tuple[Spread, ...]:
-    """Constraints that keep pods off nodes."""
+    """The hard constraints of a shape (DoNotSchedule): they rule out nodes."""
     spread = shape.spread
     return tuple(rule for rule in spread if rule.hard) if spread else ()
 
@@ -270,9 +270,9 @@ def hard_spread(shape: Shape) -> tuple[Spread, ...]:
 def constraints_of(
     rules: Rules, group: tuple[Spread, ...], statics: NodeStatics, need_keys: bool = True
 ) -> tuple[Constraint, ...]:
-    """The constraints of one group with their topologies and what counts for each; remembered with the nodes.
+    """The constraints of one group, each with its topology and the nodes that count; cached with the nodes.
 
-    Pods on nodes that lack a key of the group do not count, unless keys are not needed.
+    With ``need_keys``, a node counts only if it has the topology keys of all constraints in the group.
     """
 
     def compute() -> tuple[Constraint, ...]:
@@ -288,7 +288,7 @@ def constraints_of(
 
 def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> Constraint:
     if not rule.hard and rule.topology_key == HOSTNAME:
-        # A soft constraint by host name counts a node's own pods, whatever its policies.
+        # A soft constraint by host name counts the node's own pods, whatever the constraint's policies are.
         alone = labelled_nodes(statics, HOSTNAME)
         return Constraint(rule, alone, None, alone.present)
     domains = topology(statics, rule.topology_key)
@@ -296,7 +296,7 @@ def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> Co
 
 
 Policies = tuple[bool, bool]
-"""Whether nodes count only where node affinity, and where taints let the pod go."""
+"""Whether only nodes count that the pod's node affinity allows, and only nodes whose taints it tolerates."""
 
 
 def _policies(rule: Spread) -> Policies:
@@ -304,12 +304,12 @@ def _policies(rule: Spread) -> Policies:
 
 
 def _with_keys(keys: Iterable[str], statics: NodeStatics) -> list[Mask]:
-    """bool[nodes] for each key: where the label is."""
+    """bool[nodes] for each key: whether the node has the label."""
     return [topology(statics, key).present for key in keys]
 
 
 def _eligible_nodes(policies: Policies, rules: Rules, keyed: Sequence[Mask], statics: NodeStatics) -> Mask | None:
-    """bool[nodes]: nodes that count for constraints of these policies, by the keys of their group; None for all."""
+    """bool[nodes]: the nodes that count for constraints with these policies and these keys; None for all."""
     honours_affinity, honours_taints = policies
     mask: Mask | None = None
     masks = list(keyed)
@@ -325,7 +325,7 @@ def _eligible_nodes(policies: Policies, rules: Rules, keyed: Sequence[Mask], sta
 
 
 def spread_counter(pods: PodsOnNodes, constraint: Constraint, namespace: str) -> DomainCounter:
-    """Pods that a constraint counts. An empty selector counts none, though it does mean the pod itself."""
+    """A counter of the pods that a constraint counts. An empty selector counts none, but does match the pod itself."""
     selector = constraint.rule.selector
     if selector is None or not selector.requirements:
         return pods.by_labels(constraint.domains, [], lambda _: 0, constraint.eligible)

@@ -1,7 +1,8 @@
-"""Soft topology spread: which candidates have fewest of a pod's like around. Not a plugin.
+"""Soft topology spread: candidates with the fewest similar pods in their domains score highest. Not a plugin.
 
-Scores as kube-scheduler's PodTopologySpread does with system defaulting: pods with constraints of their own by those
-that only prefer, all others by host and zone among the pods that their Services and owners select.
+It scores as kube-scheduler's PodTopologySpread does with system defaulting. Pods with constraints of their own use the
+soft ones (ScheduleAnyway). All other pods are spread over hosts and zones, among the pods that their Services and
+owners select.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from vsched.plugins.pods.rules import Constraint, constraints_of, spread_counter
 
 ZONE = "topology.kubernetes.io/zone"
 SYSTEM_DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
-"""kube-scheduler's constraints for pods without any, ScheduleAnyway: topology key and maxSkew."""
+"""kube-scheduler's default constraints (ScheduleAnyway) for pods without any: topology key and maxSkew."""
 
 
 class Group(NamedTuple):
-    """The constraints that one pod is scored by, and which nodes they are for."""
+    """The constraints that one pod is scored by, and the nodes that they apply to."""
 
     key: Hashable
-    """Under which its pods are counted."""
+    """The key of its counters."""
     constraints: tuple[Constraint, ...]
     keyed: Mask | None
-    """bool[nodes]: those with all the keys, others score 0. None for defaults: a key that is missing adds nothing."""
+    """bool[nodes]: nodes with all topology keys; other nodes score 0. None for defaults: a missing key adds nothing."""
 
 
 class SoftSpread:
-    """The soft spread of one cycle, current with its placements."""
+    """The soft spread of one cycle; it follows the placements."""
 
     def __init__(self, snapshot: Snapshot, statics: NodeStatics, pods: PodsOnNodes) -> None:
         self._statics = statics
@@ -43,13 +44,13 @@ class SoftSpread:
         self._selections = snapshot.selections
         self._own: dict[Shape, Group] = {}
         self._defaults: dict[tuple[Shape, int], Group] = {}
-        """By shape and by identity of the rules."""
+        """By shape and ``id`` of the rules."""
         self._rules: dict[tuple[str, Selector], tuple[Spread, ...]] = {}
         self._ruled: dict[int, tuple[PodLabels, tuple[Spread, ...]]] = {}
-        """The default rules by identity of labels, beside the object that keeps the identity alive."""
+        """By ``id`` of labels: the labels themselves, which keep the id valid, and their default rules."""
 
     def concerns(self, shape: Shape, labels: PodLabels) -> bool:
-        """Whether such a pod has soft constraints, of its own or by default."""
+        """Whether such a pod has soft constraints: its own or default ones."""
         if shape.spread:
             return any(not rule.hard for rule in shape.spread)
         return labels.namespace in self._selections and bool(self._default_rules(labels))
@@ -67,7 +68,7 @@ class SoftSpread:
         raw = np.zeros(len(self._statics))
         for constraint, counter in zip(constraints, counters, strict=True):
             domains = constraint.domains
-            # Candidates without the key, which only defaults admit, are one domain more.
+            # Candidates without the key count as one more domain; only default constraints admit them.
             size = int(np.count_nonzero(scored if domains.size == len(scored) else candidate_domains(domains, scored)))
             raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
         return emptier_is_better(raw, scored)
@@ -95,15 +96,15 @@ class SoftSpread:
         return found
 
     def _default_rules(self, labels: PodLabels) -> tuple[Spread, ...]:
-        """The constraints by default, one object for all labels that the same selectors match."""
+        """The default constraints; label sets that the same selectors match share one object."""
         ruled = self._ruled.get(id(labels))
         if ruled is None:
             ruled = self._ruled[id(labels)] = (labels, self._made_rules(labels))
         return ruled[1]
 
     def _made_rules(self, labels: PodLabels) -> tuple[Spread, ...]:
-        # kube-scheduler looks the owner up by reference, and labels are what is seen here. They tell the same: a
-        # controller selects its pods, and adopts whatever else it selects unless that has another controller.
+        # kube-scheduler finds the owner by its reference; here labels are matched. Both give the same result: a
+        # controller selects its pods, and adopts all other pods it selects unless they have another controller.
         selector = self._selections[labels.namespace].merged(labels)
         if selector is None:
             return ()
