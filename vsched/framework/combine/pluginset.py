@@ -23,9 +23,9 @@ from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.codes import Code
 from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.combine.combining import number_of, vote
+from vsched.framework.combine.measuring import measure
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Listener
-from vsched.framework.measuring import measure
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.points.extension import (
     Allocatable,
