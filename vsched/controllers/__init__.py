@@ -1,1 +1,4 @@
-"""What a cluster without other controllers needs: the states of queues, and the queues there must be."""
+"""Controllers: queue states, PodGroups for pods without one, scheduling gates, and the writes of the arbitrator.
+
+A cluster needs them where no other controllers do this work.
+"""

@@ -1,4 +1,4 @@
-"""What is said to the API server about Consumers, Allocations and buckets: paths, objects and patches. Pure.
+"""The requests about Consumers, Allocations and Buckets for the API server: paths, objects and patches. Pure.
 
 What an object is to say replaces what it says: a JSON patch sets ``spec`` or ``status`` as a whole, so that a resource
 that is no longer named is gone. It names the version it was decided on, and is refused over any other.
@@ -21,21 +21,21 @@ from vsched.writes.writer import Write
 
 CONSUMER, ALLOCATION, BUCKET = "Consumer", "Allocation", "Bucket"
 MANAGED_BY = "app.kubernetes.io/managed-by"
-"""Label of objects that are made here."""
+"""Label of the objects created here."""
 
 
 def about(kind: str, namespace: str, name: str, uid: str) -> Reference:
-    """What an Event about one of these objects hangs on."""
+    """The object reference for Events about one of these objects."""
     return Reference(ARBITRATOR_VERSION, kind, namespace, name, uid)
 
 
 def consumer_create(effect: MakeConsumer) -> Write:
-    """Make a Consumer that neither limits its namespace nor keeps anything for it."""
+    """Create a Consumer without limits and reservations."""
     return _create(CONSUMER, effect.namespace, DEFAULT_CONSUMER, {"spec": {"hard": {}, "reserved": {}}})
 
 
 def allocation_create(effect: WriteAllocation) -> Write:
-    """Make an Allocation that goes with its Consumer; its status is another write."""
+    """Create an Allocation that its Consumer owns; its status is a separate write."""
     owner, uid = effect.owner
     reference = {"apiVersion": ARBITRATOR_VERSION, "kind": CONSUMER, "name": owner, "uid": uid, "controller": True}
     owners = [reference] if uid else []
@@ -43,24 +43,24 @@ def allocation_create(effect: WriteAllocation) -> Write:
 
 
 def allocation_delete(effect: DropAllocation) -> Write:
-    """Delete this Allocation, and no other that has taken its name."""
+    """Delete this Allocation, but no newer one of the same name."""
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": effect.uid}}
     return Write(_word(ALLOCATION), "DELETE", _path(ALLOCATION, effect.namespace, effect.name), orjson.dumps(body))
 
 
 def spec_write(kind: str, namespace: str, name: str, version: str, spec: Mapping[str, Any]) -> Write:
-    """Set the spec of an object, over this version of it only."""
+    """Set the spec of an object, only over this version."""
     return Write(_word(kind), "PATCH", _path(kind, namespace, name), _set("spec", version, spec), JSON_PATCH)
 
 
 def status_write(kind: str, namespace: str, name: str, version: str, status: Mapping[str, Any]) -> Write:
-    """Set the status of an object, over this version of it only; conditions are given as ``Told``."""
+    """Set the status of an object, only over this version; conditions are given as ``Told``."""
     path = _path(kind, namespace, name, "status")
     return Write(_word(kind), "PATCH", path, _set("status", version, status), JSON_PATCH)
 
 
 def rfc3339(seconds: float) -> str:
-    """Seconds since the epoch as the API writes times, with the milliseconds that a grace period is measured in."""
+    """Seconds since the epoch in the format of the API, with milliseconds, because grace periods need them."""
     text = datetime.fromtimestamp(round(seconds, 3), UTC).isoformat(timespec="milliseconds")
     return text.replace(".000", "").replace("+00:00", "Z")
 
@@ -74,7 +74,7 @@ def _create(
 
 
 def _set(field: str, version: str, content: Mapping[str, Any]) -> bytes:
-    """A patch that sets one field as a whole; an object of another version than this one refuses it (409)."""
+    """A patch that replaces one field; refused (409) if the object has another version than this."""
     over = [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}] if version else []
     return orjson.dumps([*over, {"op": "add", "path": f"/{field}", "value": _plain(content)}])
 
@@ -84,7 +84,7 @@ def _path(kind: str, namespace: str, name: str = "", subresource: str = "") -> s
 
 
 def _word(kind: str) -> str:
-    """The kind as metrics of writes call it."""
+    """The name of the kind in the metrics of writes."""
     return kind.lower()
 
 

@@ -1,8 +1,8 @@
-"""Carries out what the arbitrator wants of Consumers, Allocations and buckets: makes, corrects and deletes objects.
+"""Carries out the effects of arbitration: creates, updates and deletes Consumers, Allocations and Bucket statuses.
 
-Level-triggered: what is wanted is said anew every round, from what the watch shows. So a write that is refused over a
-newer version is dropped, and the next round decides on that. Until the watch shows what was written, rounds go on
-deciding on the old version; that is recognised by the version, and nothing is written twice.
+It is level-triggered: every round states all effects again, from what the watch shows. So a write that is refused
+because of a newer version is dropped, and the next round decides on that version. Until the watch shows a write, rounds
+still decide on the old version. This is recognised by the version, so nothing is written twice.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ Key = tuple[str, str, str]
 Change = MakeConsumer | WriteAllocation | DropAllocation | WriteStatus
 """An effect that changes an object."""
 Worry = Callable[..., None]
-"""Says in the log what is wrong: a sentence, and fields."""
+"""Logs a warning: a sentence, and fields."""
 
 
 class AllocationSettings(msgspec.Struct, frozen=True):
-    """Bounds of what is written about Consumers, Allocations and buckets."""
+    """Limits and backoff of writes about Consumers, Allocations and Buckets."""
 
     workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
-    """Waits after writes that failed for other reasons than old news."""
+    """Backoff after writes that failed for other reasons than an outdated version."""
     unseen_seconds: float = 2.0
-    """How long the watch may take to show a write before it is written again, which does no harm."""
+    """How long the watch may take to show a write before it is sent again, which is harmless."""
     remembered: int = 50_000
-    """Objects of which is known what was last written."""
+    """For how many objects the last write is remembered."""
 
 
 class AllocationWriter:
@@ -69,27 +69,27 @@ class AllocationWriter:
         self._settings = settings or AllocationSettings()
         self._clock = clock
         self._sent: TTLCache[Key, str] = TTLCache(self._settings.remembered, self._settings.unseen_seconds, clock)
-        """On what writes were decided that the watch may not show yet: see ``mark_of``."""
+        """The version that each recent write was decided on (``mark_of``); the watch may not show the write yet."""
         self._made: set[Key] = set()
-        """Objects that were made and that no round has seen yet."""
+        """Objects that were created and that no round has seen yet."""
         self._said: LRUCache[tuple[Key, str], tuple[str, str]] = LRUCache(self._settings.remembered)
-        """The last Event about each object by reason: on what it was decided, and its message."""
+        """The last Event by object and reason: the version it was decided on, and its message."""
         self._back_offs: LRUCache[Key, tuple[BackOff, float]] = LRUCache(self._settings.remembered)
-        """Of objects whose writes failed, with the time of the next attempt."""
+        """Backoff of objects with failed writes, with the time of the next attempt."""
         self._worried: set[tuple[str, int]] = set()
-        """What was complained of, by kind and code, until a write of that kind succeeds."""
+        """Failures already logged, as (kind, code), until a write of that kind succeeds."""
         self.workqueue: Workqueue[Key, Change] = Workqueue(self._settings.workqueue, self._write, clock)
 
     async def run(self) -> None:
-        """Write what is asked for, until cancelled."""
+        """Write submitted effects until cancelled."""
         await self.workqueue.run()
 
     async def drain(self, deadline_seconds: float) -> int:
-        """Write what waits now; counts what is left at the deadline."""
+        """Write what is queued now; returns how many writes are left at the deadline."""
         return await self.workqueue.drain(deadline_seconds)
 
     def submit(self, effects: Iterable[Effect], arbitration: Arbitration) -> None:
-        """Take the effects of one round, decided on this."""
+        """Queue the effects of one round, which was decided on ``arbitration``."""
         self._look_for_made(arbitration)
         marks: dict[Key, str] = {}
         remarks: list[Remark] = []
@@ -105,14 +105,14 @@ class AllocationWriter:
             self._say(remark, marks.get((remark.kind, remark.namespace, remark.name), ""))
 
     def _look_for_made(self, arbitration: Arbitration) -> None:
-        """What was made is waited for until it is seen; then whatever becomes of it is news."""
+        """Forget created objects once the round has seen them, so that later changes to them are written again."""
         for key in [key for key in self._made if _is_seen(key, arbitration)]:
             self._made.discard(key)
             if self._sent.get(key) == "":
                 self._sent.pop(key, None)
 
     def _is_under_way(self, key: Key, mark: str) -> bool:
-        """Whether what this was decided on is outdated by a write that the watch does not show yet."""
+        """Whether a write decided on the same version was sent already and is not shown by the watch yet."""
         return self._sent.get(key) == mark
 
     def _is_held_off(self, key: Key) -> bool:
@@ -120,7 +120,7 @@ class AllocationWriter:
         return failed is not None and self._clock() < failed[1]
 
     def _say(self, remark: Remark, mark: str) -> None:
-        """Record an Event, once for all rounds that look at the same version of an object."""
+        """Record an Event, only once for all rounds that see the same version of the object."""
         key = (remark.kind, remark.namespace, remark.name)
         said = (mark, remark.message)
         if mark and self._said.get((key, remark.reason)) == said:
@@ -161,7 +161,7 @@ class AllocationWriter:
                 return await self._write_allocation(change)
 
     async def _write_allocation(self, change: WriteAllocation) -> WriteResult:
-        """The spec, and over the version that comes of it the status."""
+        """Write the spec, then the status over the version that results."""
         attempts, version = self._settings.attempts, change.version
         target = (ALLOCATION, change.namespace, change.name)
         answer = WriteResult(200)
@@ -176,7 +176,7 @@ class AllocationWriter:
         return answer
 
     def _failed(self, key: Key, answer: WriteResult) -> None:
-        """Leave the object alone for a while, and say once what the matter is."""
+        """Back off from the object, and log the failure once."""
         back_off, _ = self._back_offs.get(key) or (BackOff(self._settings.retry), 0.0)
         self._back_offs[key] = (back_off, self._clock() + back_off.next_seconds(answer.asked_seconds))
         kind, namespace, name = key
@@ -198,7 +198,7 @@ def key_of(change: Change) -> Key:
 
 
 def mark_of(change: Change) -> str:
-    """What an effect was decided on, in a word: the version of an object; empty where there is to be a new one."""
+    """The version of the object that an effect was decided on; empty if the object is to be created."""
     match change:
         case MakeConsumer():
             return ""
@@ -209,12 +209,12 @@ def mark_of(change: Change) -> str:
 
 
 def _is_old_news(answer: WriteResult) -> bool:
-    """The object has changed, is there already, or is gone; or its namespace is."""
+    """Whether an answer means that the object has changed, exists already or is gone, or that its namespace is."""
     return answer.code in (404, 409) or (answer.code == 403 and "NamespaceTerminating" in answer.causes)
 
 
 def _is_seen(key: Key, arbitration: Arbitration) -> bool:
-    """Whether an object that was made is there, or its namespace is gone."""
+    """Whether a created object has been seen, or its namespace is gone."""
     kind, namespace, name = key
     party = arbitration.parties.get(namespace)
     if party is None:

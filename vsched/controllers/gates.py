@@ -20,14 +20,14 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer
 
 FINAL = frozenset({NOT_PERMITTED, 404, 409})
-"""The pod is gone, another of its name has taken its place, or nothing may be written any more."""
+"""Codes of answers after which a gate is not tried again: the pod is gone or replaced, or writes are not permitted."""
 
 Worry = Callable[..., None]
-"""Says in the log what is wrong: a sentence, and fields."""
+"""Logs a warning: a sentence, and fields."""
 
 
 class GateSettings(msgspec.Struct, frozen=True):
-    """Bounds of opening gates."""
+    """Limits of the writes that open gates."""
 
     workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=200.0, burst=400.0)
     attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=2.0)
@@ -40,25 +40,25 @@ class _Wish(msgspec.Struct):
 
 
 class GateKeeper:
-    """Opens gates, each until it is open or cannot be opened."""
+    """Opens gates; retries each until it is open or cannot be opened."""
 
     def __init__(
         self, writer: Writer, failed: Callable[[str], None], worry: Worry, settings: GateSettings | None = None
     ) -> None:
         self._writer = writer
         self._failed = failed
-        """Told of the uid of each pod whose gate stays shut."""
+        """Called with the uid of each pod whose gate could not be opened."""
         self._worry = worry
         self._settings = settings or GateSettings()
         self._worried = False
         self.workqueue: Workqueue[str, _Wish] = Workqueue(self._settings.workqueue, self._write)
 
     async def run(self) -> None:
-        """Open what is to be opened, until cancelled."""
+        """Open queued gates until cancelled."""
         await self.workqueue.run()
 
     def submit(self, ungated: Iterable[Ungate]) -> None:
-        """Take note of the gates that a cycle opens."""
+        """Queue the gates that a cycle opens."""
         for ungate in ungated:
             if not self.workqueue.put(ungate.uid, _Wish(ungate, BackOff(self._settings.retry))):
                 self._failed(ungate.uid)

@@ -32,14 +32,14 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer, WriteResult
 
 BATCH = 256
-"""Keys looked at before the event loop has its turn."""
+"""How many keys are checked between two turns of the event loop."""
 
 Worry = Callable[..., None]
-"""Says in the log what is wrong: a sentence, and fields."""
+"""Logs a warning: a sentence, and fields."""
 
 
 class PodGroupMirror(Protocol):
-    """What is asked of the mirror."""
+    """What the controller needs from the mirror."""
 
     axis: ResourceAxis
 
@@ -47,20 +47,20 @@ class PodGroupMirror(Protocol):
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
-    """Bounds of what is written about PodGroups and the pods they are made for."""
+    """Limits and backoff of writes about PodGroups and the pods they are made for."""
 
     groups: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=200.0, burst=400.0, limit=500_000)
     pods: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
-    """Waits after writes that failed, those decided on old news among them."""
+    """Backoff after failed writes, those refused for an outdated version included."""
     unseen_seconds: float = 3.0
-    """How long the watch may take to show a new PodGroup before it is made again, which does no harm."""
+    """How long the watch may take to show a new PodGroup before it is created again, which is harmless."""
     remembered: int = 50_000
 
 
 class PodGroupController:
-    """Looks after the PodGroups of pods that name none."""
+    """Creates, updates and deletes the PodGroups of pods that name none."""
 
     def __init__(
         self,
@@ -80,26 +80,26 @@ class PodGroupController:
         self._clock = clock
         self._records = PodGroupRecords(scheduler_names, self._touched)
         self._dirty: dict[str, None] = {}
-        """Keys of PodGroups to be looked at, each once."""
+        """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()
         self._made: LRUCache[str, float] = LRUCache(self._settings.remembered)
-        """When PodGroups were made that the watch does not show yet, by the steady clock."""
+        """Creation times, by the monotonic clock, of PodGroups that the watch does not show yet."""
         self._back_offs: dict[str, BackOff] = {}
-        """Of PodGroups and pods that are there and for which something failed, by key."""
+        """Backoff of existing PodGroups and pods with failed writes, by key."""
         self._blamed: LRUCache[str, tuple[str, ...]] = LRUCache(self._settings.remembered)
-        """What was said of annotations, by key of the PodGroup."""
+        """Problems of annotations already reported, by key of the PodGroup."""
         self._worried: set[tuple[str, int]] = set()
-        """What was complained of, by method and code, until such a write succeeds."""
+        """Failures already logged, as (method and kind, code), until such a write succeeds."""
         self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look, clock)
         self.pods: Workqueue[str, Member] = Workqueue(self._settings.pods, self._name, clock)
 
     @property
     def sinks(self) -> Mapping[str, Feed[Any]]:
-        """Who is to be told of which kind."""
+        """The sink for each kind that has to be watched."""
         return self._records.feeds
 
     async def run(self) -> None:
-        """Look after PodGroups, until cancelled."""
+        """Run the controller until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.groups.run(), name="podgroups-made")
             group.create_task(self.pods.run(), name="podgroups-named")
@@ -121,7 +121,7 @@ class PodGroupController:
         self.groups.discard(key)
 
     async def _sweep(self) -> None:
-        """Sort what was touched into what is to be written and what is as it should be."""
+        """Check the touched keys; queue those that need a write, and forget those that are up to date."""
         await self._records.complete.wait()
         while True:
             await self._wake.wait()
@@ -142,7 +142,7 @@ class PodGroupController:
     # -- one PodGroup
 
     def _change(self, key: str) -> Write | None:
-        """What is to be written about a PodGroup now, None where it is as it should be."""
+        """The write that a PodGroup needs now; None if it is up to date."""
         group = self._records.group(key)
         if group is not None:
             self._made.pop(key, None)
@@ -183,7 +183,7 @@ class PodGroupController:
                 self.groups.put(key, None, self._back_off_seconds(key, answer))
 
     async def _name(self, pod: str, member: Member) -> None:
-        """Tell a pod the name of its PodGroup; the uid makes it this pod or none."""
+        """Write the name of its PodGroup to a pod; the uid in the patch excludes another pod of the same name."""
         if self._records.member(pod) != member:
             self._back_offs.pop(pod, None)
             return  # it has gone, has its name, or will be put here anew
@@ -200,7 +200,7 @@ class PodGroupController:
                 self.pods.put(pod, member, self._back_off_seconds(pod, answer))
 
     def _complain(self, key: str, owner: Owner, remarks: tuple[str, ...]) -> None:
-        """Say once on the workload, or on the pod where it has none, that annotations cannot be used."""
+        """Report invalid annotations once, by an Event on the workload, or on the pod if it has none."""
         if remarks == self._blamed.get(key, ()):
             return
         self._blamed[key] = remarks
@@ -208,17 +208,17 @@ class PodGroupController:
             about = Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
             self._events.record(about, WARNING, "BadAnnotation", "; ".join(remarks))
 
-    # -- what became of writes
+    # -- results of writes
 
     def _succeeded(self, key: str, write: Write) -> None:
         self._back_offs.pop(key, None)
-        self._worried = {told for told in self._worried if told[0] != f"{write.method} {write.kind}"}
+        self._worried = {failure for failure in self._worried if failure[0] != f"{write.method} {write.kind}"}
 
     def _failed(self, key: str, write: Write, answer: WriteResult) -> None:
-        told = (f"{write.method} {write.kind}", answer.code)
-        if answer.code == 409 or "NamespaceTerminating" in answer.causes or told in self._worried:
+        failure = (f"{write.method} {write.kind}", answer.code)
+        if answer.code == 409 or "NamespaceTerminating" in answer.causes or failure in self._worried:
             return
-        self._worried.add(told)
+        self._worried.add(failure)
         problem = {"code": answer.code, "problem": answer.message}
         self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
 

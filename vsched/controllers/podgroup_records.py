@@ -1,4 +1,4 @@
-"""What is known of pods that name no PodGroup, of the PodGroups made for them, and of their workloads."""
+"""The data of the PodGroup controller: pods that name no PodGroup, the PodGroups made for them, and their workloads."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Member(NamedTuple):
     named: bool
     """Whether it names it already."""
     live: bool
-    """Whether it is neither finished nor on its way out."""
+    """Whether it is neither finished nor terminating."""
     owner: Owner
 
 
 class Workload(NamedTuple):
-    """What makes pods, as far as it matters to their PodGroup."""
+    """A workload (the controller of pods), as far as it matters to their PodGroup."""
 
     group: str
     idle: bool
@@ -43,11 +43,11 @@ class Workload(NamedTuple):
 
 
 class PodGroupRecords:
-    """The feeds together; ``touched`` is told the key of every PodGroup that may have to be written."""
+    """The feeds together; they call ``touched`` with the key of each PodGroup that may have to be written."""
 
     def __init__(self, scheduler_names: frozenset[str], touched: Callable[[str], None]) -> None:
         self.complete = asyncio.Event()
-        """Set when pods and PodGroups are listed: nothing can be said before."""
+        """Set once pods and PodGroups are listed; before that nothing can be decided."""
         self.nameless: dict[str, dict[str, Member]] = {}
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
         self._names = scheduler_names
@@ -62,7 +62,7 @@ class PodGroupRecords:
 
     @property
     def feeds(self) -> Mapping[str, Feed[Any]]:
-        """The sinks of the kinds that are followed."""
+        """The sinks of the watched kinds."""
         return {"Pod": self._pods, "PodGroup": self._groups, "Namespace": self._namespaces, **self._workloads}
 
     def group(self, key: str) -> PodGroupState | None:
@@ -139,7 +139,7 @@ def _owner_of(pod: wire.Metadata) -> Owner:
 
 
 def standing_of(item: wire.Object) -> PodGroupState | None:
-    """What of a PodGroup matters here, None where it stands for no pods that name none."""
+    """The fields of a PodGroup that matter here; None if it was not made for pods that name none."""
     if not isinstance(item, wire.PodGroup) or not item.metadata.name.startswith(IMPLIED):
         return None
     metadata, spec = item.metadata, item.spec
@@ -165,7 +165,7 @@ def _topology_of(found: NetworkTopology | None) -> Topology | None:
 
 
 def workload_of(item: wire.Object) -> Workload | None:
-    """What of a workload matters here."""
+    """The fields of a workload that matter here."""
     if not isinstance(item, wire.Workload):
         return None
     metadata = item.metadata

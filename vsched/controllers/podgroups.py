@@ -18,13 +18,13 @@ from vsched.mirror.resources import PODGROUPS
 from vsched.model.amounts.resources import format_amount, parse_amount
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
-"""Annotation: what a group needs at least, as JSON, in place of what is worked out."""
+"""Annotation: ``minResources`` of a group as JSON, instead of the computed ones."""
 TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
 TOPOLOGY_TIER = "volcano.sh/network-topology-highest-tier"
 MODES = ("hard", "soft")
 
 PASSED_ON = "volcano.sh/"
-"""How annotations begin that a PodGroup has from its pods and their workload."""
+"""Prefixes of annotations that a PodGroup takes over from its pods and their workload."""
 OF_PODS = frozenset(
     f"{PASSED_ON}{name}"
     for name in (
@@ -38,7 +38,7 @@ OF_PODS = frozenset(
         "topology-decision",
     )
 )
-"""Those that say something of one pod only."""
+"""Annotations with such a prefix that concern a single pod only."""
 TAKEN_BACK = frozenset((PREEMPTABLE, REVOCABLE_ZONE, TOPOLOGY_MODE, TOPOLOGY_TIER, *WAITING_TIME, *JOB_BUDGET))
 """Those that are taken from a PodGroup again when pods and workload no longer say so."""
 
@@ -47,14 +47,14 @@ Named = tuple[tuple[str, int], ...]
 
 
 class Topology(NamedTuple):
-    """How near to each other the pods of a group are to be."""
+    """The network topology that a group asks for: how near to each other its pods have to be."""
 
     mode: str
     tier: int | None = None
 
 
 class Content(NamedTuple):
-    """What of a PodGroup follows from its pods and their workload."""
+    """The part of a PodGroup that follows from its pods and their workload."""
 
     queue: str
     min_member: int
@@ -66,7 +66,7 @@ class Content(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """Whose end is the end of a PodGroup: the controller of its pods, or the pod itself."""
+    """The owner of a PodGroup, with which it is deleted: the controller of its pods, or the pod itself."""
 
     api_version: str
     kind: str
@@ -85,18 +85,18 @@ class Owner(NamedTuple):
 
 
 class PodGroupState(NamedTuple):
-    """A PodGroup object, as far as it is compared."""
+    """The fields of a PodGroup object that are compared."""
 
     uid: str
     version: str
     made: bool
     owned: bool
-    """Whether it goes with an owner."""
+    """Whether it has an owner reference."""
     content: Content
 
 
 def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> Content:
-    """What the PodGroup of pods is to say; ``names`` are the resources by column. What is wrong is remarked."""
+    """The wanted PodGroup of some pods; ``names`` are the resources by column. Problems are passed to the remark."""
     spec = stand_in.spec
     annotations = dict(spec.annotations)
     if spec.preemptable is not None:
@@ -187,7 +187,7 @@ def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[
 
 
 def correction(standing: PodGroupState, content: Content, owner: Owner) -> dict[str, Any] | None:
-    """A merge patch that brings a PodGroup up to date, over the version it was compared with; None where it is."""
+    """A merge patch that brings a PodGroup up to date, over the version it was compared with; None if it is."""
     metadata: dict[str, Any] = {}
     spec: dict[str, Any] = {}
     before = standing.content
@@ -222,5 +222,5 @@ def _rendered(amounts: Named) -> dict[str, str]:
 
 
 def _topology_fields(topology: Topology) -> dict[str, Any]:
-    """The fields of a topology; null for a tier that is not there, which in a patch takes an earlier one back."""
+    """The fields of a topology; null for a missing tier, which in a patch removes an earlier one."""
     return {"mode": topology.mode, "highestTierAllowed": topology.tier}

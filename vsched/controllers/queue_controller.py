@@ -1,7 +1,8 @@
-"""Brings queues to the states that requests and their PodGroups lead to, and makes the queues there must be.
+"""The controller of queue states: opens and closes queues as requested, and creates the queues that must exist.
 
-Level-triggered: a queue is looked at when anything its state follows from changed, and again while a write fails. Every
-write names the version it was decided on, so what was decided on old news is refused and looked at again.
+It is level-triggered: a queue is checked when anything that its state depends on has changed, and again while a write
+fails. Every write names the resourceVersion it was decided on, so a write based on outdated data is refused (409) and
+the queue is checked again.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 
 Worry = Callable[..., None]
-"""Says in the log what is wrong: a sentence, and fields."""
+"""Logs a warning: a sentence, and fields."""
 
 
 class QueueControllerSettings(msgspec.Struct, frozen=True):
-    """Bounds of what is written about the states of queues."""
+    """Limits and backoff of writes about queue states."""
 
     workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
-    """Waits after writes that failed, those decided on old news among them."""
+    """Backoff after failed writes, those refused for an outdated version included."""
 
 
 class QueueController:
-    """Looks after the states of queues."""
+    """Keeps the states of queues as their requests and PodGroups demand."""
 
     def __init__(
         self,
@@ -72,20 +73,20 @@ class QueueController:
         self._settings = settings or QueueControllerSettings()
         self._records = QueueRecords(default_queue, namespaces, self._touched, self._refuse)
         self._done: dict[str, set[str]] = {}
-        """Uids of Commands that were carried out and deleted, but that the watch still shows; by queue."""
+        """Uids of Commands that are carried out and deleted, but still shown by the watch; by queue."""
         self._blamed: dict[str, str] = {}
-        """Annotations that were complained of, by queue."""
+        """Invalid annotations already reported, by queue."""
         self._back_offs: dict[str, BackOff] = {}
-        """Of queues for which something failed."""
+        """By queue, for those with a failed write."""
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
-        """Who is to be told of which kind."""
+        """The sink for each kind that has to be watched."""
         return self._records.feeds
 
     async def run(self) -> None:
-        """Look after queues, until cancelled."""
+        """Run the controller until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._workqueue.run(), name="queue-states")
             group.create_task(self._make_missing(), name="queues-there-must-be")
@@ -107,21 +108,21 @@ class QueueController:
             self._workqueue.put(name, None, back_off.next_seconds())
 
     async def _settle(self, name: str) -> bool:
-        """Do what there is to do for a queue; False where something of it failed. Raises what the client raises."""
+        """Bring one queue up to date; False if part of it failed. Raises what the client raises."""
         record, command = self._records.queue(name), self._next_command(name)
         if record is None:
             self._blamed.pop(name, None)
         if command is not None and (record is None or command.target_uid not in ("", record.uid)):
             return await self._dismiss(name, command)
         if record is None or not record.readable:
-            return True  # what is asked of a queue that cannot be read waits until it can be
+            return True  # requests for a queue that cannot be decoded wait until it can be
         self._complain_of_wish(record)
         if command is not None:
             return await self._obey(record, command)
         return await self._carry_out(record, decide(self._records.standing(record)), "")
 
     def _next_command(self, name: str) -> Order | None:
-        """The oldest Command about a queue that was not carried out yet."""
+        """The oldest Command for a queue that is not carried out yet."""
         orders = self._records.orders(name)
         done = self._done.get(name)
         if done is not None:
@@ -131,7 +132,7 @@ class QueueController:
         return next((order for order in orders if not done or order.uid not in done), None)
 
     async def _obey(self, record: Record, command: Order) -> bool:
-        """Carry out a Command, or say why not; it is gone afterwards."""
+        """Carry out a Command or record why not, and delete it."""
         standing = self._records.standing(record)
         asked = ACTIONS.get(command.action, "")
         verdict = decide(standing, asked)
@@ -148,7 +149,7 @@ class QueueController:
         return await self._remove(record.name, command)
 
     async def _dismiss(self, name: str, command: Order) -> bool:
-        """Delete a Command whose queue is gone; False where it is there and only the watch is behind."""
+        """Delete a Command whose queue is gone; False if the queue exists and only the watch is behind."""
         try:
             found = await self._client.get(queue_path(name, subresource=False))
         except NotFound:
@@ -161,7 +162,7 @@ class QueueController:
         return await self._remove(name, command)
 
     async def _is_behind(self, name: str) -> bool:
-        """Whether a queue has changed since the watch last told of it; it is asked before a request is turned down."""
+        """Whether a queue has changed since the watch last delivered it; checked before a request is refused."""
         record = self._records.queue(name)
         if record is None:
             return False
@@ -178,11 +179,11 @@ class QueueController:
         return True
 
     def _refuse(self, about: Reference, message: str) -> None:
-        """Say on a Command why nothing comes of it; it stays: it may be meant for somebody else."""
+        """Record an Event on a Command that is not carried out; it is not deleted, as another controller may own it."""
         self._events.record(about, WARNING, "CommandRefused", message)
 
     def _complain_of_wish(self, record: Record) -> None:
-        """Say once of an annotation that it cannot be followed."""
+        """Report an invalid annotation once, by an Event."""
         problem = ""
         if record.wish and record.wish not in WISHES:
             problem = f"{record.wish[:40]!r} is unknown (expected {' or '.join(WISHES)})"
@@ -234,16 +235,16 @@ class QueueController:
         write = Write("queue", "PATCH", queue_path(name, subresource), body, MERGE_PATCH)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.code == 404:
-            # The object is gone, or its definition has changed under us.
+            # The object is gone, or its definition has changed meanwhile.
             self._served.forget()
         return answer.done
 
     def _tell(self, record: Record, verdict: QueueDecision, because: str) -> None:
-        """Say on a queue what became of it; that a new one is open goes without saying."""
+        """Record an Event about the new state of a queue; none for a new queue that is open."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:
-            told = f"status.state: {record.state[:40]!r} is unknown; ask for the state the queue is to have"
-            self._events.record(about, WARNING, "QueueUnknown", told)
+            message = f"status.state: {record.state[:40]!r} is unknown; ask for the state the queue is to have"
+            self._events.record(about, WARNING, "QueueUnknown", message)
         elif record.state and verdict.state != record.state:
             parent = " with its parent" if verdict.by_parent and not because else ""
             left = self._records.standing(record).podgroups if verdict.state == CLOSING else 0
@@ -253,7 +254,7 @@ class QueueController:
             )
 
     async def _make_missing(self) -> None:
-        """Make the queues there must be; one that is there stays as it is."""
+        """Create the queues that must exist; existing ones stay as they are."""
         await self._records.complete.wait()
         for name, body in boot_queues(self._default_queue).items():
             back_off = BackOff(self._settings.retry)
@@ -268,11 +269,11 @@ class QueueController:
 
 
 def _said(found: Json, field: str) -> object:
-    """A field of an object's metadata, whatever was answered."""
+    """A field of an object's metadata; robust against unexpected answers."""
     metadata = found.get("metadata")
     return metadata.get(field) if isinstance(metadata, dict) else None
 
 
 def _over(version: str) -> dict[str, str]:
-    """The part of an object's metadata that makes a write be refused over any other version."""
+    """Metadata for a patch that the API server refuses over any other version."""
     return {"resourceVersion": version} if version else {}

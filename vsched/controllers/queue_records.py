@@ -1,4 +1,4 @@
-"""What is known of queues, of the PodGroups in them and of the Commands about them, as their watches tell it."""
+"""The data of the queue controller: Queues, the PodGroups in them and Commands about them, fed by their watches."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vsched.writes.bodies import Reference
 V = TypeVar("V")
 
 Refuse = Callable[[Reference, str], None]
-"""Says on an object why nothing comes of it."""
+"""Records an Event on an object with the reason why it is not carried out."""
 
 
 class Record(NamedTuple):
-    """A Queue object, as far as its state is concerned."""
+    """The fields of a Queue object that its state depends on."""
 
     name: str
     uid: str
@@ -34,10 +34,10 @@ class Record(NamedTuple):
     state: str
     parent: str
     wish: str
-    """Its annotation, word for word."""
+    """The value of its annotation ``STATE_WISH``, as written."""
     by_parent: bool
     readable: bool = True
-    """False where the object could not be decoded: it is there, and nothing is known of it."""
+    """False if the object could not be decoded: it exists, but its fields are not known."""
 
 
 class Order(NamedTuple):
@@ -56,12 +56,12 @@ class Order(NamedTuple):
 
     @property
     def reference(self) -> Reference:
-        """What an Event about it hangs on."""
+        """The object reference for Events about it."""
         return command_reference(self.namespace, self.name, self.uid)
 
 
 class Feed(Generic[V]):
-    """The objects of one kind, each cut down to what matters here; a reflector's sink."""
+    """The sink for one kind: keeps of each object only the fields that matter here."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Feed(Generic[V]):
         listed: Callable[[], None],
     ) -> None:
         self.found: dict[str, V] = {}
-        """By name, with its namespace where the kind has one."""
+        """By name, or by ``namespace/name`` for namespaced kinds."""
         self.listed = False
         self._under_way = ListUnderWay()
         self._cut = cut
@@ -82,13 +82,13 @@ class Feed(Generic[V]):
         self._under_way.restart()
 
     def include(self, item: wire.Object) -> None:
-        """An object of the list, unless something newer was told of it since the list began."""
+        """An object of the list; ignored if the watch has delivered it since the list began."""
         key = _key(item)
         if self._under_way.listed(key):
             self._set(key, self._cut(item))
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        """The list is complete: what was not told of is gone, an object at each step."""
+        """The list is complete: remove the objects that are gone, one per step."""
         for key in self._under_way.finish(self.found):
             self._set(key, None)
             yield
@@ -96,13 +96,13 @@ class Feed(Generic[V]):
         self._note_listed()
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
-        """One of them changed."""
+        """One object was added, changed or deleted."""
         key = _key(item)
         self._under_way.watched(key)
         self._set(key, None if delta is Delta.DELETED else self._cut(item))
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
-        """Nobody knows which object it is, so nothing can be done about it; the reflector counts it."""
+        """Ignored: its identity is unknown, so nothing can be done about it; the reflector counts it."""
 
     def _set(self, key: str, value: V | None) -> None:
         before = self.found.pop(key, None)
@@ -113,16 +113,16 @@ class Feed(Generic[V]):
 
 
 class QueueRecords:
-    """The three feeds together; ``touched`` is told the name of every queue that may have to change."""
+    """The three feeds together; they call ``touched`` with the name of each queue whose state may have to change."""
 
     def __init__(
         self, default_queue: str, namespaces: frozenset[str], touched: Callable[[str], None], refuse: Refuse
     ) -> None:
         self.complete = asyncio.Event()
-        """Set when queues and PodGroups are listed: nothing can be said before."""
+        """Set once queues and PodGroups are listed; before that no state can be decided."""
         self._default_queue = default_queue
         self._namespaces = namespaces
-        """Where Commands are taken from."""
+        """The namespaces whose Commands are carried out."""
         self._refuse = refuse
         self._touched = touched
         self._counts: Counter[str] = Counter()
@@ -136,7 +136,7 @@ class QueueRecords:
 
     @property
     def feeds(self) -> Mapping[str, Feed[Record] | Feed[str] | Feed[Order]]:
-        """The sinks of the kinds that are followed."""
+        """The sinks of the watched kinds."""
         return {"Queue": self._queues, "PodGroup": self._podgroups, "Command": self._commands}
 
     def queue(self, name: str) -> Record | None:
@@ -148,19 +148,19 @@ class QueueRecords:
         return sorted(self._targets.get(name, {}).values())
 
     def standing(self, record: Record) -> QueueFacts:
-        """What the state of a queue follows from."""
+        """The facts that the state of a queue depends on."""
         known = QueueFacts(
             record.name, record.state, WISHES.get(record.wish, ""), record.by_parent, self._counts[record.name]
         )
         parent = self._parent(record)
         if parent is None:
             return known
-        # A parent that cannot be read is as it was last acted upon.
+        # A parent that cannot be decoded counts with the state that was last acted upon.
         state = parent.state if parent.readable else CLOSED if record.by_parent else OPEN
         return known._replace(parent=parent.name, parent_state=state)
 
     def _parent(self, record: Record) -> Record | None:
-        """The queue above that can hold this one shut: not the root, and none in a ring of parents."""
+        """The parent that can keep this queue closed: not the root, and none in a circle of parents."""
         above, seen = self.queue(record.parent), {record.name}
         found = above
         while above is not None and above.name != ROOT:
@@ -175,7 +175,7 @@ class QueueRecords:
             self._touched(name)
 
     def _note_listed(self) -> None:
-        """Everything is looked at once, when it is known what there is."""
+        """Check every queue once, as soon as queues and PodGroups are listed."""
         if not self.complete.is_set() and self._queues.listed and self._podgroups.listed:
             self.complete.set()
             for name in [*self._queues.found, *self._targets]:
@@ -216,7 +216,7 @@ class QueueRecords:
                 self._touch(order.target)
 
     def _order_of(self, item: wire.Object) -> Order | None:
-        """A Command to be carried out, None where it is for others or cannot be: the latter is said on it."""
+        """A Command to carry out; None if it is for others or invalid. An invalid one gets an Event."""
         try:
             order = order_of(item)
         except BadObject as error:
@@ -239,7 +239,7 @@ class QueueRecords:
 
 
 def record_of(item: wire.Object) -> Record | None:
-    """What of a Queue matters here."""
+    """The fields of a Queue that matter here."""
     metadata = item.metadata
     if isinstance(item, wire.Malformed):
         return Record(metadata.name, metadata.uid, metadata.resource_version, "", "", "", False, readable=False)
@@ -258,12 +258,12 @@ def record_of(item: wire.Object) -> Record | None:
 
 
 def command_reference(namespace: str, name: str, uid: str) -> Reference:
-    """What an Event about a Command hangs on."""
+    """The object reference for Events about a Command."""
     return Reference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
 
 
 def order_of(item: wire.Object) -> Order | None:
-    """A Command that is about a queue; others are for others. Raises BadObject."""
+    """A Command about a queue; None for other Commands. Raises BadObject."""
     if isinstance(item, wire.Malformed):
         raise BadObject(item.message)
     if not isinstance(item, wire.Command) or item.target is None:

@@ -1,4 +1,4 @@
-"""The states of queues, and what leads from one to another (reference 5.1). Pure: what is known in, a verdict out.
+"""The states of queues and the transitions between them (reference 5.1). Pure: facts in, a decision out.
 
 Who asks: a Command, which is carried out once, and the annotation ``scheduling.volcano.sh/queue-state``, which stands.
 A Command is the later word: where there is an annotation it is changed to what the Command asked for, so that there is
@@ -14,33 +14,33 @@ from vsched.mirror.resources import PODGROUPS
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"
-"""Annotation: the state that a queue is to have."""
+"""Annotation: the state that a queue should have."""
 WISHES = {"open": OPEN, "closed": CLOSED}
 """Values of ``STATE_WISH``, and the state each asks for."""
 ACTIONS = {"OpenQueue": OPEN, "CloseQueue": CLOSED}
 """Actions of Commands about queues, and the state each asks for."""
 
 _USUAL = ("", OPEN, CLOSING, CLOSED)
-"""States that lead on without being asked; any other word leads to Unknown, which only a request ends."""
+"""States with transitions of their own. Any other word leads to Unknown, which only a request ends."""
 
 
 class QueueFacts(NamedTuple):
-    """What is known of a queue."""
+    """The facts that the state of a queue depends on."""
 
     name: str
     state: str = OPEN
-    """As its object has it: empty, or any word at all."""
+    """``status.state`` as its object has it: empty, or any word."""
     wish: str = ""
     """The state its annotation asks for, empty where there is none."""
     by_parent: bool = False
-    """Closed for its parent's sake alone."""
+    """Closed only because its parent is."""
     podgroups: int = 0
     parent: str = ""
     parent_state: str = OPEN
 
 
 class QueueDecision(NamedTuple):
-    """What is to become of a queue."""
+    """The decision about a queue."""
 
     state: str
     by_parent: bool
@@ -63,7 +63,7 @@ def decide(queue: QueueFacts, asked: str = "") -> QueueDecision:
 
 
 def refusal_of(queue: QueueFacts, asked: str) -> str:
-    """Why a queue cannot have the state asked for, empty where it can."""
+    """Why a queue cannot have the requested state; empty if it can."""
     if asked == CLOSED and queue.name == ROOT:
         return f"{ROOT} holds all queues together and cannot be closed"
     if asked == OPEN and _is_shut_above(queue):
@@ -76,7 +76,7 @@ def _is_shut_above(queue: QueueFacts) -> bool:
 
 
 def _on_its_own(queue: QueueFacts, wanted: str) -> str:
-    """The state of a queue that nothing above it closes."""
+    """The state of a queue that no queue above it closes."""
     if wanted == OPEN or queue.by_parent or not queue.state:
         return OPEN
     if queue.state == CLOSING:
@@ -85,7 +85,7 @@ def _on_its_own(queue: QueueFacts, wanted: str) -> str:
 
 
 def _below_a_shut_one(queue: QueueFacts, wish: str) -> tuple[str, bool]:
-    """The state of a queue whose parent is not open, and whether that is for the parent's sake alone."""
+    """The state of a queue whose parent is not open, and whether it is closed only because of the parent."""
     if queue.state not in _USUAL and wish != OPEN:
         return UNKNOWN, queue.by_parent
     return _shut(queue), queue.by_parent or wish == OPEN or queue.state not in SHUT
@@ -96,7 +96,7 @@ def _shut(queue: QueueFacts) -> str:
 
 
 def boot_queues(default_queue: str) -> dict[str, dict[str, Any]]:
-    """The queues there must be, by name, as objects (reference 1.6)."""
+    """The queues that must exist, by name, as objects (reference 1.6)."""
     specs: dict[str, dict[str, Any]] = {ROOT: {"weight": 1, "reclaimable": False}}
     specs.setdefault(default_queue, {"weight": 1, "reclaimable": True, "parent": ROOT})
     return {

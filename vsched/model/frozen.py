@@ -1,4 +1,4 @@
-"""A snapshot that stays valid: for whoever looks at it while the mirror goes on."""
+"""A copy of a snapshot that stays valid while the mirror changes."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Snapshot:
     used: Sequence[int]
     """Used on all nodes together, by column."""
     previous: float = 0.0
-    """``now`` of the snapshot before this one, 0 where there was none: what is done once in a while goes by it."""
+    """``now`` of the previous snapshot, 0 if there was none; work done only once per period is due by it."""
     budgets: Mapping[str, Sequence[DisruptionBudget]] = field(default_factory=dict)
     """PodDisruptionBudgets that select pods, by namespace."""
     quotas: Mapping[str, Sequence[Quota]] = field(default_factory=dict)
@@ -93,14 +93,14 @@ class Snapshot:
     reserving: Sequence[str] = ()
     """Keys of jobs with pending tasks that their queue keeps room for, sorted."""
     arbitration: Arbitration | None = None
-    """What is to be divided among namespaces; None where nobody arbitrates, or it is not yet time to."""
+    """The input of arbitration between namespaces; None if there is no arbitration, or it is not due yet."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
     """How much namespaces may hold, by the last division; those it does not name are not limited."""
     pools: Mapping[str, Pool] = field(default_factory=dict)
     """How much they may hold together, by the names in ``Ceiling.pools``; what is not named is not limited."""
     held: Mapping[str, Vector] = field(default_factory=dict)
-    """What pods of each namespace keep of nodes, whoever placed them, those on their way out not counted; empty where
-    nobody arbitrates."""
+    """What the pods of each namespace keep of nodes, for pods of every scheduler, without terminating pods; empty if
+    there is no arbitration."""
     held_limits: Mapping[str, Counted] = field(default_factory=dict)
     """What the limits of the same pods add up to, by counted name; only namespaces with any."""
     advice: Mapping[str, Advice] = field(default_factory=dict)

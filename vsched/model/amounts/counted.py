@@ -83,7 +83,7 @@ def _resource(name: str) -> str:
 
 
 def render_counted(amounts: Counted) -> dict[str, str]:
-    """Amounts as a ResourceList, sorted, zeros included: a zero that somebody is told of means something."""
+    """Amounts as a ResourceList, sorted. Zeros are included, because a written zero has a meaning."""
     return {name: format_counted(name, value) for name, value in sorted(amounts.items())}
 
 

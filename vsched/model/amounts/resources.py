@@ -2,9 +2,9 @@
 
 An ``Amounts`` is what one object asks for or has: a sorted tuple of ``(column, value)`` pairs without zeros.
 A ``Vector`` is a running sum: a dict from column to value that only its owner changes.
-Columns come from a ``ResourceAxis``. Nodes and queues get as many as they name; pods and PodGroups, which anybody may
-write, get a few for resources that nobody offers. A column that nothing uses any more is given to the next new name:
-who keeps amounts for longer keeps the names as they were (``ResourceAxis.copy``).
+Columns come from a ``ResourceAxis``. Nodes and queues get as many as they name. Pods and PodGroups, which any user may
+create, get only a few for resources that no node offers. A column that is no longer used is given to the next new name,
+so code that keeps amounts for longer also keeps a copy of the names (``ResourceAxis.copy``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOTHING: Amounts = ()
 ONE_POD: Amounts = ((PODS, 1),)
 
 ASKED_MAX = 64
-"""Columns for resources that pods and PodGroups ask for and nobody offers: each costs a row of the table of nodes."""
+"""The most columns for requested resources that no node offers; each costs a row of the table of nodes."""
 
 _NATIVE_SCALARS = ("hugepages-", "attachable-volumes-")
 _BYTES = ("memory", "ephemeral-storage")
@@ -37,7 +37,7 @@ def scale_of(name: str) -> int:
 
 
 def is_schedulable(name: str) -> bool:
-    """Whether the scheduler keeps books of this resource name (reference 0.1: quota-only names are dropped)."""
+    """Whether the scheduler counts this resource name (reference 0.1: quota-only names are dropped)."""
     if name in ("cpu", "pods", *_BYTES):
         return True
     if name.startswith(_NATIVE_SCALARS):
@@ -65,7 +65,7 @@ class ResourceAxis:
         self.names: list[str] = ["cpu", "memory", "pods"]
         self._columns: dict[str, int] = {name: column for column, name in enumerate(self.names)}
         self._asked: set[int] = set()
-        """Columns that are there because somebody asks for them."""
+        """Columns that exist because pods or PodGroups request them."""
         self._idle: set[int] = set()
         """Columns that nothing uses: the next new names get them."""
         self.crowded = False
@@ -88,7 +88,7 @@ class ResourceAxis:
         return column
 
     def asked(self, name: str) -> int:
-        """The same for somebody who only asks for it; raises NoColumn where many are that nobody offers."""
+        """The same for a request; raises NoColumn if there are too many columns that no node offers."""
         column = self._columns.get(name)
         if column is not None and column not in self._idle:
             return column

@@ -81,13 +81,13 @@ def _keys(renaming: Renaming, keys: Any) -> tuple[str, ...]:
 
 def _job(renaming: Renaming, job: Job) -> Job:
     found = job.judgement
-    told = Judgement(
+    judgement = Judgement(
         found.priority,
         sentence(renaming, found.unsupported),
         sentence(renaming, found.notice),
         name(renaming, found.awaits_class),
     )
-    made = Job(name(renaming, job.key), renaming.record(job.spec), told)
+    made = Job(name(renaming, job.key), renaming.record(job.spec), judgement)
     for task in job.tasks.values():
         made.put(renaming.once(task))
     made.allocated, made.pending_request = job.allocated.copy(), job.pending_request.copy()

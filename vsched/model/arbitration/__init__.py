@@ -1,1 +1,1 @@
-"""What the arbitrator divides and among whom."""
+"""Records of arbitration: Consumers, Buckets, Allocations, namespaces, the division, and pools of shared room."""

@@ -1,8 +1,8 @@
-"""What namespaces keep, each and together, while pods come and go: how much more each may keep of what they share.
+"""Counts what namespaces keep, alone and in shared pools, while pods come and go: may a namespace keep more?
 
-A pool is what several namespaces share: the cluster, or a bucket. What is lent in a pool is what its namespaces keep
-beyond what is their own; so it is lent once, whoever comes first. Who stays within what it deserves, in everything, is
-not refused for what others were lent, only for a limit that is kept together.
+A pool is what several namespaces share: the cluster, or a bucket. What its namespaces keep beyond their own part counts
+as lent in the pool, so spare room is lent only once, to the namespace that comes first. A namespace that stays within
+what it deserves of every resource is never refused because of what others were lent, only because of a limit.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Bounds(NamedTuple, Generic[K]):
 
 
 class Excess(NamedTuple, Generic[K]):
-    """What would be kept too much of."""
+    """A resource of which a namespace would keep too much."""
 
     key: K
     pool: str
-    """Whose limit it is: that of a pool that holds all it may, else (empty) the namespace's."""
+    """The pool whose limit would be exceeded; empty if it is the namespace's own."""
     kept: int
     would: int
     most: int
     lent: bool = False
-    """Only lent room is lacking, which nobody needs within what it deserves."""
+    """Only lent room is lacking; a namespace that stays within what it deserves needs none."""
 
 
 class _Sums(NamedTuple, Generic[K]):
@@ -50,7 +50,7 @@ class _Sums(NamedTuple, Generic[K]):
 
 
 class Pooled(Generic[K]):
-    """The books. What a namespace keeps is asked for when it first matters, and counted from then on."""
+    """The counts. What a namespace keeps is requested when it first matters, and counted from then on."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class Pooled(Generic[K]):
         count: int = 1,
         also: Callable[[], bool] = lambda: True,
     ) -> list[Excess[K]]:
-        """What the namespace would keep too much of with so many pods more.
+        """The resources of which the namespace would keep too much with ``count`` more pods of these amounts.
 
-        ``also`` says whether it stays within what it deserves of what other books are about.
+        ``also`` says whether it stays within what it deserves of resources that other instances count.
         """
         part = self._part(namespace)
         if part is None:
@@ -89,9 +89,9 @@ class Pooled(Generic[K]):
         return beyond
 
     def deserves(self, namespace: str, amounts: Iterable[tuple[K, int]], count: int = 1) -> bool:
-        """Whether all that it keeps stays within what it deserves with so many pods more.
+        """Whether the namespace stays within what it deserves with ``count`` more pods of these amounts.
 
-        In everything: who is lent memory for a pod is lent the pod, its cpu too.
+        This is about all resources: if a pod needs lent memory, the whole pod counts as lent, with its cpu.
         """
         part = self._part(namespace)
         if part is None:
@@ -101,7 +101,7 @@ class Pooled(Generic[K]):
         return all(kept.get(key, 0) + more.get(key, 0) <= deserved.get(key, 0) for key in {*kept, *more})
 
     def shift(self, namespace: str, amounts: Iterable[tuple[K, int]], sign: int) -> None:
-        """A pod more (``sign=1``), or less (``sign=-1``)."""
+        """Add the amounts of a pod (``sign=1``) or remove them (``sign=-1``)."""
         part = self._part(namespace)
         if part is None:
             return
@@ -119,13 +119,13 @@ class Pooled(Generic[K]):
                     each.lent[key] += lent
 
     def see(self, namespace: str, kept: Mapping[K, int]) -> None:
-        """A namespace keeps this now, whatever was counted."""
+        """Correct the counts: the namespace keeps exactly this now."""
         before = self._kept.get(namespace)
         if before is not None:
             self.shift(namespace, [(key, kept.get(key, 0) - before.get(key, 0)) for key in {*before, *kept}], 1)
 
     def _over(self, part: Part[K], key: K, kept: int, value: int) -> Excess[K] | None:
-        """The limit that so much more would go beyond: the namespace's, else that of a pool, else what is lent."""
+        """The first limit that ``value`` more would exceed: the namespace's, a pool's, or the room that is lent."""
         most = part.most.get(key)
         if most is not None and kept + value > most:
             return Excess(key, "", kept, kept + value, most)
@@ -137,7 +137,7 @@ class Pooled(Generic[K]):
                 if together + value > hard[key]:
                     return Excess(key, pool, together, together + value, hard[key])
             if key in spare:
-                # What is kept beyond one's own counts as lent already.
+                # What the namespace keeps beyond its own part counts as lent already.
                 left = spare[key] - self._sums_of(pool).lent[key]
                 room = min(room, max(part.own.get(key, 0) - kept, 0) + max(left, 0))
         if room >= value:
@@ -174,7 +174,7 @@ class Pooled(Generic[K]):
 
 
 def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
-    """Who would hold how much of what, by counted name: the namespace, else the first pool that is full."""
+    """The message of a refusal: how much the namespace, or the first full pool, would hold of each resource."""
     pool = min(one.pool for _, one in beyond)
     who = f"bucket {pool}" if pool else f"namespace {namespace}"
     told = (

@@ -18,13 +18,13 @@ ARBITRATOR_VERSION = f"{ARBITRATOR_GROUP}/v1"
 DEFAULT_CONSUMER = "defaults"
 """The name of Consumers that the arbitrator makes, and of the Allocation of a namespace without any."""
 PREFERRED_VICTIM = "kube-arbitrator.incubator.k8s.io/preferred-victim"
-"""Annotation by which a workload controller says which of its pods go first: ``"true"``."""
+"""Annotation of pods (``"true"``) by which a workload controller chooses which of its pods are evicted first."""
 SYSTEM_NAMESPACE = "kube-system"
-"""Deserves what it requests, before all others."""
+"""This namespace deserves what it requests, before all others."""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A condition in the status of a Consumer, an Allocation or a bucket, as it stands in the object."""
+    """A condition in the status of a Consumer, an Allocation or a Bucket."""
 
     kind: str
     status: str
@@ -35,7 +35,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A Consumer: what a namespace may hold at most, and what is kept for it."""
+    """A Consumer: the limit and the reservation of a namespace."""
 
     namespace: str
     name: str
@@ -46,7 +46,7 @@ class Claim(msgspec.Struct, frozen=True):
     hard: Counted = NOTHING
     reserved: Counted = NOTHING
     weight: int = 0
-    """0 where it has none of its own: then the namespace's counts."""
+    """0 if it states none; then the weight of the namespace's ResourceQuotas counts."""
     parent: str = ""
     """The bucket it belongs to; empty for none."""
     stated_hard: Mapping[str, str] = {}
@@ -62,7 +62,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """A group of Consumers, and of other buckets, with a limit and a guarantee of its own."""
+    """A Bucket: a group of namespaces and inner buckets with a limit and a reservation of its own."""
 
     name: str
     uid: str = ""
@@ -81,7 +81,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class AllocationRecord(msgspec.Struct, frozen=True):
-    """An Allocation as it stands in the API server."""
+    """An Allocation as the API server has it."""
 
     namespace: str
     name: str
@@ -96,8 +96,8 @@ class AllocationRecord(msgspec.Struct, frozen=True):
     conditions: tuple[Told, ...] = ()
 
     def condition(self, kind: str) -> Told | None:
-        """The condition of this type, None where there is none."""
-        return next((told for told in self.conditions if told.kind == kind), None)
+        """The condition of this type; None if there is none."""
+        return next((condition for condition in self.conditions if condition.kind == kind), None)
 
 
 class NamespaceAccount(msgspec.Struct, frozen=True):
@@ -105,37 +105,37 @@ class NamespaceAccount(msgspec.Struct, frozen=True):
 
     namespace: str
     weight: int = 1
-    """By its ResourceQuotas (seed 000); that of its Consumer goes before."""
+    """The weight from its ResourceQuotas (seed 000); that of its Consumer takes precedence (``own_weight``)."""
     quota: Counted = NOTHING
     """The tightest ``hard`` of its ResourceQuotas without scopes."""
     held: Counted = NOTHING
-    """Pods that have a node, those on their way out included, and PersistentVolumeClaims."""
+    """What its PersistentVolumeClaims and its pods on nodes request, terminating pods included."""
     leaving: Counted = NOTHING
-    """The part of ``held`` that is on its way out."""
+    """The part of ``held`` that belongs to terminating pods."""
     waiting: Counted = NOTHING
-    """Pods without a node that are not gated and that some node could hold if it were empty."""
+    """What its pending pods request: without gated pods, and without pods that no node could hold even if empty."""
     tasks: Mapping[str, Task] = {}
-    """Its pods by uid, in no order; without those that are finished."""
+    """Its unfinished pods by uid, in no order."""
     pending: Mapping[str, Task] = {}
-    """Those of them that have no node and are not gated, by uid, in no order."""
+    """Those of its pods that have no node and are not gated, by uid, in no order."""
     claim: Claim | None = None
-    """Its Consumer: the oldest, by name among equally old ones."""
+    """Its Consumer in force: the oldest, and of equally old ones the first by name."""
     idle_claims: tuple[Claim, ...] = ()
-    """Further Consumers, which count for nothing."""
+    """Further Consumers, which have no effect."""
     allocations: tuple[AllocationRecord, ...] = ()
-    """Its Allocations, by name; one of them is the Consumer's namesake."""
+    """Its Allocations, by name; the one in force has the name of the Consumer."""
     terminating: bool = False
     unreadable: bool = False
-    """A Consumer of it cannot be read: it counts for nothing, and none is to be made beside it."""
+    """A Consumer of it cannot be decoded. That Consumer has no effect, and none is created beside it."""
 
     @property
     def own_weight(self) -> int:
-        """The weight it is divided by, 1 at the least: its Consumer's where that has one, else its quotas'."""
+        """Its weight in the division, at least 1: that of its Consumer if stated, else that of its ResourceQuotas."""
         return max(1, (self.claim.weight if self.claim is not None else 0) or self.weight)
 
     @property
     def requested(self) -> dict[str, int]:
-        """What it holds for good and what it waits for."""
+        """What it keeps plus what it waits for: ``held`` - ``leaving`` + ``waiting``."""
         total = dict(self.held)
         for name, value in self.waiting.items():
             total[name] = total.get(name, 0) + value
@@ -145,85 +145,85 @@ class NamespaceAccount(msgspec.Struct, frozen=True):
 
     @property
     def kept(self) -> dict[str, int]:
-        """What it holds once everything that leaves has left."""
+        """What it will hold once its terminating pods are gone: ``held`` - ``leaving``."""
         return {name: value - self.leaving.get(name, 0) for name, value in self.held.items()}
 
 
 class Arbitration(msgspec.Struct, frozen=True):
-    """Everything that is divided, and among whom, at one moment."""
+    """The input of a division at one moment: the accounts of namespaces, the buckets and the storage."""
 
     parties: Mapping[str, NamespaceAccount]
-    """By namespace: all that exist or hold anything."""
+    """Accounts by namespace: of all namespaces that exist or hold anything."""
     buckets: Mapping[str, Bucket]
     storage: Counted = NOTHING
-    """How much storage there is, by counted name; what is not named has no known bound."""
+    """Total storage by counted name; a name that is missing has no known total."""
     version: int = 0
-    """Grows with every change of what is above; equal numbers, equal content."""
+    """Grows with every change of the fields above; equal versions mean equal content."""
 
 
 class Award(msgspec.Struct, frozen=True):
     """What the division gives one namespace or bucket."""
 
     deserved: Counted
-    """Whole base units; every resource that is divided or that it claims has an entry."""
+    """Whole base units; with an entry for every resource that is divided or that it claims."""
     ceiling: Counted
-    """What it may hold at most for now: what it deserves, and what nobody else claims; never over ``hard``."""
+    """The most it may hold for now: what it deserves, plus what no other namespace claims; never above ``hard``."""
     hard: Counted = NOTHING
-    """The limit in force: its own, its quota's and its bucket's, whichever is tightest."""
+    """The limit in force: the tightest of its own limit, its ResourceQuotas' and its buckets'."""
     reserved: Counted = NOTHING
-    """The floor in force."""
+    """The reservation in force."""
     cut: Counted = NOTHING
-    """What of its stated reservation is not in force, for want of room or for a limit below it."""
+    """The part of its stated reservation that is not in force, because of missing room or a lower limit."""
     own: Counted = NOTHING
-    """Of a namespace: what it keeps, and what else it can use of what it deserves. What it holds beyond is lent."""
+    """Of a namespace: what it keeps, or more if it can use more of what it deserves. What it holds beyond is lent."""
     spare: Counted = NOTHING
-    """Of a bucket: how much may be lent to its namespaces together; what is not named is not limited by it."""
+    """Of a bucket: how much may be lent to its namespaces together; a resource that is missing has no such limit."""
     parent: str = ""
     """Of a namespace: the bucket it is in, empty for none."""
     shared: Counted = NOTHING
-    """Of what the cluster has no total of: what the tightest of its buckets lets its namespaces hold together."""
+    """For resources without a cluster total: what the tightest of its buckets lets its namespaces hold together."""
 
 
 class Division(msgspec.Struct, frozen=True):
-    """Who deserves what."""
+    """The result of a division: an award for each namespace and each bucket."""
 
     namespaces: Mapping[str, Award]
     buckets: Mapping[str, Award]
     total: Counted
-    """What there was to divide; only resources with a known total."""
+    """The amounts that were divided; only resources with a known total."""
     spare: Counted = NOTHING
-    """What nobody claims of it: so much may be lent, to all namespaces together."""
+    """The part of the total that no namespace claims. It may be lent, to all namespaces together."""
     parents: Mapping[str, str] = {}
-    """The bucket that each bucket stands in, empty for none."""
+    """The parent of each bucket, empty for none."""
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """How much a namespace may hold of what pods ask for and are limited to: for those who place them. Base units.
+    """How much a namespace may hold of requests and limits of pods, in base units; the form that schedulers use.
 
-    Requests are by column, limits by counted name (``limits.cpu``); what is not named in ``most`` is not limited.
+    Requests are by column, limits by counted name (``limits.cpu``). What ``most`` does not name is not limited.
     """
 
     most: Mapping[int, int]
-    """If nobody else is lent anything meanwhile."""
+    """Its ceiling, provided that nothing is lent to others meanwhile."""
     limits: Counted = NOTHING
     own: Mapping[int, int] = {}
-    """What it holds beyond this is lent to it, and counts as such in its pools."""
+    """What it holds beyond this is lent to it, and counts as lent in its pools."""
     own_limits: Counted = NOTHING
     deserved: Mapping[int, int] = {}
-    """Up to here it is not refused for what others are lent."""
+    """Up to this amount it is not refused because of what is lent to others."""
     deserved_limits: Counted = NOTHING
     pools: tuple[str, ...] = ()
-    """What it shares with others: the cluster, and the buckets it is in."""
+    """The pools that it shares with others: the cluster, and the buckets it is in."""
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """How much namespaces may hold together: all of them, or those of one bucket. What is not named is not limited."""
+    """How much all namespaces, or those of one bucket, may hold together. What is not named is not limited."""
 
     hard: Mapping[int, int] = {}
-    """What they may keep together."""
+    """The most they may keep together."""
     hard_limits: Counted = NOTHING
     spare: Mapping[int, int] = {}
-    """What may be lent to them together; below zero where more is held than there is."""
+    """The most that may be lent to them together; negative where more is held and claimed than exists."""
     spare_limits: Counted = NOTHING
 
 

@@ -34,13 +34,13 @@ PARTED = frozenset({"axis", "nodes", "jobs", "holders", "shares", "selections", 
 
 
 class JobLine(msgspec.Struct, frozen=True):
-    """What a job is besides its spec and its pods, which follow one another in the table of pods."""
+    """A job without its spec and its pods; the pods of a job are consecutive in the table of pods."""
 
     key: str
     priority: int
     pods: int
     allocated: tuple[tuple[int, int], ...]
-    """In the order that sums were added up in, zeros included; so is what is pending."""
+    """In the order in which the sums were built, zeros included; the same holds for ``pending``."""
     pending: tuple[tuple[int, int], ...]
     unsupported: str = ""
     notice: str = ""
@@ -48,7 +48,7 @@ class JobLine(msgspec.Struct, frozen=True):
 
 
 class AccountParts(msgspec.Struct, frozen=True):
-    """A namespace that takes part in the division: itself, and its pods by position."""
+    """The account of a namespace, with its pods by position."""
 
     party: NamespaceAccount
     tasks: list[int]
@@ -56,7 +56,7 @@ class AccountParts(msgspec.Struct, frozen=True):
 
 
 class ArbitrationParts(msgspec.Struct, frozen=True):
-    """What is divided and among whom."""
+    """The input of arbitration (``Arbitration``) with accounts in parts."""
 
     parties: dict[str, AccountParts]
     buckets: dict[str, Bucket]
@@ -75,9 +75,9 @@ class SnapshotParts(msgspec.Struct, frozen=True):
     specs: list[Piece]
     jobs: list[Piece]
     strays: int
-    """How many of the jobs, the last ones, nothing is done for."""
+    """How many jobs at the end of ``jobs`` are strays, which are not scheduled."""
     tasks: list[Piece]
-    """Of all jobs, job by job; then those that only others refer to."""
+    """The pods of all jobs, job by job; then pods that only other parts refer to."""
     holders: dict[str, list[int]]
     """Positions of jobs, by queue."""
     shares: list[tuple[str, str, Vector]]
@@ -92,7 +92,7 @@ class SnapshotParts(msgspec.Struct, frozen=True):
 
 
 class Writing:
-    """A snapshot on its way out, and the positions that were given on the way."""
+    """Writes a snapshot, and remembers the positions that it gives to shared objects."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -104,7 +104,7 @@ class Writing:
         self._nodes = NodePositions(snapshot.nodes.statics.names)
 
     def parts(self) -> Iterator[tuple[str, object]]:
-        """Name and content of one part after another: later ones have what earlier ones refer to."""
+        """The parts in order, as (name, content). Earlier parts refer to positions in later ones."""
         snapshot = self._snapshot
         jobs = [*snapshot.jobs.values(), *snapshot.strays.values()]
         plain = (field.name for field in fields(snapshot) if field.name not in PARTED)
@@ -126,7 +126,7 @@ class Writing:
         yield "labels", pieces(iter(self._labels))
 
     def _tasks(self, jobs: Sequence[Job]) -> Iterator[Task]:
-        """Every pod once; those of jobs first."""
+        """Every pod once, pods of jobs first."""
         arbitration = self._snapshot.arbitration
         for job in jobs:
             for task in job.tasks.values():

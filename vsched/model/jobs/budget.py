@@ -34,7 +34,7 @@ class DisruptionBudget(msgspec.Struct, frozen=True):
 def come_and_go(budget: DisruptionBudget, came: Iterable[Task], went: Iterable[Task]) -> DisruptionBudget:
     """The budget once these pods run, and those that ran are gone, where no controller counts anew.
 
-    How many pods it expects stays as its status has it: who was evicted is missed until another one runs.
+    How many pods it expects stays as its status has it: an evicted pod counts as missing until another one runs.
     """
     by = sum(_is_about(budget, task) for task in came)
     by -= sum(_is_about(budget, task) and task.name not in budget.disrupted for task in went)

@@ -29,8 +29,8 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 USER = "vsched.io/user"
-"""The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that says whose
-work it is; decides nothing."""
+"""The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
+user of the work; it has no effect on scheduling."""
 NO_REQUEST: Vector = {}
 STATED = frozenset({"Scheduled", "Unschedulable"})
 """Conditions of which one at most is true."""
@@ -50,7 +50,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     priority_class: str = ""
     phase: str = Phase.PENDING
     written_phase: str = ""
-    """What the object still says where ``phase`` is on its way there; empty where they agree."""
+    """The phase that the object still has while the write of ``phase`` is under way; empty if they agree."""
     conditions: tuple[Condition, ...] = ()
     running: int = 0
     succeeded: int = 0
@@ -256,7 +256,7 @@ class Job:
 
 
 class JobUsage(msgspec.Struct, frozen=True):
-    """What one job adds to the books of its queue (reference 4.5, 4.10); sums of these are kept, never recomputed."""
+    """What one job adds to the usage of its queue (reference 4.5, 4.10); its sums are maintained, never recomputed."""
 
     queue: str
     namespace: str

@@ -153,7 +153,7 @@ class NodeTable:
         self.releasing = releasing
         """Used by tasks on their way out."""
         self.pipelined = pipelined
-        """Reserved for tasks that wait for what is on its way back."""
+        """Reserved for tasks that wait for resources being released."""
         self.requested = requested
         """Used plus reserved: what scoring counts as taken."""
         self.scoring = scoring
@@ -162,9 +162,9 @@ class NodeTable:
         """Whether anything leaves its node or waits for that: only then do idle and future idle differ."""
         self.terminating: Ints = releasing[PODS].copy()
         """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
-        gone, so nobody new waits for these; what this cycle evicts, it may count on."""
+        gone, so no further pod waits for these; slots of pods that this cycle evicts may be counted on."""
         self.usage = usage
-        """What the nodes really use, by the same rows; None where nobody collects it. Shared, read only."""
+        """The measured usage of nodes, by the same rows; None if none is collected. Shared, read only."""
 
     def __len__(self) -> int:
         return len(self.statics)

@@ -87,7 +87,7 @@ class PlacedPods:
     ) -> Iterator[PodLabels]:
         """Label sets with pods on nodes that the selector matches; ``namespaces`` None means all of them.
 
-        Who asks for many selectors remembers the pairs of each label set.
+        A caller with many selectors passes a ``pairs_of`` that caches the pairs of each label set.
         """
         for labels in self._candidates(selector, namespaces):
             if (namespaces is None or labels.namespace in namespaces) and selector.matches(pairs_of(labels)):

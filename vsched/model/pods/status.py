@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Status(IntEnum):
-    """Where a task is on its way; the numbers are positions in per-job counters."""
+    """The status of a task; the numbers are positions in per-job counters."""
 
     PENDING = 0
     ALLOCATED = 1
@@ -22,14 +22,14 @@ class Status(IntEnum):
 
 
 class Holds(NamedTuple):
-    """What a task in a status does to the books."""
+    """How a task in a status counts in the amounts of its node."""
 
     uses: bool
     """Takes its request from the node's idle amounts."""
     releasing: bool
-    """What it uses is on its way back."""
+    """Its resources are being released."""
     reserves: bool
-    """Waits for what is on its way back."""
+    """It waits for resources being released."""
     allocated: bool
     """Counts as allocated for job, queue and namespace."""
     ready: bool

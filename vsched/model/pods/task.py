@@ -42,7 +42,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     returns: bool = False
     """Owned by a DaemonSet, or a mirror pod: it comes back to its node, so evicting it gains nothing."""
     spared: bool = False
-    """Its eviction was refused: for now nobody is to try again. Not preemptable either, as long as that lasts."""
+    """Its eviction was refused and must not be retried for now. As long as this lasts it is not preemptable either."""
 
     awaits_queue: bool = False
     """Gated, by the gate alone that is opened once its queue has room for it (reference 1.12)."""

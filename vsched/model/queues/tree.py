@@ -57,7 +57,7 @@ def _stated(queue: Child, rooted: bool) -> str:
 
 
 def tree(queues: Mapping[str, Queue]) -> dict[str, str]:
-    """The queue above each, empty for none: what names nobody, or somebody below itself, hangs below the root."""
+    """The parent of each queue, empty for none. A queue whose parent is missing or below itself is below the root."""
     parents = {name: _parent(queue, queues) for name, queue in queues.items()}
     for name in sorted(parents):
         seen = {name}
