@@ -1,11 +1,12 @@
-"""The smallest changes that let a waiting job start, each found by simulation and proved in a whole cycle.
+"""Searches for the smallest changes that let a waiting job start.
 
-Every candidate (``candidates``) is tried at its most first; where that helps, the least of it that does is looked for
-by galloping and bisection. That is done in cycles with nobody else to be worked on, which are cheap, and what comes of
-it is proved in a whole one with everybody as they are: only what stands there is told. A job that would fit alone is
-kept back by others, and is looked at among those from the start. Where no single change does, several of one kind are
-tried together (all who lend nothing, each queue above at its limit), and then pairs: one that takes away what binds
-first, and one for what binds then. The order of changes is that of ``levers.Rank``.
+``candidates`` gives the levers: kinds of edits, each with steps from small to large. The search tries each lever at its
+largest step first. If that helps, it finds the smallest step that helps, by galloping and bisection. These simulations
+are cheap: the waiting job is the only active one. A job that would fit alone waits because of other jobs, so the search
+then simulates it together with its rivals, or with all jobs. The search reports a change only after a simulation with
+all active jobs confirms it. If no single change helps, it tries several levers of one kind together (all lenders, or
+the limits of all ancestors), and then pairs: a change that removes the constraint that binds now, and one for the
+constraint that binds after that. ``levers.Rank`` gives the order of the changes.
 """
 
 from __future__ import annotations
@@ -41,32 +42,32 @@ from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
 SIMULATIONS_MAX = 600
-"""A search takes 50 to 200 simulations of half a millisecond to some milliseconds each, depending on the cluster."""
+"""The default budget. A search takes 50 to 200 simulations of 0.5 ms to a few ms each, depending on the cluster."""
 CHANGES_MAX = 4
-"""So many are told of."""
+"""A search reports at most this many changes."""
 PAIRS_MAX, FIRSTS_MAX = 2, 8
-"""So many pairs are told of, and so many changes are tried as the first of one."""
+"""The most pairs that a search reports, and the most levers that it tries as the first of a pair."""
 
 TOGETHER_MAX = 8
-"""So many changes of one kind are tried together."""
+"""The most levers of one kind that a search tries together."""
 
 Test = Callable[[Situation], Result]
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     changes: tuple[Change, ...]
-    """The smallest first; empty where nothing that was tried helps, or none is needed."""
+    """The smallest first; empty if the search found none, or the job needs none."""
     complete: bool
-    """Whether everything was tried that is known: else there may be more, or smaller ones."""
+    """Whether the search tried all candidates; if not, there may be more or smaller changes."""
 
 
 NOTHING_FOUND = Found((), complete=True)
 
 
 class Helping(NamedTuple):
-    """Edits that let the job start, and what they are compared by: how disturbing, how many, how much."""
+    """Edits that let the job start, with their sort keys: how disturbing (``Rank``), how many levers, how much."""
 
     rank: int
     size: int
@@ -88,10 +89,10 @@ def changes(
     spent: Asked = never,
     over: Asked = never,
 ) -> Found:
-    """What would let a job of this key have its minimum (or one pod more, if it has that); or this pod of it, by uid.
+    """Find changes that let a job have its minimum, or one more pod if it has that; with ``pod`` (a uid), that pod.
 
-    ``report`` is what a cycle decided on the snapshot, ``order`` the one of its waiting jobs where it is known already.
-    ``spent`` is asked before each simulation whether to stop, ``over`` in the midst of one.
+    ``report`` is what a cycle decided on the snapshot. ``order`` is the order of its waiting jobs, if known already.
+    ``spent`` is asked before each simulation whether to stop, ``over`` during one. ``most`` limits the changes.
     """
     known = job in snapshot.jobs or job in snapshot.strays
     if not known or _has_places(report, job, pod):
@@ -106,7 +107,7 @@ def changes(
 
 
 def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:
-    """Those who get what a job might have: jobs that the cycle gave places to, and those before it in its queue."""
+    """The keys of a job and its rivals: jobs to which the cycle gave places, and jobs before it in its queue."""
     given = {bind.job for bind in report.binds} | {kept.job for kept in report.nominations}
     found = {key for key in (job, *given) if key in snapshot.jobs}
     if job in snapshot.jobs:
@@ -116,7 +117,7 @@ def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job:
 
 
 def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
-    """Whether the cycle gave the pod a place, or the job all that it wants."""
+    """Whether the cycle gave the pod a place; without ``pod``, whether the job has its minimum and no pending pods."""
     if pod:
         bound = any(bind.uid == pod for bind in report.binds)
         return bound or any(kept.uid == pod and kept.node for kept in report.nominations)
@@ -125,7 +126,7 @@ def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
 
 
 class Search:
-    """One search; what it has found is there whenever it stops."""
+    """One search; ``told`` gives the changes found so far, also if it was cut short."""
 
     def __init__(self, situation: Situation, simulations: Simulations, most: int) -> None:
         self._situation = situation
@@ -139,7 +140,7 @@ class Search:
         return tuple(change_of(self._situation, one.edits) for one in ordered[: self._most])
 
     def run(self) -> bool:
-        """Look for changes; False where the search was cut short."""
+        """Run the search; False if the budget ended it early."""
         try:
             self._look()
         except Spent:
@@ -153,7 +154,7 @@ class Search:
             return
         tried = self._levers()
         stuck: list[tuple[Lever, Result]] = []
-        for rest in (False, True):  # several of one kind before what is so for everybody, and before anything is bought
+        for rest in (False, True):  # first all ranks below POLICY, singly and together; then the policy and machines
             of_part = (lever for lever in tried if (lever.rank >= Rank.POLICY) is rest)
             for _, alike in groupby(of_part, key=lambda lever: lever.rank):
                 self._singles(list(alike), test, stuck)
@@ -172,7 +173,7 @@ class Search:
         return [grouping(situation.snapshot, goal.job)]
 
     def _roughly(self) -> Test:
-        """The cheapest sort of simulation in which the job is kept from starting as it stands."""
+        """The cheapest kind of simulation in which the job does not start without changes."""
         for test in (self._simulations.alone, self._simulations.among_rivals):
             if not test(self._situation).admitted:
                 return test
@@ -181,7 +182,7 @@ class Search:
     # -- one change -------------------------------------------------------------------------------------------------
 
     def _singles(self, tried: Sequence[Lever], test: Test, stuck: list[tuple[Lever, Result]]) -> None:
-        """Note the levers of one rank that help by themselves, and put the others by with what they come to."""
+        """Try the levers of one rank one by one: keep those that help, add the others to ``stuck`` with results."""
         helping: list[tuple[float, Lever, int]] = []
         for lever in tried:
             at_most = test(apply_all(self._situation, lever.edits(lever.most)))
@@ -198,11 +199,11 @@ class Search:
                 self._helping.append(helping_of([(lever, proved)]))
 
     def _least(self, lever: Lever, situation: Situation, test: Test, first: int = 0) -> int:
-        """The first step that helps, given that the last one does, and that those up to ``first`` do not."""
+        """The smallest step that helps, if the last step helps and steps up to ``first`` do not."""
         return first_of(lever, lever.most, first, lambda step: test(apply_all(situation, lever.edits(step))).admitted)
 
     def _proved(self, lever: Lever, step: int, test: Test) -> int:
-        """The first step from here on that helps with everybody as they are, 0 where none does."""
+        """The smallest step from ``step`` on that helps among all active jobs; 0 if none does."""
         among_all = self._simulations.among_all
         if test == among_all or among_all(apply_all(self._situation, lever.edits(step))).admitted:
             return step
@@ -213,7 +214,7 @@ class Search:
     # -- several of one kind ----------------------------------------------------------------------------------------
 
     def _together(self, tried: Sequence[Lever], test: Test) -> None:
-        """Levers of one kind, all of them turned: each then goes back as far as the others let it."""
+        """Apply all levers of one kind together, then reduce each as far as the job still starts."""
         kinds: dict[str, list[Lever]] = {}
         for lever in tried:
             if lever.kind:
@@ -237,7 +238,7 @@ class Search:
         self._helping.append(helping_of([(lever, step) for lever, step in zip(alike, steps, strict=True) if step]))
 
     def _let_back(self, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
-        """The least step of each, the last ones first, given that all at their most help."""
+        """The smallest step of each lever, reduced one by one from the last; all at their largest step help."""
         steps = list(most)
         for at in reversed(range(len(alike))):
 
@@ -248,14 +249,14 @@ class Search:
         return steps
 
     def _turned(self, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
-        """The situation with each of these levers at its step, 0 for not turned."""
+        """The situation with each lever applied at its step; step 0 leaves a lever out."""
         turned = zip(alike, steps, strict=True)
         return apply_all(self._situation, (edit for lever, step in turned if step for edit in lever.edits(step)))
 
     # -- two changes ------------------------------------------------------------------------------------------------
 
     def _pairs(self, stuck: list[tuple[Lever, Result]], test: Test, before: Result) -> None:
-        """Pairs whose first change takes away what binds now."""
+        """Try pairs whose first lever changes the binding constraint."""
         firsts = [lever for lever, result in stuck if result.stopped_by != before.stopped_by]
         for first in firsts[:FIRSTS_MAX]:
             if len(self._helping) >= PAIRS_MAX:
@@ -263,7 +264,7 @@ class Search:
             self._second(first, test)
 
     def _second(self, first: Lever, test: Test) -> None:
-        """The least disturbing change that helps after the first one; both as small as they can be."""
+        """Find the least disturbing lever that helps after the first one, then the smallest steps of both."""
         halfway = apply_all(self._situation, first.edits(first.most))
         goal, registry = self._simulations.goal, self._simulations.registry
         seen = Situation(freeze(halfway.snapshot), halfway.policy)
@@ -279,7 +280,7 @@ class Search:
                 return test(apply_all(situation, last))
 
             step = self._least(first, self._situation, both)
-            # The first one at its most may have asked for more of the second than it does now.
+            # With the first lever at a smaller step, the second may need less, too.
             second_step = self._least(
                 second._replace(most=second_step), apply_all(self._situation, first.edits(step)), test
             )
@@ -293,7 +294,7 @@ class Search:
                 return
 
     def _is_made_up(self, edit: Edit) -> bool:
-        """Whether an edit is about nodes that are only there since the first one: nobody knows their names yet."""
+        """Whether an edit is about nodes that an earlier edit adds: their real names are not known yet."""
         names = edit.nodes if isinstance(edit, Uncordon | RemoveTaint | LabelNodes) else ()
         names = (edit.node,) if isinstance(edit, SetNodeAmount) else names
         names = (edit.like,) if isinstance(edit, AddNodes) else names
@@ -301,14 +302,14 @@ class Search:
 
 
 def helping_of(turned: Sequence[tuple[Lever, int]]) -> Helping:
-    """Levers at steps that help together."""
+    """The record of levers that help together at these steps."""
     edits = tuple(edit for lever, step in turned for edit in lever.edits(step))
     rank, share = max(lever.rank for lever, _ in turned), sum(lever.share(step) for lever, step in turned)
     return Helping(rank, len(turned), share, edits)
 
 
 def first_of(lever: Lever, most: int, first: int, helps: Callable[[int], bool]) -> int:
-    """The first step that helps, given that ``most`` does, and that those up to ``first`` do not: by galloping."""
+    """The smallest step that helps, by galloping and bisection; ``most`` helps, steps up to ``first`` do not."""
     fails, good = first, min(most, max(lever.first, 2 * first))
     while good < most and not helps(good):
         fails, good = good, min(most, 2 * good)
@@ -322,7 +323,7 @@ def first_of(lever: Lever, most: int, first: int, helps: Callable[[int], bool]) 
 
 
 def is_alike(one: Edit, other: Edit) -> bool:
-    """Whether two edits say the same thing of one object, however much: the later one would be all that is left."""
+    """Whether two edits set the same field of the same object: the later one would override the earlier one."""
     if type(one) is not type(other):
         return False
     if isinstance(one, SetJobQueue | SetPriority):

@@ -1,1 +1,1 @@
-"""When a job may start."""
+"""Estimates when a job may start, by cycles in virtual time."""

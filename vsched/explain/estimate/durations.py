@@ -1,7 +1,8 @@
-"""How much longer work runs, as far as anybody knows: from what it declares, what its like took, and its limit.
+"""Estimates how much longer a pod runs: from its declared duration, the durations of similar pods, and its deadline.
 
-The nearest source goes first: the pod's own declaration, its PodGroup's, then how long finished pods of the same name
-ran, of the namespace in the queue, of the queue. What already runs is compared with those alone that ran as long.
+The most specific source wins: the duration that the pod declares, then that of its PodGroup, then the durations of
+finished pods: those of the same workload name, of the namespace in the queue, of the queue. A pod that runs already is
+compared only with finished pods that ran longer than it has.
 """
 
 from __future__ import annotations
@@ -17,42 +18,43 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 SAMPLES_MIN = 3
-"""Fewer finished pods of a name than this say nothing."""
+"""The least number of finished pods for an estimate from their durations."""
 EARLY, LATE = 0.1, 0.9
-"""Quantiles between which the end is expected."""
+"""Quantiles of the durations: the earliest and the latest expected end."""
 LEAVING_SECONDS = 30.0
-"""How long pods take that are told to end: Kubernetes' own grace period."""
+"""How long a terminating pod takes to end at most: the default grace period of Kubernetes."""
 
 
 class Basis(StrEnum):
-    """What an expected end rests on."""
+    """The source of an expected end."""
 
     DECLARED = "declared"
     LEARNT = "learnt"
     LIMIT = "limit"
-    """``activeDeadlineSeconds`` alone: it may end at any time before."""
+    """Only ``activeDeadlineSeconds``: the pod may end at any time before."""
     LEAVING = "leaving"
     OVERDUE = "overdue"
-    """It has run for longer than it declared, or than any of its like: it may end at any moment, or late."""
+    """The pod has run longer than it declared, or than any similar pod: it may end at any moment, or late."""
     UNKNOWN = "unknown"
 
 
 class Left(NamedTuple):
-    """How much longer a pod runs."""
+    """How much longer a pod runs, in seconds."""
 
     least: float
-    """Seconds; infinite where nobody knows."""
+    """Seconds to the earliest end; infinite if unknown."""
     most: float
+    """Seconds to the latest end; infinite if unknown."""
     basis: Basis
     whole: float = 0.0
-    """How long it was declared to take, seconds; 0 where it was not."""
+    """The declared duration, seconds; 0 if the estimate has another source."""
 
 
 NOBODY_KNOWS = Left(inf, inf, Basis.UNKNOWN)
 
 
 def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) -> Left:
-    """How much longer a pod holds its node; one that has not started yet starts now."""
+    """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now."""
     if task.status is Status.RELEASING:
         return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
     if task.status is Status.UNKNOWN:
@@ -65,7 +67,7 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) ->
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest of sorted values that is not below this share of them (nearest rank)."""
+    """A quantile of sorted values, by the nearest-rank method; ``share`` is from 0 to 1."""
     return values[max(0, ceil(share * len(values)) - 1)]
 
 
@@ -76,7 +78,7 @@ def _declared(spec: JobSpec, task: Task, elapsed: float) -> Left | None:
 
 
 def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
-    """By the nearest name that enough is known of; None where there is none."""
+    """From the most specific name with enough finished pods; None if there is none."""
     if not learnt or task.endless or task.returns:
         return None
     for name in names_of(spec, task):
@@ -90,7 +92,7 @@ def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: fl
 
 
 def _limited(found: Left, most: float) -> Left:
-    """The same, ended by its limit at the latest; a limit that is long over ends nothing (nobody is there to do it)."""
+    """The estimate, cut at the deadline. A deadline long past means that no kubelet enforces it: the pod is overdue."""
     if most < -LEAVING_SECONDS:
         return Left(0.0, inf, Basis.OVERDUE)
     most = max(0.0, most)

@@ -1,4 +1,7 @@
-"""A cluster as time passes: pods end, and what cycles decide comes true. The snapshot that it began as stays."""
+"""A cluster in virtual time: pods end, and the decisions of cycles take effect at once.
+
+The cluster is a mirror made from a snapshot; the snapshot itself stays unchanged.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +23,24 @@ from vsched.model.snapshot import Snapshot
 
 
 class Decided(NamedTuple):
-    """What a cycle decided, as far as it matters to what comes."""
+    """The decisions of a cycle that change the cluster."""
 
     report: CycleReport
     phases: Mapping[str, str]
-    """Of jobs whose phase it changed, by key."""
+    """The new phases of jobs by key."""
 
 
 class Settled(NamedTuple):
-    """What became of a cycle's decisions."""
+    """The effects of a cycle's decisions."""
 
     started: list[Task]
+    """Pods that the cycle bound; they run from now on."""
     moved: bool
-    """Whether another cycle at the same time may find something to do."""
+    """Whether another cycle at the same time may decide more: pods were evicted or ungated."""
 
 
 class Passing:
-    """The cluster as time passes. What nodes really use stays as it was measured: nobody knows what it will be."""
+    """The cluster in virtual time. The measured usage of nodes stays as it was, because it cannot be foreseen."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._cluster = ClusterEditor(snapshot)
@@ -45,21 +49,21 @@ class Passing:
 
     @property
     def jobs(self) -> Mapping[str, Job]:
-        """Every job as it is by now."""
+        """Every job as it is now."""
         return self._cluster.snapshot(self._now).jobs
 
     def task(self, uid: str) -> Task | None:
-        """A pod as it is by now, None where it is gone."""
+        """A pod as it is now; None if it is gone."""
         return self._cluster.task(uid)
 
     def at(self, now: float, among: frozenset[str]) -> Snapshot:
-        """What a cycle at this time decides on that works on these jobs alone; valid until the next change."""
+        """The snapshot for a cycle at this time, with only these jobs active; valid until the next change."""
         self._now = now
         found = self._cluster.snapshot(now)
         return replace(found, active=tuple(key for key in found.active if key in among), changed=())
 
     def end(self, tasks: Iterable[Task]) -> None:
-        """These pods have ended: they are gone if they were told to, else they have succeeded."""
+        """Let pods end: terminating pods go, all others succeed."""
         asked: dict[str, Vector] = defaultdict(dict)
         jobs: dict[str, None] = {}
         for task in tasks:
@@ -73,7 +77,7 @@ class Passing:
         self._give_back(asked)
 
     def settle(self, decided: Decided, now: float) -> Settled:
-        """What a cycle decided comes true at once; those who were evicted and have an owner wait anew."""
+        """Carry out what a cycle decided, at once; controllers replace the evicted pods that they own."""
         report = decided.report
         gone = [each for each in report.evictions if (task := self.task(each.uid)) and HOLDS[task.status].uses]
         bound = {bind.uid for bind in report.binds if (task := self.task(bind.uid)) and task.status is Status.PENDING}
@@ -87,7 +91,7 @@ class Passing:
         return Settled(started, bool(report.evictions or report.ungated))
 
     def _enter(self, keys: Iterable[str]) -> None:
-        """Jobs with as many pods as they need run; those whose pods have all ended are over."""
+        """Set phases: a job with its minimum of scheduled pods is Running; Completed if all of these have ended."""
         for key in keys:
             job = self._cluster.job(key)
             scheduled = 0 if job is None else sum(job.counts[status] for status in SCHEDULED)
@@ -96,7 +100,7 @@ class Passing:
                 self._cluster.enter(key, Phase.COMPLETED if over and scheduled else Phase.RUNNING)
 
     def _give_back(self, asked: Mapping[str, Vector]) -> None:
-        """Quotas count what ended no longer."""
+        """Subtract what the ended pods asked for from the used amounts of resource quotas."""
         names = self._cluster.axis.names
         for namespace, amounts in asked.items():
             by_name = {names[column]: amount for column, amount in amounts.items()}

@@ -1,17 +1,18 @@
-"""The smallest part of several things that is enough, found by asking."""
+"""Finds a small subset that is enough, by bisection with a test function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 SOUGHT_MAX = 4
-"""So many jobs of unknown duration at most are looked for that hold what is needed."""
+"""The subset has at most this many members."""
 
 
 def smallest_part(parts: Sequence[str], enough: Callable[[Sequence[str]], bool | None]) -> Sequence[str]:
-    """A few of these that are enough, and of which none can be left out; all where they are too many to find.
+    """Some of ``parts`` that are enough, none of them superfluous; all parts if the subset would be too large.
 
-    All of them together are enough. None as an answer means that there is no time for more questions.
+    All parts together are enough. If ``enough`` returns None, the time is over, and the result is all parts. The parts
+    found by then come first.
     """
     needed: list[str] = []
     rest = list(parts)

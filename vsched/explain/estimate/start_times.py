@@ -1,8 +1,9 @@
-"""When a waiting job may start: the cluster goes on in virtual time, by the policy's own cycles, until it has places.
+"""Estimates when a waiting job may start.
 
-Running pods end when they are thought to, once as early as may be and once as late; whoever goes first takes places,
-and lasts as long as its like. Ends that are close together, as seen from now, are taken at once at first, so that a run
-takes a number of cycles that grows with the logarithm of how far it looks ahead; where there is time, more closely.
+The estimate simulates the cluster in virtual time, with cycles of the policy itself, until the job has its places. One
+run lets running pods end at their earliest expected time, another at their latest. Jobs that go first take places, and
+then run as long as similar jobs did. The first runs treat ends that are close together, relative to their distance from
+now, as one; so the number of cycles grows with the logarithm of that distance. Later runs are finer, if there is time.
 """
 
 from __future__ import annotations
@@ -31,50 +32,50 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 CYCLES_MAX = 500
-"""Of all runs."""
+"""The budget of cycles for all runs of one estimate."""
 AT_ONCE = 3
-"""So many cycles at most at one time: those after the first place what gates let in, or what others left for."""
+"""The most cycles at one moment: those after the first place pods that were ungated, or use what victims left."""
 BEHIND_MAX = 50
-"""So many of those that come after the job take part: in other queues they may be served before it all the same."""
+"""How many jobs after this one take part: jobs of other queues may still get places before it."""
 FARTHEST_YEARS = 10
 FARTHEST_SECONDS = FARTHEST_YEARS * 365 * DAY_SECONDS
-"""What is farther away is not said: whoever declares centuries means that it does not end."""
+"""Starts that are farther away are not reported: a declared duration of centuries means that the pod does not end."""
 TOGETHER_SECONDS = 0.5
-"""Ends that are no further apart are one: time stamps have whole seconds."""
+"""Ends within this time are simultaneous: time stamps of Kubernetes have whole seconds."""
 TOGETHER_SHARES = (0.25, 0.05, 0.0)
-"""So are ends that are no further apart than this share of how far away they are: roughly at first, which is quick, and
-then as closely as there is time for. A range that was found so is wider by as much."""
+"""Ends within this share of their distance from now are simultaneous, too. The first runs use a large share, which is
+quick; later ones a smaller one, if there is time. The reported range is wider by the same share."""
 
 
 APART_SECONDS = 2.0
-"""Ends that are no further apart may come in another order: clocks and nodes are no more exact than that."""
+"""Ends within this time may happen in any order: clocks and nodes are no more exact than that."""
 ORDERS = 4
-"""So many orders are tried of ends that are close: whoever ends first lets others in, and that may put a job off."""
+"""How many orders of close ends the estimate tries: the first end lets other jobs in, which may delay this one."""
 TURNS = 8
-"""Ends at one time come in so many turns: a cycle each is enough to see who is let in."""
+"""Simultaneous ends are spread over this many turns; one cycle for each turn shows which jobs get places."""
 
 
 class Stop(Enum):
-    """Why a run ended without places for the job."""
+    """Why a run ended before the job had its places."""
 
     NOTHING_ENDS = "nothing that is known to end makes room"
     SPENT = "it took too long"
 
 
 class Run(NamedTuple):
-    """What came of one run."""
+    """The result of one run in virtual time."""
 
     first: float
-    """The job starts not before this, seconds since the epoch; infinite where it does not start."""
+    """The earliest time of the job's start, seconds since the epoch; infinite if it does not start."""
     last: float
-    """It has its places at this time."""
+    """The time at which the job has its places, seconds since the epoch."""
     ended: tuple[tuple[Task, Left], ...]
-    """Pods that ended before, in their order, those included that had started in the run."""
+    """Pods that ended before the start, in order, including pods that started in the run."""
     started: tuple[str, ...]
-    """Keys of jobs that took places before."""
+    """Keys of the jobs whose pods started in the run."""
     stop: Stop | None = None
     close: bool = False
-    """Whether ends were so close that they may come in another order."""
+    """Whether some ends were so close that they may happen in another order."""
 
 
 def estimate(
@@ -87,20 +88,20 @@ def estimate(
     spent: Asked = never,
     over: Asked = never,
 ) -> Estimate:
-    """When a waiting job may have its minimum (or one pod more, if it has that), or one pod of it its place.
+    """Estimate when the goal has its places: the minimum of a waiting job, one more pod if it has that, or one pod.
 
     ``report`` is what a cycle decided on the snapshot, ``order`` the order of its waiting jobs. ``spent`` is asked
-    before each cycle whether to stop, ``over`` in the midst of one.
+    before each cycle whether to stop, ``over`` during one.
     """
     foreseeing = Foreseeing(snapshot, policy, registry, report, goal, order, spent, over)
     found = foreseeing.closest()
     if isinstance(found, Stop):
         return not_to_be_said(_why_not(found, foreseeing))
     soon, late, share, others = found
-    # Work that ends later may happen to leave better room: then the later run has the earlier start.
+    # Later ends may leave better room, so the run with the latest ends can have the earlier start.
     runs = (soon, late, *others)
     earliest, latest = min(run.first for run in runs), max(run.last for run in runs)
-    # What was taken at once may have come one after the other, and then others may have been placed.
+    # Ends that a run treated as simultaneous may happen one after the other, and let in other jobs in between.
     earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
     latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
     if earliest - snapshot.now > FARTHEST_SECONDS:
@@ -122,18 +123,18 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
 
 
 class Both(NamedTuple):
-    """A run in which pods end as early as may be, and one in which they end as late."""
+    """A run with the earliest ends of pods, and one with the latest."""
 
     soon: Run
     late: Run
     share: float
-    """How closely: ends were taken at once that were no further apart than this share of how far away they are."""
+    """The precision: ends within this share of their distance from now were simultaneous."""
     others: tuple[Run, ...] = ()
-    """Runs in which ends that are close come in other orders."""
+    """Runs with other orders of close ends."""
 
 
 class Foreseeing:
-    """Runs of one cluster for one goal."""
+    """Simulates runs of one cluster in virtual time, for one goal."""
 
     def __init__(
         self,
@@ -160,7 +161,7 @@ class Foreseeing:
         self._among = frozenset((goal.job, *(key for key, place in places.items() if place <= most)))
 
     def closest(self) -> Both | Stop:
-        """Both runs, as close as there is time for; else why there are none."""
+        """Both runs, as precise as there is time for; else the reason why there are none."""
         found: Both | None = None
         for share in TOGETHER_SHARES:
             soon = self._run(_least, share)
@@ -175,7 +176,7 @@ class Foreseeing:
         return Stop.SPENT if found is None else found._replace(others=tuple(self._in_other_orders(found)))
 
     def _in_other_orders(self, found: Both) -> Iterator[Run]:
-        """The same with ends that are close in other orders, as long as there is time."""
+        """Runs with other orders of close ends, as long as there is time."""
         ways = [way for run, way in ((found.soon, _least), (found.late, _most)) if run.close]
         if found.soon[:2] == found.late[:2]:
             ways = ways[:1]
@@ -190,14 +191,14 @@ class Foreseeing:
         return _Running(self._snapshot, self._left, how_long, number).until(self._report, share, self._cycle)
 
     def unknown(self) -> list[str]:
-        """Keys of jobs with pods that hold room and of which nobody knows how long they run; its own queue first."""
+        """Keys of the running jobs of unknown duration, those in the goal's queue first."""
         jobs, now = self._snapshot.jobs, self._snapshot.now
         found = {task.job for task in holding(self._snapshot) if isinf(self._left(task, now).least)}
         queue = jobs[self._goal.job].spec.queue
         return sorted(found, key=lambda key: (jobs[key].spec.queue != queue, key))
 
     def starts_without(self, jobs: Iterable[str]) -> bool | None:
-        """Whether it would have its places with these jobs gone, and all that is known to end; None without time."""
+        """Whether the goal gets its places if these jobs end now and others as expected; None if the time is over."""
         gone = set(jobs)
 
         def lasts(task: Task, now: float) -> Left:
@@ -209,7 +210,7 @@ class Foreseeing:
         return None if stop is Stop.SPENT else stop is None
 
     def _left(self, task: Task, now: float) -> Left:
-        """How much longer a pod runs; each run asks this of all that run now."""
+        """How much longer a pod runs; cached for the present, because each run asks this for all running pods."""
         known = self._known.get(task.uid) if now == self._snapshot.now else None
         if known is None:
             known = left(self._snapshot.learnt, self._snapshot.jobs[task.job].spec, task, now)
@@ -218,7 +219,7 @@ class Foreseeing:
         return known
 
     def _cycle(self, passing: Passing, now: float) -> Decided | Stop | None:
-        """What a cycle decides at a time; None where the job has its places then."""
+        """What a cycle decides at this time; None if the goal has its places then."""
         if not self._cycles or self._spent():
             return Stop.SPENT
         self._cycles -= 1
@@ -238,7 +239,7 @@ Cycle = Callable[[Passing, float], Decided | Stop | None]
 
 
 class _Running:
-    """One run: the cluster as time passes, and what is to end when."""
+    """One run: the cluster in virtual time, and a heap of the coming ends of pods."""
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class _Running:
         number: int = 0,
     ) -> None:
         self._number = number
-        """Which order ends have that are close; 0 for that in which they are thought to come."""
+        """The number of the order of close ends; 0 for the expected order."""
         self._close = False
         self._passing = Passing(snapshot)
         self._lasts = lasts
@@ -260,7 +261,7 @@ class _Running:
         self._push(holding(snapshot), snapshot.now)
 
     def until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
-        """Go on from what was decided now until the job has its places, or nothing ends any more."""
+        """Run from the decisions of ``report`` until the goal has its places, or no further end is known."""
         first = now = self._began
         made: Decided | Stop | None = Decided(report, {key: one.phase for key, one in report.jobs.items()})
         while True:
@@ -280,17 +281,17 @@ class _Running:
             made = cycle(self._passing, now)
 
     def _pass(self, share: float) -> tuple[float, float]:
-        """Let the next pods end; the times of the first and of the last of them."""
+        """Let the next pods end, and return the times of the first and the last of these ends."""
         first = self._ends[0][0]
         together = TOGETHER_SECONDS if not self._number else APART_SECONDS / TURNS / 2
         until = first + max(together, share * (first - self._began))
-        # What turns add is no time that passes.
+        # Turns only order the ends; they do not move the time.
         first = now = max(self._reached, first - self._turn(self._ends[0][2]))
         gone: list[Task] = []
         while self._ends and self._ends[0][0] <= until:
             moment, _, task, found = heappop(self._ends)
             now = max(now, moment - self._turn(task))
-            # A pod that was evicted meanwhile is no longer here, or waits anew.
+            # Skip pods that were evicted meanwhile: they are gone, or pending again.
             known = self._passing.task(task.uid)
             if known is not None and HOLDS[known.status].uses:
                 gone.append(known)
@@ -312,7 +313,7 @@ class _Running:
                 heappush(self._ends, (now + length + self._turn(task), task.uid, task, found))
 
     def _turn(self, task: Task) -> float:
-        """By how much later than its like a pod ends in this run."""
+        """The delay, in seconds, that puts the end of a pod at its turn in this run."""
         if not self._number:
             return 0.0
         return crc32(f"{self._number}/{task.uid}".encode()) % TURNS * APART_SECONDS / TURNS
@@ -330,14 +331,14 @@ def _most(found: Left) -> float:
 
 
 def holding(snapshot: Snapshot) -> Iterator[Task]:
-    """Every pod of a job that holds room on a node."""
+    """Every pod of a job that uses resources of a node."""
     for job in snapshot.jobs.values():
         if len(job.pending) < len(job.tasks):
             yield from (task for task in job.tasks.values() if task.node and HOLDS[task.status].uses)
 
 
 def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
-    """What ended by job, of what ran already, the last first."""
+    """The jobs that ran already and ended in the run, the last first, each with the estimate of its last pod."""
     found: dict[str, Left] = {}
     for task, one in reversed(run.ended):
         job = snapshot.jobs.get(task.job)

@@ -1,4 +1,4 @@
-"""An estimated start in words: the range, by the clock and from now, and what it rests on."""
+"""Renders an estimated start as a sentence: the range, as clock times and from now, and its assumptions."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from vsched.explain.estimate.durations import Basis, Left
 from vsched.explain.records import Estimate
 
 SOON_SECONDS = 120.0
-"""Ranges that are over sooner are told to the second."""
+"""Ranges that end sooner than this have clock times with seconds."""
 DAY_SECONDS = 86_400.0
 
 
 class Foreseen(NamedTuple):
-    """What the runs came to."""
+    """The result of the runs in virtual time; times are seconds since the epoch."""
 
     now: float
     earliest: float
     latest: float
-    """Infinite where nobody can say."""
+    """Infinite if there is no upper bound."""
     ends: Sequence[tuple[str, Left]]
-    """The jobs that have to end, those that end last first, with what their ends rest on."""
+    """The running jobs that have to end first, the last to end first, each with its estimate."""
     first: Sequence[str]
-    """Keys of jobs that take places before."""
+    """Keys of jobs that get places before this one."""
     cut_short: bool = False
-    """Whether there was no time to find the latest."""
+    """Whether the time was over before the latest start was found."""
 
 
 def not_to_be_said(why: str) -> Estimate:
-    """Nobody can say when it starts."""
+    """The estimate for a start that cannot be foreseen, with the reason."""
     return Estimate(None, None, f"cannot be said: {why}")
 
 
 def unknown_durations(held_by: Sequence[str], of: int) -> str:
-    """Which of so many jobs of unknown duration hold what it needs; all of them where nobody found out which."""
+    """Says that jobs of unknown duration hold what is needed; ``held_by`` are all ``of`` jobs if the search failed."""
     if len(held_by) == of > 1:
         return f"some of {of} running jobs of unknown duration (such as {held_by[0]}) hold what it needs"
     if len(held_by) == 1:
@@ -45,7 +45,7 @@ def unknown_durations(held_by: Sequence[str], of: int) -> str:
 
 
 def told(found: Foreseen) -> Estimate:
-    """The range and what it rests on."""
+    """The estimate as a record, with its sentence."""
     sure = not isinf(found.latest)
     parts = [when(found.now, found.earliest, found.latest)]
     if found.ends:
@@ -58,7 +58,7 @@ def told(found: Foreseen) -> Estimate:
 
 
 def _open(found: Foreseen) -> str:
-    """Why there is no latest."""
+    """Why there is no upper bound."""
     if found.cut_short:
         return "; too much goes before it to foresee how late"
     overdue = next((key for key, one in found.ends if one.basis is Basis.OVERDUE), "")
@@ -83,14 +83,14 @@ def when(now: float, earliest: float, latest: float) -> str:
 
 
 def clock(moment: float, now: float, seconds: bool) -> str:
-    """The time of the day, with the date where that is another day."""
+    """The time of day in UTC, with the date if it is another day."""
     found = datetime.fromtimestamp(moment, UTC)
     same_day = found.date() == datetime.fromtimestamp(now, UTC).date()
     return found.strftime(("" if same_day else "%Y-%m-%d ") + ("%H:%M:%S" if seconds else "%H:%M"))
 
 
 def length(seconds: float) -> str:
-    """``45s``, ``12m``, ``2h30m``, ``3d4h``: the two largest units, rounded."""
+    """A duration with its two largest units, rounded: ``45s``, ``12m``, ``2h30m``, ``3d4h``."""
     if seconds < SOON_SECONDS:
         return f"{seconds:.0f}s"
     minutes = round(seconds / 60)

@@ -1,1 +1,1 @@
-"""Changes and constraints in sentences, and as commands."""
+"""Renders edits as phrases for people, and as shell commands."""

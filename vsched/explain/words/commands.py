@@ -1,8 +1,8 @@
-"""What makes an edit in a shell, one command a line.
+"""Renders edits as shell commands, one command on each line.
 
-A command changes what the edit is about and nothing else of the object: amounts are entries of maps, which are merged;
-a list is changed by a patch that tests first whether it is still the one that was seen. Whatever a name holds, a shell
-reads it as one word; of names that Kubernetes would not have let in, no command is made.
+A command changes only the field that the edit is about. Amounts are entries of maps, so a merge patch is enough. For a
+list, a JSON patch tests first that the list is still the one in the snapshot. All words are quoted for the shell. There
+is no command for names that Kubernetes would not accept.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
 GATED_MAX = 16
-"""Of more pods with gates no command is made: one each would be too long to read."""
+"""The most gated pods for which commands are made, one command for each pod."""
 QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
 VOLCANO_JOBS = "jobs.batch.volcano.sh"
 CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
@@ -57,17 +57,17 @@ AVOIDED_AT = "/spec/affinity/nodeGroupAntiAffinity/requiredDuringSchedulingIgnor
 
 
 def command(snapshot: Snapshot, edit: Edit) -> str:
-    """What makes the edit in a shell; empty where it takes more than a command."""
+    """The commands that make an edit; empty if commands cannot make it."""
     return "\n".join(_lines(snapshot, edit)) if is_plain(msgspec.structs.astuple(edit)) else ""
 
 
 def taint_of(edit: Tolerate | RemoveTaint) -> str:
-    """``key=value:effect``, as kubectl has it."""
+    """The taint in the notation of kubectl: ``key=value:effect``."""
     return f"{edit.key}={edit.value}:{edit.effect}" if edit.value else f"{edit.key}:{edit.effect}"
 
 
 def consumer_of(snapshot: Snapshot, namespace: str) -> str:
-    """The Consumer that counts for a namespace; every namespace has one of this name where nobody made another."""
+    """The name of the Consumer of a namespace: ``defaults``, unless the namespace has another one."""
     party = None if snapshot.arbitration is None else snapshot.arbitration.parties.get(namespace)
     return "defaults" if party is None or party.claim is None else party.claim.name
 
@@ -118,7 +118,7 @@ OfGroup = SetMinMember | SetVictimMinimum | SetMinResources | SetPriority | SetJ
 
 
 def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
-    """A PodGroup that stands for pods without one says what these say: there is nothing in it to change."""
+    """Commands for an edit of a PodGroup; none for one that only mirrors its pods, because a change would not last."""
     spec = snapshot.jobs[edit.job].spec
     if spec.implicit or spec.made:
         return []
@@ -142,7 +142,7 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
 
 
 def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:
-    """The Job whose controller writes the PodGroup, and works out its ``minResources`` from the Job's tasks."""
+    """Commands for the Volcano Job whose controller writes the PodGroup, with ``minResources`` from the Job's tasks."""
     match edit:
         case SetMinMember() | SetVictimMinimum():
             fields: dict[str, Any] = {"minAvailable": edit.minimum}
@@ -185,7 +185,7 @@ def _of_queue(snapshot: Snapshot, edit: OfQueue) -> list[str]:
 
 
 def _with_group(groups: NodeGroups, edit: AddNodeGroup) -> str:
-    """The lists of groups changed as long as they are as they were seen; one that is not there is made."""
+    """Adds a node group to the required ones of a queue; fails if the lists have changed since the snapshot."""
     steps: list[dict[str, Any]] = []
     if edit.group in groups.anti_required:
         at = f"{AVOIDED_AT}/{groups.anti_required.index(edit.group)}"
@@ -205,7 +205,7 @@ def _with_group(groups: NodeGroups, edit: AddNodeGroup) -> str:
 
 
 def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
-    """The annotation with one amount of it changed."""
+    """Changes one amount in the annotation with the limits on node groups."""
     limits: dict[str, dict[str, Any]] = msgspec.json.decode(stated or "{}", type=dict[str, dict[str, Any]])
     amount = format_counted(edit.resource, edit.amount)
     limits[edit.group] = {**limits.get(edit.group, {}), edit.resource: amount}
@@ -219,7 +219,7 @@ def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
 
 
 def _created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:
-    """``create`` and not ``apply``: what somebody made meanwhile stays as it is."""
+    """Creates an object with ``create``, not ``apply``, so that it never changes an existing one."""
     manifest = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
     return f"{line('echo', as_json(manifest))} | kubectl create -f -"
 

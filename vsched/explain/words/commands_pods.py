@@ -1,6 +1,7 @@
-"""Commands for what a pod's spec says: it cannot be changed, so the pod is deleted and made again with another one.
+"""Renders edits of pod specs as shell commands.
 
-Only of pods that nobody makes again by himself: those of a Deployment or a Job are what its template says.
+The spec of a pod is immutable, so the commands delete the pod and create it again with a changed spec. There are no
+commands for pods that a controller owns: their specs come from the template of the controller.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 PODS_MAX = 16
-"""Of more pods no command is made: one each would be too long to read."""
+"""The most pods for which commands are made, one command for each pod."""
 WHEN = "requiredDuringSchedulingIgnoredDuringExecution"
 ROLE = "volcano.sh/task-spec"
 
 
 def of_pods(snapshot: Snapshot, edit: Tolerate | DropRule | AddPods) -> list[str]:
-    """What makes the edit, a line a pod; empty where it takes more."""
+    """The commands that make an edit, one line for each pod; empty if commands cannot make it."""
     job = snapshot.jobs[edit.job]
     if isinstance(edit, AddPods):
         return _more(job, edit)
@@ -42,10 +43,10 @@ def _is_concerned(shape: Shape, edit: Tolerate | DropRule) -> bool:
 
 
 def _patch(shape: Shape, edit: Tolerate | DropRule) -> tuple[str, ...]:
-    """The flags that have kubectl make the change in a pod's manifest; empty where that cannot be told."""
+    """The flags with which ``kubectl patch`` changes the manifest of a pod; empty if no patch can do it."""
     if isinstance(edit, Tolerate):
         said = {"key": edit.key, "operator": "Equal", "value": edit.value, "effect": edit.effect}
-        # An empty list may not be there at all, and one that is there is added to.
+        # JSON patch can append to an existing list only: without tolerations, add the whole list.
         at, value = ("/spec/tolerations/-", said) if shape.rules.tolerations else ("/spec/tolerations", [said])
         return "--type=json", "-p", as_json([{"op": "add", "path": at, "value": value}])
     dropped = _dropped(shape, edit)
@@ -75,7 +76,7 @@ def _made_again(task: Task, flags: Sequence[str]) -> str:
 
 
 def _more(job: Job, edit: AddPods) -> list[str]:
-    """Pods like one there is, by other names."""
+    """Commands that create copies of a pod under new names."""
     like = next((task for task in job.tasks.values() if task.name == edit.like), None)
     if like is None or like.owned or edit.count > PODS_MAX:
         return []

@@ -1,4 +1,4 @@
-"""Lines of a shell, made of words that are read as they are."""
+"""Builds shell command lines from quoted words."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 import msgspec
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-"""What names, keys, label values and keys of jobs are made of: never a word that a shell or kubectl takes for more."""
+"""The form of names, label keys and values, and job keys: never an option or a special word for a shell or kubectl."""
 
 
 def line(*words: str) -> str:
-    """One command of these words."""
+    """One command line of these words, each quoted for the shell."""
     return shlex.join(words)
 
 
 def as_json(found: Mapping[str, Any] | Sequence[Any]) -> str:
-    """A word for a command, to be quoted as others are."""
+    """A value as JSON, as one unquoted word for ``line``."""
     return msgspec.json.encode(found).decode()
 
 
 def is_plain(found: object) -> bool:
-    """Whether all texts in it are such as Kubernetes lets in as names and values."""
+    """Whether every string in a value has the form of a Kubernetes name or label value."""
     return all(_NAME.fullmatch(text) for text in _texts(found) if text)
 
 
 def _texts(found: object) -> Iterator[str]:
-    """Every text in a record's fields."""
+    """Every string in a value, also in nested tuples and mappings."""
     if isinstance(found, str):
         yield found
     elif isinstance(found, Mapping):

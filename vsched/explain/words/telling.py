@@ -1,4 +1,4 @@
-"""What an edit says to people, to be read after "would start with"."""
+"""Renders edits as noun phrases for people; a page puts "would start with" before them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from vsched.model.amounts.resources import format_amount
 from vsched.model.snapshot import Snapshot
 
 NAMED_MAX = 3
-"""So many nodes are named in a sentence; of more the first, and how many others."""
+"""A phrase names at most this many nodes, and counts the others."""
 RULES = {
     "nodeSelector": "its node selector and node affinity",
     "hostPorts": "its host ports",
@@ -62,7 +62,7 @@ RULES = {
 
 
 def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
-    """The edits as one change, in the order given: a later one may be about what an earlier one makes."""
+    """The edits as one change, in this order: a later edit may need an object that an earlier one creates."""
     sentences, commands = [], []
     for edit in edits:
         sentences.append(told(situation, edit))
@@ -72,7 +72,7 @@ def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
 
 
 def told(situation: Situation, edit: Edit) -> str:
-    """The edit as a noun phrase, with what there is more or less of."""
+    """The edit as a noun phrase, with the amounts that it adds or removes."""
     snapshot = situation.snapshot
     match edit:
         case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
@@ -132,7 +132,7 @@ def told(situation: Situation, edit: Edit) -> str:
 
 
 def _written(policy: Policy, edit: SetArgument) -> str:
-    """The value as a policy writes it."""
+    """The value in the notation of a policy file; durations have the unit ``s``."""
     conf = policy.plugin(edit.plugin)
     argument = None if conf is None else argument_of(conf.args, edit.key)
     unit = "s" if argument is not None and is_duration(argument) else ""
@@ -209,7 +209,7 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
 
 
 def _with_less(stated: Mapping[str, int]) -> str:
-    """What ``minResources`` is to say with it: else the job would still be admitted by what it said."""
+    """The change of ``minResources`` that goes with an edit, without which admission would use the old amounts."""
     return f", and minResources {_amounts(stated)}" if stated else ""
 
 
@@ -219,7 +219,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 
 
 def _more(resource: str, has: int, amount: int) -> str:
-    """``2 more nvidia.com/gpu``; names of quotas' lines are understood."""
+    """The difference as ``2 more nvidia.com/gpu``; ``resource`` may be a name in a quota, as ``requests.cpu``."""
     if resource == "pods":
         return counted(amount - has, "more pod slot", "more pod slots")
     return f"{format_counted(resource.removeprefix('requests.'), amount - has)} more {resource}"
