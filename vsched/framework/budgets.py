@@ -1,9 +1,13 @@
-"""Disruption budgets of the cluster: they bind every eviction, whatever plugins the policy names (reference 4.18).
+"""PodDisruptionBudgets: they apply to every eviction, whatever plugins the policy has (reference 4.18).
 
-Counted is what the Eviction API counts: what was evicted earlier in the cycle, unless the budget's status counts it
-already. A pod that has not begun to run costs no budget. A pod that runs and is not ready costs none where its budget
-says so (``unhealthyPodEvictionPolicy``). A pod that two budgets are about cannot be evicted at all. A pod without
-labels is as good a victim as any other: only a budget that selects all pods is about it.
+The rules are those of the Eviction API:
+
+- Evictions earlier in the cycle use up a budget, unless the budget's status counts them already.
+- The eviction of a pod that does not run yet uses up no budget.
+- The eviction of a running pod that is not ready uses up none where the budget says so
+  (``unhealthyPodEvictionPolicy``).
+- A pod that two budgets select cannot be evicted.
+- A pod without labels may be evicted like any other; only a budget that selects all pods applies to it.
 """
 
 from __future__ import annotations
@@ -21,25 +25,25 @@ from vsched.model.pods.task import Task
 About = tuple[DisruptionBudget, ...]
 NOBODY: About = ()
 NAMED_MAX = 3
-"""So many budgets are named."""
+"""How many budgets a message names at most."""
 SPENT = "disruption budgets are used up"
-"""Why pods are kept that budgets protect."""
+"""The message for pods that budgets protect."""
 
 
 class Budgets:
-    """What the budgets of a cycle's snapshot allow, and what its evictions leave of them."""
+    """The disruption budgets of a snapshot, and how much of them the session's evictions have used up."""
 
     def __init__(self, budgets: Mapping[str, Sequence[DisruptionBudget]]) -> None:
         self._budgets = budgets
         self._about: dict[PodLabels, About] = {}
         self._left: dict[tuple[str, str], int] = {}
-        """What this cycle's evictions left of budgets they touched, by namespace and name."""
+        """By namespace and name: the evictions that a budget still allows, for budgets that this session changed."""
 
     def __bool__(self) -> bool:
         return bool(self._budgets)
 
     def allowed(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Those that the budgets about them let go together, the first to go first."""
+        """The candidates that the budgets allow to evict together, in their order; earlier ones take precedence."""
         if not self._budgets:
             return candidates
         left: dict[tuple[str, str], int] = {}
@@ -60,7 +64,7 @@ class Budgets:
         return allowed
 
     def protects(self, kept: Sequence[Task]) -> Refusal | None:
-        """The budgets that keep these, where any does."""
+        """The refusal that names the budgets protecting these tasks; None where no budget protects them."""
         found = [about for victim in kept if (about := self._binding(victim))]
         spent = {_name(about[0]) for about in found if len(about) == 1 and self._is_spent(about[0])}
         if spent:
@@ -74,11 +78,11 @@ class Budgets:
         return _refusal(doubled, message)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """An eviction was taken back."""
+        """Give back what an eviction used up, because it was undone."""
         self._spend(task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """A pod is to leave, if it was on its node before the cycle."""
+        """Count an eviction, if the pod was running before the cycle."""
         self._spend(task, -1)
 
     def _spend(self, task: Task, by: int) -> None:
@@ -91,11 +95,11 @@ class Budgets:
         return self._left.get((budget.namespace, budget.name), budget.allowed) <= 0
 
     def _costs(self, task: Task, budget: DisruptionBudget) -> bool:
-        """Whether the eviction of a pod that the budget is about uses some of it up."""
+        """Whether the eviction of a pod uses up the budget, which selects the pod."""
         return task.name not in budget.disrupted and not (task.unready and budget.spares_unready)
 
     def _binding(self, task: Task) -> About:
-        """The budgets that are asked before the pod is evicted."""
+        """The budgets that apply to the eviction of the pod."""
         if task.status is not Status.RUNNING or task.namespace not in self._budgets:
             return NOBODY
         labels = task.labels
@@ -108,8 +112,8 @@ class Budgets:
         return about
 
 
-def _refusal(names: Sequence[str], told: str) -> Refusal:
-    return Refusal("DisruptionBudget", told, code=Code.BUDGET, subject=names[0])
+def _refusal(names: Sequence[str], message: str) -> Refusal:
+    return Refusal("DisruptionBudget", message, code=Code.BUDGET, subject=names[0])
 
 
 def _name(budget: DisruptionBudget) -> str:

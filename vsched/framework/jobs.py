@@ -1,6 +1,6 @@
-"""One cycle's view of a job: the mirror's record plus what this cycle has done to it so far.
+"""The session's view of a job: the mirror's record, plus the changes that this session made so far.
 
-Changed by the ledger only; plugins and actions read it.
+Only the ledger changes a view. Plugins and actions read it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vsched.model.pods.task import Task
 
 
 class JobView:
-    """A job as this cycle sees it, tentative placements included."""
+    """A job as the session sees it, including placements that may still be rolled back."""
 
     __slots__ = (
         "allocated",
@@ -48,18 +48,18 @@ class JobView:
         self.min_member = spec.min_member
         self.phase = spec.phase
         self.ready = job.ready
-        """Tasks that count towards the minimum: allocated, bound, running, succeeded."""
+        """Number of tasks that count towards the minimum: allocated, bound, running, succeeded."""
         self.waiting = job.counts[Status.PIPELINED]
-        """Tasks that wait for what others give back."""
+        """Number of pipelined tasks: they have a node and wait for other pods to leave it."""
         self.leaving = job.counts[Status.RELEASING]
-        """Tasks on their way out, those that this cycle evicts included."""
+        """Number of releasing tasks, including those that this session evicts."""
         self.running = job.counts[Status.RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
-        """What its tasks hold or wait for, base units (reference 7.4: pipelined tasks count within a cycle)."""
+        """The amounts its tasks hold or wait for, base units (reference 7.4: pipelined tasks count within a cycle)."""
         self.moved: dict[str, tuple[Status, str, Task]] = {}
-        """Tasks that this cycle moved: uid to (status, node, task)."""
+        """Tasks whose status or node this session changed: uid to (status, node, task)."""
         self.roles: dict[str, RoleCounts] | None = self._count_roles() if spec.min_task_member else None
         self.gates_minimum = self.min_member >= sum(minimum for _, minimum in spec.min_task_member)
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
@@ -72,7 +72,7 @@ class JobView:
         return roles
 
     def move(self, task: Task, before: Status, after: Status, node: str) -> None:
-        """Book one task's change of status; the ledger's business."""
+        """Record the change of one task's status. Only the ledger calls this."""
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
         self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
@@ -105,22 +105,22 @@ class JobView:
 
     @property
     def is_ready(self) -> bool:
-        """The gang's minimum is met, best-effort tasks that need nothing counted in (reference 0.4)."""
+        """Whether the gang's minimum is met; pending best-effort tasks count (reference 0.4)."""
         return self.ready + self.best_effort_pending >= self.min_member
 
     @property
     def is_pipelined(self) -> bool:
-        """The gang's minimum is met once everything it waits for is back."""
+        """Whether the gang's minimum is met once its pipelined tasks can start."""
         return self.ready + self.waiting + self.best_effort_pending >= self.min_member
 
     @property
     def is_starving(self) -> bool:
-        """The gang's minimum is not even in sight."""
+        """Whether the gang lacks its minimum even when its pipelined tasks count."""
         return self.ready + self.waiting < self.min_member
 
     @property
     def valid_count(self) -> int:
-        """Tasks that could make up the minimum: allocated, succeeded, waiting and pending ones."""
+        """Number of tasks that can count towards the minimum: ready, pipelined and pending ones."""
         return self.ready + self.waiting + self.pending_count
 
     def roles_missing(self, *, waiting: bool = False, pending: bool = False) -> dict[str, int]:
@@ -137,7 +137,7 @@ class JobView:
 
 
 class RoleCounts:
-    """How many tasks of one role are where."""
+    """Counts of the tasks of one role by status."""
 
     __slots__ = ("best_effort", "pending", "ready", "waiting")
 
@@ -145,7 +145,7 @@ class RoleCounts:
         self.ready = self.waiting = self.pending = self.best_effort = 0
 
     def count(self, status: Status, task: Task, by: int) -> None:
-        """One task of a status more or less."""
+        """Count one task of this status more (``by=1``) or less (``by=-1``)."""
         if status in READY:
             self.ready += by
         elif status is Status.PIPELINED:
@@ -156,6 +156,6 @@ class RoleCounts:
                 self.best_effort += by
 
     def occupied(self, *, waiting: bool, pending: bool) -> int:
-        """Tasks that count for the role's minimum (reference 0.4)."""
+        """Number of tasks that count towards the role's minimum (reference 0.4)."""
         count = self.ready + (self.waiting if waiting else 0)
         return count + (self.pending if pending else self.best_effort)

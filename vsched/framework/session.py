@@ -1,4 +1,7 @@
-"""One scheduling cycle over a private copy of the cluster: what actions work with."""
+"""The session: one scheduling cycle over a private copy of the cluster. Actions read it and change it.
+
+Actions place and evict tasks through ``statement()``. What they commit becomes the effects of the cycle's report.
+"""
 
 from __future__ import annotations
 
@@ -33,29 +36,29 @@ from vsched.model.snapshot import Snapshot
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
 PIPELINED = "Pipelined"
-"""Why a task is not bound that has a node, once others have left it."""
+"""The reason of a task that has a node but is not bound yet."""
 
 
 def to_leave(node: str) -> Refusal:
-    """What a task waits for that has its place, once others have left it."""
+    """The refusal of a task that has a node and waits for other pods to leave it."""
     return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
 
 
 def to_start(node: str, *, at_once: bool) -> Refusal:
-    """What a task waits for that has its place and nobody has to leave: the next session, or its gang."""
+    """The refusal of a task that has a free node and waits for the next session (``at_once``) or for its gang."""
     message = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
     return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
 
 
 def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
-    """Whether all that a refusal says is that the cluster has no more."""
+    """Whether every limit in the refusal is the capacity of the whole cluster."""
     totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
     short = refusal.shortages
     return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
 
 
 class Session:
-    """The cycle's snapshot, jobs, plugins, ledger and node selection, and what has been decided so far."""
+    """The snapshot, jobs, plugins, ledger and node selection of one cycle, and the decisions made so far."""
 
     def __init__(
         self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
@@ -65,11 +68,11 @@ class Session:
         self.nodes = snapshot.nodes.copy()
         self.usage = SessionUsage(snapshot)
         self.jobs: dict[str, JobView] = {}
-        """Jobs that the cycle may do something for, by key."""
+        """Active jobs that actions may work on, by key."""
         self.stranded: dict[str, JobView] = {}
-        """Jobs that would be among them, but for which it does nothing; ``job_refusals`` says why."""
+        """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
         self.job_refusals: dict[str, Refusal] = {}
-        """Why a job was not worked on or not admitted, by key; the last word counts."""
+        """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
         for key in snapshot.active:
             job = snapshot.jobs[key]
             refusal = obstacle(job, snapshot.queues)
@@ -78,27 +81,27 @@ class Session:
             else:
                 self.stranded[key], self.job_refusals[key] = JobView(job), refusal
         self.victimised: dict[str, JobView] = {}
-        """Jobs without work of their own that others take from, by key."""
+        """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
         self.plugins = PluginSet(policy, registry, trace)
         self.committed: list[Entry] = []
-        """Placements and evictions to carry out, in decision order."""
+        """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}
-        """Rows that were held from the start of the cycle for tasks with a nominated node, by uid."""
+        """By uid of the task: the node row of its nomination, reserved at the start of the cycle."""
         self.task_refusals: dict[str, Explanation | Refusal] = {}
-        """Why a task was not placed, by uid; the last word counts."""
+        """Why a task was not placed, by uid; a later refusal replaces an earlier one."""
         self.protected: dict[str, Refusal] = {}
-        """What protects the only victims that would have made room for a job, by its key."""
+        """By key of a job: what protects the only victims that would have made room for it."""
         self._shut: dict[str, Refusal | None] = {}
         self.tried: set[str] = set()
-        """Tasks that found a place in a try that was given up, by uid."""
+        """Uids of tasks that found a node in a try that was rolled back."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
-        """A job by key as it stands: as this cycle sees it where it has touched it, else as the mirror has it."""
+        """Looks up a job by key: the session's view where there is one, else the mirror's record."""
         self.plugins.open(SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout))
         self.ledger = Ledger(self.nodes, self.usage, self.plugins.listeners)
         self.reservations = Reservations(snapshot, self.plugins)
         self.ungated: list[Task] = []
-        """Tasks whose gates are to be opened, in the order decided."""
+        """Tasks whose scheduling gate is to be removed, in the order decided."""
         self.node_selection = NodeSelection(
             self.nodes,
             self.ledger.journal,
@@ -108,14 +111,14 @@ class Session:
         )
 
     def view(self, key: str) -> JobView | None:
-        """The cycle's view of a job, made where there is none yet because there is no work for it."""
+        """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""
         found = self.jobs.get(key) or self.victimised.get(key)
         if found is None and (job := self.snapshot.jobs.get(key)) is not None:
             found = self.victimised[key] = JobView(job)
         return found
 
     def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
-        """What the policy tells an action, its defaults where it says nothing."""
+        """The arguments of an action in the policy; the defaults where the policy gives none."""
         found = self.policy.action_args.get(action)
         return found if isinstance(found, args_type) else args_type()
 
@@ -124,24 +127,27 @@ class Session:
         return self.snapshot.queues[job.queue]
 
     def is_left(self, node: str) -> bool:
-        """Whether anything is leaving a node."""
+        """Whether pods are leaving a node."""
         row = self.nodes.statics.row.get(node)
         return row is not None and self.node_selection.is_left(row)
 
     def shut(self, job: JobView) -> Refusal | None:
-        """Why the job's queue takes nothing at all, however little is asked for; None where it takes something."""
+        """Why the job's queue accepts no job at all (for instance, it is closed); None where it accepts jobs."""
         if job.queue not in self._shut:
             refusal = self.plugins.allocatable(self.queue(job), NOTHING)
             self._shut[job.queue] = refusal if refusal is not None and not refusal.rank else None
         return self._shut[job.queue]
 
     def statement(self) -> Statement:
-        """A try that leaves no trace unless committed or kept."""
+        """A new statement; its steps are rolled back unless it is committed or kept."""
         self._checkpoint()
         return Statement(self.ledger, self.committed)
 
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> Iterator[Task]:
-        """Ungated pending tasks that this cycle has not placed or only holds a node for; best-effort or the others."""
+        """Pending tasks without gates that still need a node; either the best-effort tasks or all others.
+
+        Tasks whose nominated node is only reserved are included.
+        """
         for task in job.job.pending.values():
             if task.gated or task.shape.best_effort is not best_effort:
                 continue
@@ -153,7 +159,10 @@ class Session:
 def _standings(
     active: Mapping[str, JobView], victimised: Mapping[str, JobView], known: Mapping[str, Job]
 ) -> Callable[[str], JobState | None]:
-    """Looks jobs up without the session: plugins that held on to it would keep a whole cycle from being freed."""
+    """A job lookup that does not refer to the session.
+
+    Plugins keep the lookup. If it referred to the session, the memory of the whole cycle would not be freed.
+    """
 
     def standing(key: str) -> JobState | None:
         return active.get(key) or victimised.get(key) or known.get(key)

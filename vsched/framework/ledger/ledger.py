@@ -1,7 +1,7 @@
-"""The only code that moves a task or an amount within a cycle, forwards and back.
+"""The ledger: the only code that changes the status of tasks and the amounts on nodes within a session.
 
-Every step is logged with what was before it; undoing is the reverse replay of the log. Amounts are integers, so a
-rollback restores the books bit for bit.
+It logs every step with the status before it, and undoes steps by walking the log backwards. Amounts are integers, so a
+rollback restores all amounts exactly.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from vsched.model.pods.task import Task
 
 
 class Listener(Protocol):
-    """Follows placements and evictions, forwards and in undo (``extension.PlacementListener``)."""
+    """Receives every placement and eviction, and their undoing (``extension.PlacementListener``)."""
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """The task was placed on the row (allocated or pipelined)."""
+        """The task was placed on the row (allocated or pipelined), or its eviction was undone."""
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """The placement was taken back, or the task is to leave."""
+        """The task was evicted from the row, or its placement was undone."""
 
 
 class Cause(NamedTuple):
-    """For whose sake a task is evicted."""
+    """Which action evicts a task, and for which job."""
 
     action: str
     beneficiary: str
-    """Key of the job; empty where the task itself is to be better off."""
+    """Key of the job that gets the room; empty where the task is moved for its own good."""
 
 
 class Entry(NamedTuple):
-    """One step in the log: a task on a row goes from one status to another."""
+    """One step in the log: the status of a task on a row changes from ``before`` to ``status``."""
 
     job: JobView
     task: Task
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class Ledger:
-    """The books of one cycle: node amounts, jobs, usage, and the log that undoes them."""
+    """Changes node amounts, job views and usage together, and logs each step so that it can be undone."""
 
     __slots__ = (
         "_idle",
@@ -79,31 +79,34 @@ class Ledger:
         self.evicted = 0
         """Evictions in the log."""
         self.journal: list[int] = []
-        """Rows whose amounts changed, in order: who remembers scores reads it to know what is stale."""
+        """Rows whose amounts changed, in order. Caches of scores read it to find stale rows."""
 
     @property
     def latest(self) -> Entry | None:
-        """The last step that stands. While it is the same object the books are the same: steps go back last first."""
+        """The last step that was not undone; None where there is none.
+
+        As long as this is the same object, nothing has changed, because steps are undone last first.
+        """
         return self.log[-1] if self.log else None
 
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
-        """Put a pending task on a row: ALLOCATED takes from idle, PIPELINED from what is on its way back."""
+        """Place a pending task on a row. ALLOCATED takes idle amounts; PIPELINED reserves amounts being released."""
         self._put(job, task, row, Status.PENDING, status)
         self.log.append(Entry(job, task, row, Status.PENDING, status))
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
-        """Take back the reservation of a task that waits: it is pending again."""
+        """Undo the reservation of a pipelined task: it is pending again. This is a step of its own in the log."""
         self._take(job, task, row, Status.PIPELINED, Status.PENDING)
         self.log.append(Entry(job, task, row, Status.PIPELINED, Status.PENDING))
 
     def evict(self, job: JobView, task: Task, row: int, cause: Cause) -> None:
-        """Have a task leave its row: what it uses is on its way back, and no longer its job's or queue's."""
+        """Evict a task from its row: its amounts become releasing, and no longer count for its job and queue."""
         self.evicted += 1
         self._take(job, task, row, task.status, Status.RELEASING)
         self.log.append(Entry(job, task, row, task.status, Status.RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
-        """Take back every step after ``mark``, last first."""
+        """Undo every step after ``mark``, last first."""
         while len(self.log) > mark:
             job, task, row, before, status, cause = self.log.pop()
             self.evicted -= cause is not None
@@ -113,7 +116,7 @@ class Ledger:
                 self._put(job, task, row, status, before)
 
     def _put(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
-        """A task comes to hold, or holds again, what it asks for on the row."""
+        """Count the request of a task on the row, on its job and on its queue."""
         self._book(task, row, before if before is Status.RELEASING else status, 1)
         job.move(task, before, status, self._names[row])
         self._usage.shift(job.queue, job.namespace, task.shape.request, 1)
@@ -121,7 +124,7 @@ class Ledger:
             listener.on_allocate(job, task, row)
 
     def _take(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
-        """A task no longer holds what it asks for on the row."""
+        """Stop counting the request of a task on the row, on its job and on its queue."""
         for listener in reversed(self._listeners):
             listener.on_release(job, task, row)
         self._usage.shift(job.queue, job.namespace, task.shape.request, -1)

@@ -1,8 +1,8 @@
-"""What jobs were admitted for and do not hold yet: the order of admission counts it as if it were held.
+"""Pledges: the amounts that admitted jobs were admitted for and do not hold yet.
 
-While jobs are admitted nobody's usage changes, so an order by these alone would let one queue, or one namespace,
-have all the room there is. What was admitted in earlier cycles and still waits for places counts as well: otherwise a
-namespace whose jobs wait would be given the next room again and again. Changed by the action ``enqueue`` only.
+The order of admission counts pledges as if they were held. Admission does not change usage, so an order by usage alone
+would give all room to one queue or one namespace. Pledges of earlier cycles count too; otherwise a namespace whose
+jobs wait for nodes would get new room in every cycle. Only the action ``enqueue`` adds pledges.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vsched.model.snapshot import Snapshot
 
 
 class Pledge(NamedTuple):
-    """What one admitted job is to get beyond what it holds."""
+    """The amounts that one admitted job is to get in addition to what it holds."""
 
     job: str
     queue: str
@@ -25,7 +25,7 @@ class Pledge(NamedTuple):
 class Pledges:
     """Pledges by job, and their sums by queue and by namespace within a queue.
 
-    Summed up when first asked for: a cycle in which nobody waits to be admitted pays nothing.
+    The sums are computed on first use, so a cycle without jobs to admit pays nothing.
     """
 
     __slots__ = ("_by_job", "_made", "_namespaces", "_queues", "_snapshot")
@@ -38,7 +38,7 @@ class Pledges:
         self._namespaces: dict[tuple[str, str], Vector] = {}
 
     def made(self) -> list[Pledge]:
-        """Every pledge in the order made, those of earlier cycles first; only ever added to."""
+        """Every pledge in the order made, those of earlier cycles first. Entries are only appended."""
         if self._made is None:
             self._made = []
             for key in self._snapshot.admitted:
@@ -47,19 +47,19 @@ class Pledges:
         return self._made
 
     def add(self, job: Job) -> None:
-        """The job is admitted in this cycle."""
+        """Add the pledge of a job that this cycle admits."""
         self._make(self.made(), job, shortfall_of(job))
 
     def queue(self, name: str) -> Vector | None:
-        """The pledges of a queue together, None where there are none."""
+        """The sum of the pledges of a queue; None where there are none."""
         return self._queues.get(name) if self.made() else None
 
     def namespace(self, queue: str, namespace: str) -> Vector | None:
-        """Those of a namespace in a queue, None where there are none."""
+        """The sum of the pledges of a namespace in a queue; None where there are none."""
         return self._namespaces.get((queue, namespace)) if self.made() else None
 
     def job(self, key: str) -> Amounts:
-        """What is pledged to one job."""
+        """The amounts pledged to one job."""
         return self._by_job.get(key, NOTHING) if self.made() else NOTHING
 
     def _make(self, made: list[Pledge], job: Job, amounts: Amounts) -> None:

@@ -1,4 +1,4 @@
-"""A try: placements and evictions that leave no trace unless they are committed or kept."""
+"""The statement: a transaction of placements and evictions, which is committed, kept or rolled back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vsched.model.pods.task import Task
 
 
 class Statement:
-    """The steps of one try. Leaving the ``with`` block without ``commit`` or ``keep`` takes them all back."""
+    """The steps of one try. Leaving the ``with`` block without ``commit`` or ``keep`` rolls all of them back."""
 
     __slots__ = ("_committed", "_ledger", "_mark", "_open")
 
@@ -32,19 +32,19 @@ class Statement:
             self._open = False
 
     def allocate(self, job: JobView, task: Task, row: int) -> None:
-        """Place a task on what is idle."""
+        """Place a task on idle room."""
         self._ledger.place(job, task, row, Status.ALLOCATED)
 
     def pipeline(self, job: JobView, task: Task, row: int) -> None:
-        """Reserve for a task what is on its way back."""
+        """Reserve room for a task that other pods are still leaving."""
         self._ledger.place(job, task, row, Status.PIPELINED)
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
-        """Give up the reservation of a task that waits."""
+        """Undo the reservation of a pipelined task."""
         self._ledger.withdraw(job, task, row)
 
     def evict(self, job: JobView, task: Task, row: int, cause: Cause) -> None:
-        """Have a running task leave."""
+        """Evict a running task."""
         self._ledger.evict(job, task, row, cause)
 
     def savepoint(self) -> int:
@@ -52,31 +52,31 @@ class Statement:
         return len(self._ledger.log)
 
     def rollback(self, savepoint: int) -> None:
-        """Take back everything since the savepoint."""
+        """Undo all steps after the savepoint."""
         self._ledger.undo_to(savepoint)
 
     @property
     def steps(self) -> list[Entry]:
-        """What stands of the try, in order."""
+        """The steps that were not undone, in order."""
         return self._ledger.log[self._mark :]
 
     @property
     def placed(self) -> bool:
-        """Whether any task was given a place."""
+        """Whether any task was placed."""
         return any(entry.before is Status.PENDING for entry in self._ledger.log[self._mark :])
 
     @property
     def tasks(self) -> list[Task]:
-        """The tasks that were given a place, in the order they were."""
+        """The tasks that were placed, in order."""
         return [entry.task for entry in self._ledger.log[self._mark :] if entry.before is Status.PENDING]
 
     @property
     def evictions(self) -> list[Entry]:
-        """What leaves, in the order it was decided."""
+        """The evictions, in the order in which they were decided."""
         return [entry for entry in self._ledger.log[self._mark :] if entry.status is Status.RELEASING]
 
     def commit(self) -> None:
-        """Carry the steps out: allocated tasks become bindings, released ones evictions, in the order decided."""
+        """Commit the steps: allocated tasks become bindings and releasing tasks evictions, in the order decided."""
         self._committed.extend(
             entry
             for entry in self._ledger.log[self._mark :]
@@ -85,5 +85,5 @@ class Statement:
         self._open = False
 
     def keep(self) -> None:
-        """Leave the placements standing for the rest of the cycle without carrying them out (reference 3.2)."""
+        """Keep the placements for the rest of the session, but do not commit them (reference 3.2)."""
         self._open = False

@@ -1,6 +1,7 @@
-"""What queues, and namespaces within them, hold in the course of a cycle. Changed by the ledger only.
+"""The amounts that queues, and namespaces within queues, hold during a session. Only the ledger changes them.
 
-Beside it, what was admitted and is not held yet (``framework.ledger.pledges``): admission counts it as held.
+Pledges (``framework.ledger.pledges``) are amounts that were admitted but are not held yet. Admission counts them as
+held.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ class UsageByQueue(Protocol):
     """Amounts by queue and by namespace within a queue, base units by column."""
 
     def queue(self, name: str) -> Mapping[int, int]:
-        """Of a queue."""
+        """The amounts of a queue."""
         ...
 
     def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
-        """Of a namespace in a queue."""
+        """The amounts of a namespace in a queue."""
         ...
 
 
 class SessionUsage:
     """Allocated amounts by queue and by (queue, namespace): the snapshot's sums plus this cycle's placements.
 
-    Sums are copied when they first change, so opening a cycle costs nothing however many queues there are.
+    Sums are copied when they first change, so opening a session costs the same however many queues there are.
     """
 
     __slots__ = ("_base_queues", "_base_shares", "_queues", "_shares", "moved", "pledges")
@@ -41,12 +42,12 @@ class SessionUsage:
         self._queues: dict[str, Vector] = {}
         self._shares: dict[tuple[str, str], Vector] = {}
         self.moved: set[str] = set()
-        """Queues whose usage changed; who wants to know empties it first."""
+        """Queues whose usage changed. A reader clears it before the changes it wants to see."""
         self.pledges = Pledges(snapshot)
-        """What was admitted and is not held yet."""
+        """The amounts that were admitted and are not held yet."""
 
     def queue(self, name: str) -> Mapping[int, int]:
-        """What a queue holds, base units by column."""
+        """The amounts that a queue holds, base units by column."""
         held = self._queues.get(name)
         if held is not None:
             return held
@@ -54,17 +55,17 @@ class SessionUsage:
         return _NONE if books is None else books.allocated
 
     def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
-        """What a namespace holds in a queue."""
+        """The amounts that a namespace holds in a queue, base units by column."""
         key = (queue, namespace)
         held = self._shares.get(key)
         return held if held is not None else self._base_shares.get(key, _NONE)
 
     def namespaces(self) -> list[tuple[str, str]]:
-        """All (queue, namespace) pairs that hold something or did, sorted."""
+        """All (queue, namespace) pairs that hold or held something, sorted."""
         return sorted(self._base_shares.keys() | self._shares.keys())
 
     def shift(self, queue: str, namespace: str, request: Amounts, sign: int) -> None:
-        """Book one placement (``sign=1``) or its end (``sign=-1``)."""
+        """Add the request of one placement (``sign=1``), or subtract it (``sign=-1``)."""
         self.moved.add(queue)
         held = self._queues.get(queue)
         if held is None:
@@ -79,7 +80,7 @@ class SessionUsage:
 
 
 class Admitted:
-    """SessionUsage with what was admitted counted as held: the books that admission goes by."""
+    """SessionUsage with pledges counted as held. Admission uses these amounts."""
 
     __slots__ = ("_usage",)
 
@@ -87,11 +88,11 @@ class Admitted:
         self._usage = usage
 
     def queue(self, name: str) -> Mapping[int, int]:
-        """What a queue holds and is pledged."""
+        """The amounts that a queue holds or that are pledged in it."""
         return _together(self._usage.queue(name), self._usage.pledges.queue(name))
 
     def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
-        """What a namespace holds and is pledged in a queue."""
+        """The amounts that a namespace holds in a queue or that are pledged to it there."""
         held = self._usage.namespace(queue, namespace)
         return _together(held, self._usage.pledges.namespace(queue, namespace))
 

@@ -1,1 +1,1 @@
-"""Which nodes a pod fits, which of them is the best, and why others are not."""
+"""Node selection: which nodes a pod fits, which of them is the best, and why it does not fit the others."""

@@ -1,9 +1,9 @@
-"""Feasibility and scores of all nodes, worked out once a shape and kept current by the rows that changed.
+"""A cache of the feasibility and the scores of all nodes, by pod shape.
 
-For each (shape, class of labels, class of queue) there is a ``ShapeNodes``: which nodes attributes allow, which have
-room, what each scores. The ledger's journal says which rows changed since; only those are worked out again. What
-placements of other pods can change as a whole (ports, pod affinity, spread) and scores on a scale of the candidates are
-asked for anew before each choice, and only for shapes that have such rules.
+Each (shape, class of labels, class of queue) has a ``ShapeNodes``: which nodes the checks allow, which of them have
+room, and the score of each. The ledger's journal lists the rows that changed since; only these rows are computed again.
+Rules whose result depends on other pods (ports, pod affinity, spread), and scores that are relative to the candidates,
+are evaluated before each choice, and only for shapes that have such rules.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 ROWS_ONE_BY_ONE = 6
-"""Up to this many changed rows are cheaper in plain numbers than in arrays."""
+"""Up to this many changed rows, plain numbers are faster than arrays."""
 
 FITS_MAX = 256
-"""Shapes remembered at a time, oldest dropped first: at 5,000 nodes each takes 45 KB."""
+"""The most shapes in the cache; the oldest is dropped first. At 5,000 nodes each takes 45 KB."""
 
 FULL_AT_FRACTION = 3
-"""When more than a third of the rows changed, all are worked out again."""
+"""When at least a third of the rows changed, all rows are computed again."""
 
 
 class NodePlugins(NamedTuple):
-    """Who has a say in where tasks go, amounts aside."""
+    """The plugins that filter and score nodes for tasks. Requests are compared with amounts on nodes elsewhere."""
 
     filters: Sequence[NodeFilter] = ()
     scorers: Sequence[NodeScore] = ()
@@ -40,11 +40,11 @@ class NodePlugins(NamedTuple):
 
 
 class Room(NamedTuple):
-    """How many tasks of one shape there is room for."""
+    """How many tasks of one shape the nodes can hold."""
 
     tasks: int
     full: Explanation
-    """What is in the way of one more."""
+    """Why no node can hold one more."""
 
 
 class ShapeNodes:
@@ -68,23 +68,23 @@ class ShapeNodes:
     ) -> None:
         self.shape = shape
         self.allowed = allowed
-        """bool[nodes] by attributes alone; None where every node is allowed."""
+        """bool[nodes]: the nodes that static checks allow; None where there are no such checks."""
         self.checks = checks
         self.dynamic = dynamic
         self.preference = preference
         """float64[nodes]: what the queue adds to the scores; None where it has no preference."""
         self.position = -1
-        """Journal entries taken in so far; -1 before the first time."""
+        """How many journal entries are taken into account; -1 before the first computation."""
         self.ranked: Floats = np.empty(0)
-        """float64[nodes]: the score where the node is allowed and has room, else minus infinity."""
+        """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others."""
         self.explanation: tuple[int, Explanation] | None = None
         self.room: tuple[int, Room] | None = None
         self.failed = False
-        """Whether a task found no node in this cycle: only then is it worth counting room."""
+        """Whether a task of this shape found no node in this cycle. Only then is room counted."""
 
 
 class FeasibilityCache:
-    """The fits of one cycle's node table."""
+    """The ``ShapeNodes`` of one session's node table."""
 
     def __init__(
         self, nodes: NodeTable, journal: list[int], node_plugins: NodePlugins, queue_of: Callable[[Task], str]
@@ -104,7 +104,7 @@ class FeasibilityCache:
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
     def current(self, task: Task) -> ShapeNodes:
-        """The fit of a task's shape and classes, as of now."""
+        """The up-to-date ``ShapeNodes`` for a task."""
         task_class = self._class_of(task)
         key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
         fit = self._fits.get(key)
@@ -119,7 +119,7 @@ class FeasibilityCache:
         return fit
 
     def scores(self, fit: ShapeNodes) -> Floats:
-        """What each node scores, whether it has room or not; the caller's to change."""
+        """The score of each node, whether it has room or not. The caller may change the array."""
         total: Floats | None = None
         for scorer in self._scorers:
             scores = scorer.score(fit.shape, self._nodes, slice(None))
@@ -130,8 +130,8 @@ class FeasibilityCache:
         return total if fit.preference is None else np.add(total, fit.preference, out=total)
 
     def with_relative(self, fit: ShapeNodes, task: Task, ranked: Floats) -> Floats:
-        """The scores with those on a scale of the candidates, where there are any."""
-        # Asked every time: a pod placed meanwhile may be the first with preferences that concern this one.
+        """The scores, plus those that are relative to the candidates, where plugins give any."""
+        # This is checked every time: a pod placed since may be the first whose preferences concern this one.
         if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
             candidates = ranked > -np.inf
             if candidates.any():
@@ -142,7 +142,7 @@ class FeasibilityCache:
         return ranked
 
     def dynamic_checks(self, fit: ShapeNodes, task: Task) -> list[Check]:
-        """Checks that placements of this cycle may have changed."""
+        """Checks whose result the placements of this session may have changed."""
         task_class = self._class_of(task)
         found = [
             check
@@ -154,7 +154,10 @@ class FeasibilityCache:
         return found
 
     def fits_later(self, fit: ShapeNodes, row: int, slots: int = 0) -> bool:
-        """By attributes and amounts alone, once what leaves the row has left; ``slots`` more pods count as gone."""
+        """Whether static checks and amounts allow the row once leaving pods have left.
+
+        ``slots`` is a number of pod slots on the row to count as free in addition.
+        """
         if fit.allowed is not None and not fit.allowed[row]:
             return False
         return all(
@@ -163,7 +166,7 @@ class FeasibilityCache:
         )
 
     def is_left(self, row: int) -> bool:
-        """Whether anything is leaving the row."""
+        """Whether pods are leaving the row."""
         return self._leaving[PODS, row] > 0
 
     # -- classes ------------------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ class FeasibilityCache:
         fit.ranked = total if room is None or room.all() else np.where(room, total, -np.inf)
 
     def _free(self, column: int) -> Ints:
-        """What a task may take now: idle, but for what pipelined tasks count on."""
+        """int64[nodes]: the idle amount, less what pipelined tasks will need of it."""
         return self._nodes.unreserved(column) if self._nodes.in_motion else self._nodes.idle[column]
 
     def _refresh_rows(self, fit: ShapeNodes, rows: list[int]) -> None:
@@ -263,10 +266,10 @@ class FeasibilityCache:
         total = 0.0
         for scorer in self._scorers:
             total += scorer.score_row(fit.shape, self._nodes, row)
-        # Last, as for all rows at once: sums of floats depend on their order.
+        # The preference is added last, as for all rows at once, because float sums depend on the order.
         fit.ranked[row] = total if fit.preference is None else total + fit.preference[row]
 
     def _returning(self, column: int, row: int) -> int:
-        """What will be idle on a row beyond what is now; negative where more is reserved than is on its way back."""
+        """The amount being released on a row, less what is reserved of it; negative where more is reserved."""
         amount: int = self._leaving[column, row] - self._reserved[column, row]
         return amount - int(self._nodes.terminating[row]) if column == PODS else amount

@@ -1,4 +1,7 @@
-"""Where a task goes: the best node with room now, else the best with room later."""
+"""Chooses the node for a task: the best one with room now, else the best one with room later.
+
+"Later" means: once the pods that are leaving have left. The module also explains why no node fits, and counts room.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.task import Task
 
 LOOKS_MAX = 512
-"""How often room is counted in a cycle only to tell people about it: each look may take a tenth of a millisecond."""
+"""How often a cycle counts room only for messages; counting may take a tenth of a millisecond each time."""
 
 
 class Choice(NamedTuple):
-    """Where a task goes."""
+    """The node row chosen for a task."""
 
     row: int
     waits: bool
-    """The node has room only once others have left."""
+    """Whether the node has room only once leaving pods have left."""
 
 
 class NodeSelection:
-    """Chooses nodes for tasks over one cycle's node table."""
+    """Chooses nodes for tasks from one session's node table."""
 
     def __init__(
         self,
@@ -46,8 +49,8 @@ class NodeSelection:
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
 
-        A nominated row is taken before any other, and waited for (reference 3.2.1 e), as long as the task fits there.
-        A row that others are looked for ``besides`` is out of the question.
+        A nominated row comes before all others, with room now or later (reference 3.2.1 e), if the task fits there.
+        The row ``besides`` is never chosen.
         """
         self._checkpoint()
         fit = self._fits.current(task)
@@ -70,27 +73,27 @@ class NodeSelection:
         return None
 
     def has_failed(self, task: Task) -> bool:
-        """Whether a task like this one found no node before in this cycle."""
+        """Whether a task of the same shape and class found no node earlier in this cycle."""
         return self._fits.current(task).failed
 
     def fits_at(self, task: Task, row: int) -> bool:
-        """Whether the task may go to this row, now or once what leaves it has left."""
+        """Whether the task fits on this row, now or once leaving pods have left."""
         fit = self._fits.current(task)
         return self._fits.fits_later(fit, row) and _passes(self._dynamic_masks(fit, task), row)
 
     def can_hold(self, task: Task, row: int) -> bool:
-        """Whether room held for a task may still be its; pods on their way out may be all that is in the way."""
+        """Whether a nomination of this row is still usable: only pods that are leaving may be in the way."""
         fit = self._fits.current(task)
         if not self._fits.fits_later(fit, row, slots=self._nodes.terminating[row]):
             return False
         return self._fits.is_left(row) or _passes(self._dynamic_masks(fit, task), row)
 
     def is_left(self, row: int) -> bool:
-        """Whether anything is leaving the row."""
+        """Whether pods are leaving the row."""
         return self._fits.is_left(row)
 
     def candidates(self, task: Task, freeable: Mapping[int, Ints]) -> Mask:
-        """Nodes that attributes allow and that would have room once ``freeable`` (by column) had left as well."""
+        """bool[nodes]: nodes that static checks allow and that have room if ``freeable`` (by column) is freed too."""
         fit = self._fits.current(task)
         mask = np.ones(len(self._nodes), dtype=np.bool_) if fit.allowed is None else fit.allowed.copy()
         for column, amount in fit.shape.request:
@@ -107,7 +110,7 @@ class NodeSelection:
         return self._fits.with_relative(fit, task, ranked)
 
     def explain(self, task: Task) -> Explanation:
-        """Why no node takes the task as things stand; remembered until a placement changes something."""
+        """Why no node fits the task now; cached until a placement changes something."""
         fit = self._fits.current(task)
         position = len(self._journal)
         if fit.explanation is None or fit.explanation[0] != position:
@@ -116,9 +119,10 @@ class NodeSelection:
         return fit.explanation[1]
 
     def failing(self, task: Task, *, filled: bool = False) -> list[Failing]:
-        """The nodes that keep the task off, by reason; ``filled`` once as many like it are on each as it has room for.
+        """The nodes that do not fit the task, by reason.
 
-        What the pods on the nodes have to say is left out then: it changes with each of them.
+        With ``filled``, every node first gets as many tasks like this one as it has room for. Dynamic checks are left
+        out in this case, because each such task would change them.
         """
         fit = self._fits.current(task)
         if not filled:
@@ -128,13 +132,13 @@ class NodeSelection:
         return list(failing(self._nodes, fit.shape, fit.checks, (), left))
 
     def static_checks(self, task: Task) -> Sequence[Check]:
-        """The checks by attributes of nodes that some node fails."""
+        """The static checks of the task's shape and queue."""
         return self._fits.current(task).checks
 
     def room(self, task: Task) -> Room:
-        """How many tasks like this one the nodes could take at most, now or later; other pods' wishes left aside.
+        """How many tasks like this one the nodes could hold at most, now or later, without dynamic checks.
 
-        Remembered until a placement changes something, so that a backlog of gangs that cannot fit costs one look.
+        The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
         """
         fit = self._fits.current(task)
         position = len(self._journal)
@@ -143,7 +147,7 @@ class NodeSelection:
         return fit.room[1]
 
     def room_at_hand(self, task: Task) -> Room | None:
-        """The same for those who only want to tell: None once that would take too many looks in one cycle."""
+        """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
         known = self._fits.current(task).room
         if known is None or known[0] != len(self._journal):
             if self._looks >= LOOKS_MAX:
@@ -152,7 +156,7 @@ class NodeSelection:
         return self.room(task)
 
     def rooms(self, task: Task) -> Ints:
-        """int64[nodes]: the same of each node."""
+        """int64[nodes]: how many tasks like this one each node could hold, as in ``room``."""
         return self._rows(self._fits.current(task))
 
     def _measure(self, fit: ShapeNodes) -> Room:
@@ -160,7 +164,7 @@ class NodeSelection:
         return Room(int(rows.sum()), explain_filled(self._nodes, fit.shape, fit.checks, rows))
 
     def _rows(self, fit: ShapeNodes) -> Ints:
-        """int64[nodes]: how many tasks of the shape each node could take, now or later."""
+        """int64[nodes]: how many tasks of the shape each node could hold, now or later."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for column, amount in fit.shape.request:
@@ -174,7 +178,7 @@ class NodeSelection:
     # -- choosing -----------------------------------------------------------------------------------------------
 
     def _best(self, fit: ShapeNodes, task: Task, ranked: Floats) -> int:
-        """The first row of the highest score, -1 where no row is a candidate."""
+        """The first row with the highest score; -1 where no row is a candidate."""
         if not len(ranked):
             return -1
         ranked = self._fits.with_relative(fit, task, ranked)
@@ -185,7 +189,7 @@ class NodeSelection:
         return [check.passes for check in self._fits.dynamic_checks(fit, task)] if fit.dynamic else ()
 
     def _later(self, fit: ShapeNodes, masks: Sequence[Mask]) -> Floats:
-        """Scores of the nodes that have room once everything on its way back is back."""
+        """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""
         total = self._fits.scores(fit)
         ranked = total if fit.allowed is None else np.where(fit.allowed, total, -np.inf)
         for column, amount in fit.shape.request:

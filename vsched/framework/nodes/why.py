@@ -1,4 +1,4 @@
-"""Why no node takes a task: counts of nodes by reason, in the words people know from ``kubectl describe``."""
+"""Why no node fits a task: counts of nodes by reason, in the words that ``kubectl describe`` shows."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from vsched.model.pods.shape import Shape
 _UNLIMITED = float("inf")
 NO_NODES_KNOWN = "no nodes are known"
 Left = Callable[[int], Ints]
-"""What a column has to give: int64[nodes]."""
+"""Returns what is left of a resource (by column) on each node: int64[nodes]."""
 
 
 class Explanation(NamedTuple):
-    """Counts of nodes by reason, and the sentence made of them."""
+    """Counts of nodes by reason, and the message made of them."""
 
     message: str
     reasons: Mapping[str, int]
     """A node that fails on several resources counts for each; otherwise a node counts once."""
     codes: Mapping[str, Code] = {}
-    """The sort of constraint that each reason is."""
+    """The code of each reason."""
     fits: int | None = None
-    """How many of the tasks that were wanted there is room for, where several were and that was counted."""
+    """How many of the wanted tasks fit, where several tasks were wanted and room was counted; else None."""
     also: Refusal | None = None
-    """What would be in the way besides, had the nodes room."""
+    """A refusal that would stop the task even if a node had room."""
 
 
 class Failing(NamedTuple):
-    """The nodes that one reason keeps a task off."""
+    """The nodes that do not fit a task for one reason."""
 
     reason: str
     code: Code
@@ -48,17 +48,17 @@ def insufficient(nodes: NodeTable, column: int) -> str:
 
 
 def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check]) -> Explanation:
-    """Count every node under the first of its reasons: attributes, then amounts, then the pods around."""
+    """Count every node under its first reason: static checks, then amounts, then dynamic checks."""
     return _counted(len(nodes), failing(nodes, shape, static, dynamic, nodes.unreserved))
 
 
 def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> Explanation:
-    """Why no node takes one more task of a shape once ``room`` (int64[nodes]) of them are on each."""
+    """Why no node fits one more task of a shape once each node has ``room`` (int64[nodes]) of them."""
     return _counted(len(nodes), failing(nodes, shape, static, (), once_filled(nodes, shape, room)))
 
 
 def once_filled(nodes: NodeTable, shape: Shape, room: Ints) -> Left:
-    """What is left of a resource once ``room`` (int64[nodes]) tasks of a shape are on each node."""
+    """A function that returns what is left of a resource once each node has ``room`` (int64[nodes]) such tasks."""
     request = dict(shape.request)
 
     def left(column: int) -> Ints:
@@ -71,7 +71,7 @@ def once_filled(nodes: NodeTable, shape: Shape, room: Ints) -> Left:
 def failing(
     nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check], left: Left
 ) -> Iterator[Failing]:
-    """The nodes out of the question, by the first of their reasons; a node short of several resources once for each."""
+    """The nodes that do not fit, by their first reason; a node short of several resources counts for each of them."""
     open_rows = np.ones(len(nodes), dtype=np.bool_)
     for check in static:
         yield Failing(check.reason, check.code, open_rows & ~check.passes)
@@ -93,7 +93,7 @@ def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
 
 
 def counted_by_reason(found: Iterable[Failing]) -> tuple[dict[str, int], dict[str, Code]]:
-    """Counts of nodes by reason, and the sort of each."""
+    """Counts of nodes by reason, and the code of each reason."""
     reasons: dict[str, int] = {}
     codes: dict[str, Code] = {}
     for reason, code, rows in found:
@@ -117,9 +117,9 @@ def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
 def exceeding(
     names: Sequence[str], request: Amounts, limits: Mapping[int, float], held: Mapping[int, int]
 ) -> list[str]:
-    """Names of requested resources that would pass a limit (reference 0.2: requested dimensions, strict).
+    """Names of requested resources that would exceed a limit (reference 0.2: requested dimensions, strict).
 
-    Of a resource that the limits do not name nothing is allowed; of pods any number.
+    The limit of a resource that ``limits`` does not name is 0; the number of pods is then unlimited.
     """
     return [
         names[column]
@@ -135,7 +135,7 @@ def shortages(
     held: Mapping[int, int],
     promised: Mapping[int, int] | None = None,
 ) -> tuple[Shortage, ...]:
-    """The same with amounts; of what is ``held``, the part that is ``promised`` is held by nobody yet."""
+    """The resources that would exceed a limit, with amounts; ``promised`` is the part of ``held`` not yet in use."""
     short: list[Shortage] = []
     for column, amount in request:
         limit = limits.get(column, _UNLIMITED if column == PODS else 0)
