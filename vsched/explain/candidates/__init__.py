@@ -1,1 +1,1 @@
-"""The changes that could let something start, by what is in its way."""
+"""Lists the levers, which are candidate changes for a waiting job, by what they change."""

@@ -1,9 +1,8 @@
-"""What could be turned to let a job start, and how far: the pieces that candidates are made of.
+"""Levers: the kinds of edits that could let a job start, with the steps in which a search tries them.
 
-Which change is the smallest: the one that disturbs others least. ``Rank`` is that order, and it is meant to be read:
-what was merely left undone goes before what the job gives up, that before what is asked of nodes as they are, that
-before limits that others agreed on, these before the order of others, the policy of all, and machines to be bought.
-Among changes of one rank the one that changes less of what there is goes first (``Lever.share``).
+The smallest change is the one that disturbs others least. ``Rank`` defines that order: missing objects and gates first,
+then a smaller job, other places for it, the nodes as they are, limits, the order of jobs, the policy, and new machines.
+Within a rank, the change of the smaller share of the existing amount goes first (``Lever.share``).
 """
 
 from __future__ import annotations
@@ -23,104 +22,105 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 CPU_GRAIN, BYTES_GRAIN = 10, 1 << 20
-"""The smallest steps of amounts that are looked at: ten milli-cores, one MiB; of everything else one whole unit."""
+"""The smallest steps of amounts: ten milli-cores, and one MiB; every other resource has steps of one whole unit."""
 
 
 class Rank(IntEnum):
-    """How much a change disturbs, from what disturbs nobody on."""
+    """How much a change disturbs others; lower ranks go first."""
 
     LEFT_UNDONE = 0
-    """Gates, missing pods, a queue or a priority class that does not exist, a queue that is closed."""
+    """Gates, missing pods, a missing PodGroup, queue or priority class, a closed queue."""
     LESS = 1
-    """The job makes do with less: a smaller minimum, smaller pods."""
+    """The job asks for less: a smaller minimum, smaller requests of its pods."""
     ELSEWHERE = 2
-    """The job goes where it would not: tolerations, rules dropped, another queue."""
+    """The job goes elsewhere: tolerations, constraints removed from its pods, a child queue."""
     NODES_AS_THEY_ARE = 3
-    """Cordons, taints, labels."""
+    """Cordons, taints and labels of nodes."""
     LIMITS = 4
-    """Of queues, namespaces and budgets."""
+    """Limits and shares of queues, namespaces and disruption budgets."""
     ORDER = 5
-    """The job goes before others."""
+    """A higher priority for the job, or smaller minima of other jobs."""
     POLICY = 6
-    """What is so for everybody."""
+    """The policy, which applies to all jobs."""
     MACHINES = 7
+    """Larger nodes, or more of them."""
     PRECIOUS = 8
-    """Pods that ask for no accelerator go to nodes that have some: better to buy a node without."""
+    """Nodes with accelerators for pods that ask for none: a new node without accelerators is better."""
 
 
 class Lever(NamedTuple):
-    """One kind of edit, to be made in steps: a later one changes more, and helps no less."""
+    """One kind of edit, in steps from 1 to ``most``: a larger step changes more, and helps at least as much."""
 
     rank: Rank
     edit: Callable[[int], Edit | tuple[Edit, ...]]
-    """The edit at a step, from 1 on; several where one is nothing without the others."""
+    """Returns the edit for a step; several edits if they only make sense together."""
     most: int = 1
     """The last step."""
     first: int = 1
-    """The step that a search had better begin with."""
+    """The step at which a search should begin."""
     whole: int = 1
-    """How many steps would be as much again as there is."""
+    """The number of steps that would double the existing amount."""
     kind: str = ""
-    """Levers of one kind are turned together as well; empty for what is turned alone."""
+    """A search also tries levers of one kind together; empty for a lever that it only tries alone."""
 
     def edits(self, step: int) -> tuple[Edit, ...]:
-        """The edits at a step."""
+        """The edits for a step."""
         found = self.edit(step)
         return found if isinstance(found, tuple) else (found,)
 
     def share(self, step: int) -> float:
-        """How much is changed of what there is."""
+        """The size of the change at a step, as a share of the existing amount."""
         return step / max(1, self.whole)
 
 
 class Wants(NamedTuple):
-    """What a job still wants of its minimum."""
+    """A waiting job, and what its minimum still lacks."""
 
     situation: Situation
     plugins: tuple[Levers, ...]
-    """The policy's, not open."""
+    """The plugins of the policy, outside of a session."""
     job: Job
     waiting: tuple[Task, ...]
-    """Pods without a place, by name; the one that is asked about first."""
+    """Its pending pods by name; the pod that the search is for goes first."""
     missing: int
-    """How many more are needed: of the minimum, or one."""
+    """How many more pods it needs for its minimum, at least one."""
     shapes: tuple[Shape, ...]
-    """What is asked for, each once; that of the first pod first."""
+    """The distinct shapes of the pending pods; that of the first pod goes first."""
 
     def goes_by(self, term: QueueTerm) -> bool:
-        """Whether any plugin goes by what a queue says there."""
+        """Whether some plugin uses this field of queues."""
         return any(term in plugin.queue_terms for plugin in self.plugins)
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The resources asked for, pod slots aside."""
+        """The columns of the resources that the job asks for, without pod slots."""
         columns = {column for shape in self.shapes for column, _ in shape.request}
         columns.update(column for column, _ in self.job.spec.min_resources or ())
         return tuple(sorted(columns - {PODS}))
 
     def name(self, column: int) -> str:
-        """The resource of a column."""
+        """The name of the resource in a column."""
         return self.situation.snapshot.axis.names[column]
 
     def request(self, column: int) -> int:
-        """The most that one pod asks for; of a job without pods its whole minimum."""
+        """The largest request of one pending pod; without pending pods, the amount in ``minResources``."""
         if not self.waiting:
             return dict(self.job.spec.min_resources or ()).get(column, 0)
         return max((dict(shape.request).get(column, 0) for shape in self.shapes), default=0)
 
     def needed(self, column: int) -> int:
-        """What everything that is missing asks for at most."""
+        """An upper bound of what the missing pods ask for together."""
         stated = dict(self.job.spec.min_resources or ()).get(column, 0)
         return max(self.request(column) * max(1, self.missing), stated)
 
     def step(self, column: int) -> int:
-        """What requests are multiples of."""
+        """The greatest common divisor of the requests."""
         asked = [dict(shape.request).get(column, 0) for shape in self.shapes]
         return gcd(*asked, *(amount for one, amount in self.job.spec.min_resources or () if one == column)) or 1
 
 
 def wants_of(situation: Situation, registry: Registry, key: str, pod: str = "") -> Wants:
-    """What the job of this key wants."""
+    """The wants of a job; ``pod`` is the uid of the pod that the search is for, if any."""
     job = situation.snapshot.jobs[key]
     waiting = sorted(job.pending.values(), key=lambda task: (task.uid != pod, task.name))
     shapes = tuple(dict.fromkeys(task.shape for task in waiting))
@@ -129,7 +129,7 @@ def wants_of(situation: Situation, registry: Registry, key: str, pod: str = "") 
 
 
 def in_proportion(spec: JobSpec, axis: ResourceAxis, minimum: int) -> dict[str, int]:
-    """``minResources`` by resource for a smaller minimum, rounded up to whole steps; empty where none is stated."""
+    """``minResources`` in proportion to a smaller minimum, by resource, rounded up; empty if none is stated."""
     lowered = {}
     for column, amount in spec.min_resources or ():
         grain = grain_of(column, axis.names[column])
@@ -139,32 +139,32 @@ def in_proportion(spec: JobSpec, axis: ResourceAxis, minimum: int) -> dict[str, 
 
 
 def grain_of(column: int, name: str) -> int:
-    """The smallest step of a resource."""
+    """The smallest step of a resource, in base units."""
     if column == CPU:
         return CPU_GRAIN
     return 1000 if scale_of(name) == 1000 else 1 if name == "pods" else BYTES_GRAIN
 
 
 class Level(NamedTuple):
-    """Where an amount stands that could be raised."""
+    """The level of an amount that could be raised, in base units."""
 
     has: int
-    """What is stated."""
+    """The stated amount."""
     held: int
-    """What is taken of it already."""
+    """How much of it is held already."""
     wanted: int
-    """What everybody who waits for it wants more, this job included."""
+    """How much more all waiting jobs want, this job included."""
 
 
 def lowering(wants: Wants, column: int, has: int, edit: Callable[[int], Edit], kind: str) -> Lever:
-    """An amount that is lowered, down to none."""
+    """A lever that lowers an amount, down to 0 at the last step."""
     grain = grain_of(column, wants.name(column))
     most, whole = -(-has // grain), max(1, has // grain)
     return Lever(Rank.LIMITS, lambda step: edit(max(0, has - step * grain)), most, whole=whole, kind=kind)
 
 
 def raising(wants: Wants, column: int, level: Level, edit: Callable[[int], Edit], kind: str) -> Lever:
-    """An amount in all that is raised: to what is held and one step more at first, and at most to what all want."""
+    """A lever that raises an amount: at first just above what is held, at most to what all waiting jobs want."""
     grain, base = grain_of(column, wants.name(column)), max(level.has, level.held)
     steps = [
         max(1, -(-(amount - level.has) // grain)) for amount in (base + wants.step(column), base + level.wanted + 1)

@@ -1,6 +1,6 @@
-"""What could be changed of nodes, and of the rules by which a job's pods choose them.
+"""Levers of nodes, and of the constraints by which a job's pods select nodes.
 
-Of nodes that would all do, those with the most room for the pods go first, so that as few as possible are touched.
+Of several suitable nodes, those with the most room for the pods go first, so that a change touches few nodes.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from vsched.model.pods.shape import Rules, Shape
 
 TAINTS_MAX, KINDS_MAX, NODES_MAX = 8, 4, 256
 LABELS_MAX = 16
-"""Nobody gives nodes more labels than this for one job."""
+"""No lever sets more labels on a node than this."""
 GPU = "/gpu"
-"""How taints end that keep accelerators for those who ask for them, where nodes do not offer these yet."""
+"""The suffix of taint keys that reserve nodes for pods with accelerators, before the nodes offer these."""
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 class NodeFit(NamedTuple):
-    """How the nodes stand to one shape of pods, ``bool[nodes]`` each."""
+    """Which nodes pods of one shape can use, without regard to amounts; each mask is ``bool[nodes]``."""
 
     selected: Mask
-    """By node selector and affinity, and by the groups of nodes that the queue is for."""
+    """Nodes that match the node selector, the node affinity and the node groups of the queue."""
     tolerated: Mask
-    """But for the taint that goes with a cordon."""
+    """Nodes whose taints the pods tolerate, without regard to the taint of a cordon."""
     welcome: Mask
-    """Not cordoned, or that is tolerated."""
+    """Nodes that are not cordoned; all nodes if the pods tolerate a cordon."""
 
 
 class Ground(NamedTuple):
-    """What nodes have for the pods of one shape."""
+    """What nodes offer to the pods of one shape."""
 
     room: Ints
-    """int64[nodes]: how many of the pods each has room for, rules aside."""
+    """int64[nodes]: how many of the pods fit by amounts, without regard to constraints."""
     precious: Mask
-    """bool[nodes]: with accelerators that the pods do not ask for."""
+    """bool[nodes]: nodes with accelerators that the pods do not ask for."""
 
 
 def node_levers(wants: Wants) -> Iterator[Lever]:
-    """Everything about nodes that could matter to the job."""
+    """All levers of nodes that could help the job."""
     nodes = wants.situation.snapshot.nodes
     if not len(nodes) or not wants.waiting:
         return
@@ -73,9 +73,9 @@ def node_levers(wants: Wants) -> Iterator[Lever]:
 
 
 def precious_nodes(wants: Wants) -> Mask:
-    """bool[nodes]: nodes with an accelerator, where the job's pods ask for none; nowhere where they ask for any.
+    """bool[nodes]: nodes with accelerators, or a taint that reserves them; all False if the job asks for accelerators.
 
-    What every node offers tells none of them apart.
+    A device that every node offers does not count.
     """
     nodes = wants.situation.snapshot.nodes
     names, asked = nodes.axis.names, wants.columns
@@ -97,7 +97,7 @@ def _is_device(resource: str) -> bool:
 
 
 def _nodes_of_queue(wants: Wants) -> Mask | None:
-    """bool[nodes]: nodes that the job's queue is for; None where that does not matter."""
+    """bool[nodes]: nodes that the job's queue may use; None if no plugin restricts them."""
     snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
@@ -107,7 +107,7 @@ def _nodes_of_queue(wants: Wants) -> Mask | None:
 
 
 def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> NodeFit:
-    """How the nodes stand to pods of a shape, amounts aside; ``groups``: nodes that their queue may use."""
+    """Which nodes pods of a shape can use, without regard to amounts; ``groups`` masks the nodes of their queue."""
     everywhere = np.ones(len(nodes), dtype=np.bool_)
     mask = affinity_mask(shape.rules, nodes.statics)
     selected = everywhere if mask is None else mask
@@ -119,7 +119,7 @@ def standing_of(shape: Shape, nodes: NodeTable, groups: Mask | None = None) -> N
 
 
 def room_for(shape: Shape, nodes: NodeTable) -> Ints:
-    """int64[nodes]: how many pods of the shape each node has room for now, rules aside."""
+    """int64[nodes]: how many pods of the shape fit on each node now, without regard to constraints."""
     rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
     for column, amount in shape.request:
         np.minimum(rows, nodes.idle[column] // amount, out=rows)
@@ -136,7 +136,7 @@ def _cordons(wants: Wants, standing: NodeFit, ground: Ground) -> Iterator[Lever]
 
 
 def _taints(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
-    """Taints tolerated or gone, but for those that come and go by themselves: nothing is to run on a dead node."""
+    """Levers that tolerate or remove taints, except taints that the cluster sets itself, as on unreachable nodes."""
     statics = wants.situation.snapshot.nodes.statics
     numbers, lists = taint_lists(statics, REPELLING)
     bearers: dict[Taint, list[int]] = {}
@@ -155,7 +155,7 @@ def _taints(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> It
 def _by_worth(
     wants: Wants, rows: Mask, others: Mask, ground: Ground, edit: Callable[[tuple[str, ...]], Edit], kind: str
 ) -> Iterator[Lever]:
-    """An edit of some nodes; of those with accelerators, which are not asked for, only after all else."""
+    """One lever for plain nodes, and one of the last rank for nodes with accelerators that the job does not ask for."""
     for rank, those in ((Rank.NODES_AS_THEY_ARE, ~ground.precious), (Rank.PRECIOUS, ground.precious)):
         names = _roomiest(wants, rows & those, others, ground)
         if names:
@@ -167,7 +167,7 @@ def _tolerate(key: str, taint: Taint, _: int) -> Tolerate:
 
 
 def _labels(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
-    """The rules dropped, or nodes given the labels that are asked for."""
+    """Levers that remove the node constraints of the pods, or set the required labels on nodes."""
     mask = affinity_mask(shape.rules, wants.situation.snapshot.nodes.statics)
     if mask is None or mask.all():
         return
@@ -182,7 +182,7 @@ def _labels(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> It
 
 
 def labels_asked(rules: Rules) -> dict[str, str] | None:
-    """Labels with which a node is selected; None where none would do, or only a name would."""
+    """Labels that make a node match the constraints; None if no labels can, or only that of the host name."""
     labels = dict(rules.node_selector)
     if rules.node_name or HOSTNAME in labels:
         return None
@@ -201,7 +201,7 @@ def labels_asked(rules: Rules) -> dict[str, str] | None:
 
 
 def _roomiest(wants: Wants, rows: Mask, others: Mask, ground: Ground) -> tuple[str, ...]:
-    """The nodes among ``rows`` where nothing else is in the way, most room first; all of them where none is."""
+    """Names of the nodes in ``rows`` that have room and no other obstacle, most room first; all ``rows`` if none."""
     useful = rows & others & (ground.room > 0)
     chosen = np.flatnonzero(useful if useful.any() else rows)
     ordered = sorted(chosen.tolist(), key=lambda row: (bool(ground.precious[row]), -int(ground.room[row]), row))
@@ -242,7 +242,7 @@ def _machines(wants: Wants, shape: Shape, standing: NodeFit, precious: Mask) -> 
         yield Lever(Rank.MACHINES, enlarged, most, first, whole, "machines")
     for row in _kinds(shape, nodes, standing, precious):
         like, size = nodes.statics.names[row], len(nodes)
-        # Whole nodes cost more than parts of one: they are measured by as many more as there are.
+        # A quarter more nodes counts as much as doubling an amount of one node: whole nodes cost more.
         yield Lever(
             Rank.MACHINES, partial(_adding, like), min(NODES_MAX, max(1, wants.missing)), whole=max(1, size // 4)
         )
@@ -253,7 +253,7 @@ def _adding(like: str, step: int) -> AddNodes:
 
 
 def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> int:
-    """The row where the least is missing of one resource, of those that have enough of all others where any has."""
+    """The row that lacks the least of one resource, among rows with enough of all others, if there are any."""
     enough = np.ones(len(nodes), dtype=np.bool_)
     for other, amount in shape.request:
         if other != column:
@@ -265,9 +265,9 @@ def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> in
 def _kinds(shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask) -> list[int]:
     """One row of each kind of node that could take such a pod if it were empty, the smallest kind first.
 
-    Without accelerators that are not asked for, where there is such a kind.
+    Kinds with accelerators that the pod does not ask for count only if there is no other kind.
     """
-    fits = standing.selected & _tolerated(shape, nodes, passes)  # a new node has none that pass
+    fits = standing.selected & _tolerated(shape, nodes, passes)  # a new node has no transient taints
     for column, amount in shape.request:
         fits &= nodes.allocatable[column] >= amount
     plain = fits & ~precious
@@ -280,7 +280,7 @@ def _kinds(shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask) ->
 
 
 def _tolerated(shape: Shape, nodes: NodeTable, leave_out: Callable[[Taint], bool]) -> Mask:
-    """bool[nodes]: all of whose taints the pods tolerate, but for those left out."""
+    """bool[nodes]: nodes whose taints the pods tolerate, without regard to those that ``leave_out`` accepts."""
     numbers, lists = taint_lists(nodes.statics, REPELLING)
     kept = [
         all(leave_out(taint) or is_tolerated(taint, shape.rules.tolerations) for taint in taints) for taints in lists

@@ -1,4 +1,4 @@
-"""What could be changed of those that hold what a job might have: their minima, and the budgets that guard them."""
+"""Levers of jobs that hold resources which the waiting job could use: their minima and disruption budgets."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from vsched.model.snapshot import Snapshot
 
 BUDGETS_MAX, VICTIMS_MAX = 16, 8
 EVICTIONS_MAX = 64
-"""How many more evictions a budget may be asked for."""
+"""The most evictions that a lever adds to a budget."""
 TAKING = ("reclaim", "preempt")
 
 
 def other_levers(wants: Wants) -> Iterator[Lever]:
-    """Everything of others' jobs that could matter, where anybody would be taken from."""
+    """All levers of other jobs; none if the policy neither preempts nor reclaims."""
     if any(action in wants.situation.policy.actions for action in TAKING):
         yield from _minima(wants)
         yield from _budgets(wants)
 
 
 def _minima(wants: Wants) -> Iterator[Lever]:
-    """Gangs at their minimum, of which nobody takes one: the least urgent first, of these the youngest."""
+    """Levers of gangs at their minimum: other queues' first, then the lowest priority, then the youngest."""
     queue = wants.job.spec.queue
     for job in sorted(
         islice(_at_minimum(wants), VICTIMS_MAX * VICTIMS_MAX),
@@ -39,7 +39,7 @@ def _minima(wants: Wants) -> Iterator[Lever]:
 
 
 def _at_minimum(wants: Wants) -> Iterator[Job]:
-    """Jobs that hold something the job asks for, and would be taken from but for their minimum."""
+    """Jobs that hold a resource which the job asks for, and could be victims if their minimum were smaller."""
     snapshot, own = wants.situation.snapshot, wants.job
     preempting = "preempt" in wants.situation.policy.actions
     reclaiming = "reclaim" in wants.situation.policy.actions
@@ -62,7 +62,7 @@ def _lowered(snapshot: Snapshot, job: Job, step: int) -> SetVictimMinimum:
 
 
 def _budgets(wants: Wants) -> Iterator[Lever]:
-    """Budgets that are used up."""
+    """Levers of disruption budgets that allow fewer than ``EVICTIONS_MAX`` evictions."""
     budgets = (budget for found in wants.situation.snapshot.budgets.values() for budget in found)
     for budget in islice((one for one in budgets if one.allowed < EVICTIONS_MAX), BUDGETS_MAX):
 

@@ -1,4 +1,4 @@
-"""What could be changed of a job's queue, of those above it, and of those that hold what it deserves."""
+"""Levers of a job's queue, of its ancestors, and of queues that hold what it deserves."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from vsched.model.snapshot import Snapshot
 
 OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX, CLOSE_MAX = 8, 16, 8, 2
 NAMES_MAX = 20_000
-"""So many names are compared with one that is not known."""
+"""At most this many queue names are compared with an unknown one."""
 WEIGHT_MAX = 65_535
 WEIGHT_TIMES = 64
-"""How many times its weight a queue may be asked to have."""
+"""A lever raises a weight by at most this factor."""
 
 
 def queue_levers(wants: Wants) -> Iterator[Lever]:
-    """Everything of queues that could matter to the job."""
+    """All levers of queues that could help the job."""
     snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
@@ -71,18 +71,18 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
 
 
 def _other_names(wants: Wants) -> Iterator[Lever]:
-    """Open queues with a name like the one that does not exist: it may be a slip of the pen."""
+    """Levers that move the job to an open queue with a similar name, as the missing name may be a typing error."""
     queues = wants.situation.snapshot.queues
     names = islice(queues, NAMES_MAX)
     for name in get_close_matches(wants.job.spec.queue, names, CLOSE_MAX):
         queue = queues[name]
         if name != ROOT and not _shut((queue, *above(queue, queues.get))):
-            # Before another queue is made: by half of what that is.
+            # The smaller share puts this before the creation of a queue.
             yield Lever(Rank.LEFT_UNDONE, partial(_move, wants.job.key, name), whole=2)
 
 
 def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
-    """Queues that keep what they hold, those with the most of what is asked for first."""
+    """Levers that make queues reclaimable; queues that hold the most of what the job asks for go first."""
     snapshot = wants.situation.snapshot
 
     def held(name: str) -> int:
@@ -99,7 +99,7 @@ def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
 
 
 def _guarantees(wants: Wants, own: Container[str]) -> Iterator[Lever]:
-    """What is kept free for others, whoever asks: first those who leave the most of it unused."""
+    """Levers that lower the guarantees of other queues; the queues with the largest unused part go first."""
     snapshot = wants.situation.snapshot
     if not wants.goes_by(QueueTerm.GUARANTEE):
         return
@@ -132,7 +132,7 @@ def _lend(name: str, _: int) -> SetReclaimable:
 
 
 def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
-    """What has to be opened of a queue and those above it, from above: the others open with it."""
+    """The closed queues to open among a queue and its ancestors, the topmost first; the others open with these."""
     shut = [queue for queue in reversed(lineage) if not queue.open]
     return tuple(queue.name for at, queue in enumerate(shut) if not at or not queue.closed_by_parent)
 
@@ -141,7 +141,7 @@ def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
 
 
 def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
-    """What the queue states of the resources that the job asks for."""
+    """Levers of the queue's capability, deserved amount and guarantee, for resources that the job asks for."""
     levels = _Levels(wants.situation.snapshot, queue.name)
     may_deserve, guarantees = wants.goes_by(QueueTerm.DESERVED), wants.goes_by(QueueTerm.GUARANTEE)
     capability, deserved, guarantee = dict(queue.capability), dict(queue.deserved), dict(queue.guarantee)
@@ -165,7 +165,7 @@ def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
 
 
 def _unguaranteed(snapshot: Snapshot, column: int) -> int:
-    """What the cluster has beyond what queues are guaranteed: a queue and those above it of the larger amount only."""
+    """What the cluster has beyond all guarantees; of a queue and the sum of its children, the larger counts."""
     parents = tree(snapshot.queues)
     inside: dict[str, int] = {}
     for name in sorted(parents, key=lambda name: -len(list(lineage(name, parents)))):
@@ -175,7 +175,7 @@ def _unguaranteed(snapshot: Snapshot, column: int) -> int:
 
 
 class _Levels:
-    """What a queue and all below it hold, and want more."""
+    """What a queue and its descendants hold, and what their waiting jobs ask for."""
 
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._held: Vector = {}
@@ -188,7 +188,7 @@ class _Levels:
                 add(self._wanted, books.pending.items())
 
     def of(self, column: int, has: int, wants: Wants) -> Level:
-        """Where an amount stands that is stated as ``has``."""
+        """The level of an amount that is stated as ``has``."""
         return Level(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
 
 

@@ -1,7 +1,7 @@
-"""What could be changed to let a job start, whatever keeps it waiting: simulations tell what of it helps.
+"""Lists all levers for a waiting job; simulations then show which of them help.
 
-Only what could make a difference to this job is offered: limits that are stated of what it asks for, rules it has,
-queues it is in. Each answer is bounded, however big the cluster.
+A lever must concern this job: limits on resources that it asks for, constraints of its pods, its queue and ancestors.
+The number of levers is bounded, whatever the size of the cluster.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from vsched.model.snapshot import Snapshot
 
 CLASSES_MAX = 64
 RESERVED = "system-"
-"""How names of priority classes begin that are not for users."""
+"""The prefix of priority classes that are reserved for the system."""
 PRIORITY_MAX = 1_000_000_000
-"""The highest priority that users may give a class."""
+"""The highest value of a priority class that users may create."""
 ADDED_MAX = 4096
-"""So many pods at most are made up to see whether a job would start with them."""
+"""The most pods that a lever adds to a job."""
 HALVES = 2
-"""A pod is asked to make do with no less than this part of what it asks for: less would be another pod."""
+"""A lever divides requests, and ``minResources`` of a job without pods, by at most this number."""
 DEFAULT_QUEUE = "default"
 
 
 def levers(wants: Wants) -> list[Lever]:
-    """Everything that could be turned, the least disturbing first."""
+    """All levers for the job, by rank."""
     if wants.job.awaits_class:
         return list(_missing_class(wants))
     found = chain(
@@ -74,7 +74,7 @@ def levers(wants: Wants) -> list[Lever]:
 
 
 def grouping(snapshot: Snapshot, key: str) -> Lever:
-    """The PodGroup that stray pods wait for, in the queue of their namespace."""
+    """The lever that creates the missing PodGroup of stray pods, in the queue of their namespace."""
     namespace = snapshot.namespaces.get(key.partition("/")[0])
     queue = DEFAULT_QUEUE if namespace is None or not namespace.queue else namespace.queue
     return Lever(Rank.LEFT_UNDONE, lambda _: CreatePodGroup(key, queue))
@@ -107,7 +107,7 @@ def _undone(wants: Wants) -> Iterator[Lever]:
 
 
 def _missing_class(wants: Wants) -> Iterator[Lever]:
-    """The priority class that the job names and nobody made, of the value that it has without."""
+    """A lever that creates the missing priority class that the job names, with the job's present priority as value."""
     job = wants.job
     name, value = job.awaits_class or job.spec.priority_class, min(PRIORITY_MAX, job.priority)
     if name and name not in wants.situation.snapshot.priority_classes and not name.startswith(RESERVED):
@@ -115,7 +115,7 @@ def _missing_class(wants: Wants) -> Iterator[Lever]:
 
 
 def _missing_pods(job: Job) -> dict[str, int]:
-    """How many pods do not exist of the minimum of each role; of the job's own where those of roles are all there."""
+    """The missing pods of the minimum of each role; with all roles complete, those of the job, under an empty role."""
     living = job.ready + len(job.pending)
     missing: dict[str, int] = {}
     there = Counter(task.role for uid, task in job.tasks.items() if uid in job.pending or task.node)
@@ -128,14 +128,14 @@ def _missing_pods(job: Job) -> dict[str, int]:
 
 
 def _slots(wants: Wants) -> int:
-    """How many pods all nodes together could hold; with as many nodes again it would be twice as many."""
+    """The number of pod slots of all nodes."""
     return int(wants.situation.snapshot.total[PODS])
 
 
 def _smaller(wants: Wants) -> Iterator[Lever]:
     job, spec = wants.job, wants.job.spec
     lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
-    # Below the sum of the roles' minima these would no longer count, which is not what a smaller gang is to mean.
+    # Below the sum of the role minima, the role minima would no longer apply; a smaller gang must keep them.
     fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in spec.min_task_member))
     if fewer > 0 and not spec.implicit:
         yield Lever(
@@ -165,9 +165,10 @@ def _smaller(wants: Wants) -> Iterator[Lever]:
 
 
 def _stating_less(wants: Wants) -> Iterator[Lever]:
-    """``minResources`` that state more than the pods of the minimum ask for.
+    """Levers that lower ``minResources`` to what the pods of the minimum ask for.
 
-    Where there are no pods yet to be seen, what is stated may be halved, unless fewer pods would do as well.
+    If the job has no pods yet and a minimum of 1, a lever may halve ``minResources``; for a larger minimum without pods
+    there is none, because ``SetMinMember`` lowers them, too.
     """
     job, spec = wants.job, wants.job.spec
     if spec.min_resources is None or spec.implicit or spec.made or spec.written_for:
@@ -191,7 +192,7 @@ def _stating_less(wants: Wants) -> Iterator[Lever]:
 
 
 def _other_rules(wants: Wants) -> Iterator[Lever]:
-    """Rules about other pods and ports; those about nodes are with the nodes."""
+    """Levers that remove constraints about other pods and host ports; ``node_levers`` has those about nodes."""
     for rule in _rules_of(wants.shapes):
         yield Lever(Rank.ELSEWHERE, partial(_dropping, wants.job.key, rule), kind="rules")
 
@@ -213,7 +214,7 @@ def _rules_of(shapes: Sequence[Shape]) -> Iterator[Rule]:
 
 
 def _higher(wants: Wants) -> Iterator[Lever]:
-    """Higher priorities there are, the lowest first; where there is none, one above all jobs of its queue."""
+    """A lever over the higher priority classes, the lowest first; without any, one that creates a class."""
     job, classes = wants.job, wants.situation.snapshot.priority_classes
     names = {
         one.value: name
@@ -237,7 +238,7 @@ def _higher(wants: Wants) -> Iterator[Lever]:
 
 
 def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
-    """A class of its own for a job; one that has no PodGroup to name it in is given the priority alone."""
+    """Edits that create a priority class and give it to the job; without a PodGroup of its own, the priority alone."""
     if job.spec.implicit or job.spec.made:
         return (SetPriority(job.key, value),)
     return CreatePriorityClass(name, value), SetPriority(job.key, value, name)
@@ -256,7 +257,7 @@ def _namespace(wants: Wants) -> Iterator[Lever]:
                 yield _quota_lever(wants, quota, line)
     ceiling = snapshot.ceilings.get(namespace)
     if ceiling is None or snapshot.arbitration is None:
-        return  # what a namespace may hold is worked out from what all others ask for
+        return  # without arbitration data, a ceiling cannot be raised: it follows from the requests of all namespaces
     for column, most in ceiling.most.items():
         if wants.request(column):
             name = wants.name(column)
@@ -302,7 +303,7 @@ def _limits_lever(wants: Wants, name: str, most: int, asked: int) -> Lever:
 
 
 def _grain(counted: str) -> int:
-    """The step of a resource as quotas and Consumers count it."""
+    """The smallest step of a resource in quotas and Consumers."""
     if counted.removeprefix("limits.") == "cpu":
         return 10
     scale = counted_scale(counted) if counted in LIMITS else scale_of(counted)

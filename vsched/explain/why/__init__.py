@@ -1,1 +1,1 @@
-"""What keeps a job from starting."""
+"""Finds the constraints that keep a job from starting."""

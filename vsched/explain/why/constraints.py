@@ -1,4 +1,4 @@
-"""What stands in a job's way, all of it: the queue, the namespace, the job itself, the nodes, and others."""
+"""Finds all constraints of a waiting job: of its queue and namespace, of the job itself, of nodes and other jobs."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from vsched.model.pods.task import Task
 GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
 AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
-"""Queues in which nothing starts until somebody changes them, or the job's."""
+"""Codes for queues in which nothing can start until the queue changes, or the queue of the job."""
 LASTING_LIMITS = frozenset((Code.QUEUE_CAPABILITY, Code.QUOTA, Code.RESOURCES))
-"""Limits that stand whatever others hold; of resources all that the cluster has."""
+"""Codes of limits that do not depend on what others hold; RESOURCES stands for the total of the cluster."""
 
 
 class Examiner:
-    """Looks at one session once its actions have run."""
+    """Examines one session after its actions have run."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._headlines = UnschedulableReasons(session)
 
     def of_job(self, view: JobView) -> tuple[Constraint, ...]:
-        """What keeps a job from its minimum, or from one more pod where it has that; what binds first comes first."""
+        """The constraints on a job's minimum, or on one more pod if it has that; the binding one comes first."""
         tasks = self.wanted(view)
         headline = self._headlines.of(view)
         if view.key in self._session.stranded and headline.code == Code.UNSUPPORTED:
@@ -61,11 +61,12 @@ class Examiner:
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
         found += self._of_nodes(view, tasks, headline.reasons)
-        told = ordered(first, found)
-        return noted(told, headline.message or next((one.message for one in told), ""), headline.reasons)
+        constraints = ordered(first, found)
+        message = headline.message or next((one.message for one in constraints), "")
+        return noted(constraints, message, headline.reasons)
 
     def of_pod(self, view: JobView, task: Task, message: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
-        """What keeps one pod of a job off the nodes; ``message`` is what it is told, with nodes by reason."""
+        """The constraints on one pod of a job; ``message`` is its headline, ``reasons`` the nodes by reason in that."""
         headline = self._headlines.of(view)
         if task.unsupported or (view.key in self._session.stranded and headline.code == Code.UNSUPPORTED):
             asked = task.unsupported or headline.message
@@ -77,13 +78,13 @@ class Examiner:
             found.insert(0, Constraint(Code.GATED, GATED))
         alike = message == headline.message or view.key in self._session.protected
         code = headline.code if alike or not found else found[0].code
-        told = ordered(Constraint(code, message) if message else None, found)
+        constraints = ordered(Constraint(code, message) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
-            told = (*told, Constraint(headline.code, headline.message, subject=view.key))
-        return noted(told, message, reasons)
+            constraints = (*constraints, Constraint(headline.code, headline.message, subject=view.key))
+        return noted(constraints, message, reasons)
 
     def groups(self, tasks: Sequence[Task]) -> Groups:
-        """Nodes by group, then reason, of the first of these tasks that not enough nodes take."""
+        """The number of nodes by group, then reason, for the first of these tasks that lacks feasible nodes."""
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if failing:
@@ -91,7 +92,7 @@ class Examiner:
         return {}
 
     def wanted(self, view: JobView) -> list[Task]:
-        """The tasks that a job is to be given next: what is missing of its minimum, else one more."""
+        """The pending tasks that a job needs next: those that its minimum lacks, else one."""
         pending = (task for uid, task in view.job.pending.items() if not task.gated and uid not in view.moved)
         tasks = self._session.plugins.ordered_tasks(pending)
         return tasks[: max(1, self._session.plugins.tasks_missing(view))]
@@ -101,15 +102,15 @@ class Examiner:
     def _of_rules(
         self, view: JobView, tasks: Sequence[Task], said: Refusal | None, *, of_pod: bool = False
     ) -> Iterator[Constraint]:
-        """Every rule that objects to giving a job these tasks: some of those that would do, or the one ``of_pod``.
+        """The constraints of queue, namespace and job on placing these tasks; with ``of_pod``, on one given pod.
 
-        Of the rule that the headline tells of (``said``) with the headline's numbers.
+        ``said`` is the refusal in the headline; its constraints repeat the numbers of the headline.
         """
         session = self._session
         known = view.queue in session.snapshot.queues
         if not known:
-            told = no_such_queue(view.queue).message
-            yield Constraint(Code.QUEUE_NOT_FOUND, told, lasting=True, subject=view.queue)
+            message = no_such_queue(view.queue).message
+            yield Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=view.queue)
         refusal = session.plugins.job_valid(view)
         if refusal is not None:
             yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
@@ -133,7 +134,7 @@ class Examiner:
                     yield one
 
     def _to_entering(self, view: JobView) -> list[Refusal]:
-        """Every objection to the job's admission."""
+        """All refusals of plugins to admit the job."""
         if not view.waiting_to_enter or view.spec.min_resources is None:
             return []
         if "enqueue" not in self._session.policy.actions:
@@ -142,7 +143,7 @@ class Examiner:
         return [one for one in asked if isinstance(one, Refusal) and self._is_worth_telling(one)]
 
     def _to_placing(self, view: JobView, tasks: Sequence[Task]) -> list[Refusal]:
-        """Every objection to what the job is to be given."""
+        """All refusals of plugins to allocate these tasks to the job."""
         plugins, queue = self._session.plugins, self._session.queue(view)
         request = amounts_of(tasks)
         asked = [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
@@ -158,7 +159,7 @@ class Examiner:
         return [one for one in asked if isinstance(one, Refusal) and self._is_worth_telling(one)]
 
     def _is_worth_telling(self, refusal: Refusal) -> bool:
-        """Not what services outside say: that was asked in the session, and is in the headline."""
+        """Whether a refusal goes into the explanation; not those of callouts, which are in the headline already."""
         if refusal.code is Code.REFUSED:
             return False
         return refusal.code is not Code.QUEUE_SHARE or not is_whole(self._session.snapshot, refusal)
@@ -166,7 +167,7 @@ class Examiner:
     def _told(
         self, view: JobView, refusal: Refusal, said: Refusal | None, least_of: Callable[[Shortage], int]
     ) -> Iterator[Constraint]:
-        """One constraint a resource where the refusal rests on amounts; ``least_of`` is what is asked at the least."""
+        """One constraint for each resource in a refusal; ``least_of`` gives the least amount that the job needs."""
         if not refusal.shortages or refusal.code is Code.QUOTA:
             beyond = refusal.code in LASTING_LIMITS and any(one.is_lasting for one in refusal.shortages)
             lasting = beyond or refusal.code in AT_FAULT
@@ -188,15 +189,15 @@ class Examiner:
                 yield from self._beyond_share(view.queue, one, least)
 
     def _stays(self, code: str, resource: str) -> bool:
-        """Whether what is said of a resource stays so: nodes come by themselves, and so do their devices."""
+        """Whether a shortage is lasting: not if nodes, or devices of nodes, may still register."""
         if code == Code.NO_NODES:
             return False
         return code == Code.QUEUE_CAPABILITY or not self._headlines.limits.unregistered(resource)
 
     def _at_least(self, view: JobView, among: Iterable[Task], short: Shortage) -> int:
-        """What a job holds of a resource at the least once it starts: with all of its minimum, or one more of these.
+        """The least amount of a resource that a job holds once it starts: its minimum, or one more of these pods.
 
-        Any of its pods may make up the minimum, the smallest as well.
+        The minimum may consist of the pods with the smallest requests.
         """
         column = self._session.snapshot.axis.find(short.resource)
         if column is None:
@@ -210,17 +211,17 @@ class Examiner:
         return max(alone, sum(counting[: max(0, missing)]))
 
     def _beyond_share(self, name: str, one: Shortage, least: int) -> Iterator[Constraint]:
-        """That a queue can never deserve what is asked at the least: it may not, or others are guaranteed the rest."""
+        """A constraint if the queue can never deserve ``least``: for its capability, guarantees, or the cluster."""
         bound = self._headlines.limits.bound(name, one.resource)
         if bound is not None and least > bound.limit:
-            told = at_limit(name, name, one._replace(asked=least, limit=bound.limit), bound)
+            message = at_limit(name, name, one._replace(asked=least, limit=bound.limit), bound)
             code = Code.QUEUE_SHARE if bound.guaranteed else Code.QUEUE_CAPABILITY if bound.holder else Code.RESOURCES
-            yield Constraint(code, told, self._stays(code, one.resource), one.resource, name)
+            yield Constraint(code, message, self._stays(code, one.resource), one.resource, name)
 
     # -- nodes and those on them ----------------------------------------------------------------------------------
 
-    def _of_nodes(self, view: JobView, tasks: Sequence[Task], told: Mapping[str, int]) -> Iterator[Constraint]:
-        """The nodes by reason, and those on them; ``told`` is what the headline counts."""
+    def _of_nodes(self, view: JobView, tasks: Sequence[Task], counts: Mapping[str, int]) -> Iterator[Constraint]:
+        """The nodes by reason, and the victims on them; ``counts`` are the nodes by reason in the headline."""
         total = len(self._session.nodes)
         if not total:
             yield Constraint(Code.NO_NODES, NO_NODES_KNOWN)
@@ -232,14 +233,14 @@ class Examiner:
                 continue
             held = next((one.rows for one in failing if one.reason == HELD), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
-            for one in _said(failing, total, told):
+            for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
-            if not protectors_told:  # looks at every running pod: once is enough
+            if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
                 yield from protected(self._session, view, task)
 
     def _failing(self, task: Task, wanted: int) -> list[Failing]:
-        """The nodes by reason where they do not take so many tasks like one; else nothing."""
+        """The infeasible nodes by reason, if the nodes cannot take ``wanted`` such tasks; else an empty list."""
         selection = self._session.node_selection
         found = [one for one in selection.failing(task) if one.rows.any()]
         off: Mask = np.zeros(len(self._session.nodes), dtype=np.bool_)
@@ -255,9 +256,9 @@ class Examiner:
 
 
 def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Constraints each once, that which binds first; it is told with what was found out about it besides.
+    """The constraints without duplicates, ``first`` at the front with the details of those that have the same code.
 
-    What only says again what the first one says is left out, unless it says that waiting cannot help.
+    Constraints about the same subject and resource as ``first`` are left out, unless they are lasting.
     """
     kept: dict[tuple[str, str], Constraint] = {}
     for one in found:
@@ -270,14 +271,14 @@ def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Cons
     alike = [one for one in ((exact,) if exact else ()) + tuple(kept.values()) if one.code == first.code]
     if not alike:
         return (first, *kept.values())
-    lasting, told = any(one.lasting for one in alike), next((one for one in alike if one.resource), alike[0])
-    first = msgspec.structs.replace(first, lasting=lasting, resource=told.resource, subject=told.subject)
+    lasting, detailed = any(one.lasting for one in alike), next((one for one in alike if one.resource), alike[0])
+    first = msgspec.structs.replace(first, lasting=lasting, resource=detailed.resource, subject=detailed.subject)
     rest = (one for one in kept.values() if one.lasting or _about(one) != _about(first))
     return (first, *rest)
 
 
 def noted(found: Iterable[Constraint], headline: str, reasons: Mapping[str, int]) -> tuple[Constraint, ...]:
-    """The same, with a note on what a headline that counts nodes by these reasons says already."""
+    """The constraints, with ``repeats`` set on those in the headline; ``reasons`` are its nodes by reason."""
     alone = len(reasons) == 1
     return tuple(
         msgspec.structs.replace(one, repeats=True)
@@ -292,7 +293,7 @@ def _about(one: Constraint) -> tuple[str, str, str]:
 
 
 def _kinds(tasks: Sequence[Task]) -> list[Task]:
-    """One task of each shape, a few at most."""
+    """One task of each shape, at most ``SHAPES_MAX``."""
     firsts: dict[Shape, Task] = {}
     for task in tasks:
         firsts.setdefault(task.shape, task)
@@ -300,7 +301,7 @@ def _kinds(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _said(failing: Sequence[Failing], total: int, known: Mapping[str, int]) -> Iterator[Constraint]:
-    """``3 of 5 nodes have too little cpu``, one a reason; what the headline counts as it counted when it was so."""
+    """One constraint for each reason: ``3 of 5 nodes have too little cpu``; ``known`` has the headline's counts."""
     for reason, code, rows in failing:
         count = known.get(reason) or int(np.count_nonzero(rows))
         message = f"{count} of {counted(total, 'node', 'nodes')} {said_of_nodes(reason, count)}"
@@ -313,7 +314,7 @@ def _asked(task: Task, column: int) -> int:
 
 
 def amounts_of(tasks: Sequence[Task]) -> Amounts:
-    """What tasks ask for together."""
+    """The total request of tasks."""
     request = NOTHING
     for task in tasks:
         request = plus(request, task.shape.request)

@@ -1,6 +1,7 @@
-"""What cannot come by waiting, as the cluster and the policy are: told apart from what only takes its time.
+"""Finds lasting constraints: those for which waiting cannot help, as long as cluster and policy stay as they are.
 
-Each of these is certain; ``framework.reports.lasting`` is about one pod. What may pass by itself is no reason.
+Each of them is certain: what may change by itself is not lasting. This module is about whole jobs,
+``framework.reports.lasting`` is about single pods.
 """
 
 from __future__ import annotations
@@ -24,27 +25,29 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 IDLE_SECONDS = 30.0
-"""After so long without another pod nobody is expected to make one who is not known to."""
+"""A job whose pods have no controller gets no more pods, if none was created for this long."""
 SHAPES_MAX = 8
-"""So many kinds of pods of a job are looked at; nothing is certain of a job that has more."""
+"""The most shapes of pods in a job that are examined; a job with more has no lasting constraints from here."""
 
 
 class Kind(NamedTuple):
-    """The pods of one shape that a job has."""
+    """The pods of one shape in a job."""
 
     tasks: Sequence[Task]
-    """All that are not done, wherever they are."""
+    """All that have not finished, pending or placed."""
     open_rows: Mask
-    """bool[nodes]: open to them for all that lasts."""
+    """bool[nodes]: nodes that no lasting constraint closes to them."""
     room: int
-    """How many of them could be placed on the nodes if these were empty, and nobody else's rule in the way."""
+    """How many of them would fit on the nodes if all nodes were empty."""
     counted: int
-    """The same, with those that count for a gang before they are placed: what asks for nothing."""
+    """The number that counts for the gang: ``room``, but all of the pods if they are best-effort."""
 
 
 def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
-    """Why the minimum of a job, or of a role, would not fit on the nodes if these were empty; nothing where it would,
-    for all one can tell."""
+    """Lasting constraints of a job whose minimum, or that of a role, would not fit even on empty nodes.
+
+    Empty if it would fit, or if that is not certain.
+    """
     kinds, done = _kinds(session, view)
     if not kinds:
         return
@@ -62,14 +65,14 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
 
 
 def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
-    """Why a pod would not fit on any node if all were empty; nothing where it would, for all one can tell."""
+    """The lasting constraint of a pod that would not fit on any node even if all were empty; none if not certain."""
     found = never_on_nodes(session, task)
     if found is not None:
         yield Constraint(found.code, found.message, lasting=True, resource=found.resource)
 
 
 def never_complete(session: Session, view: JobView) -> str:
-    """What is said of a gang with too few pods that nobody is known to make more for; empty where somebody may."""
+    """The message for a gang with too few pods and no known source of more; empty if a controller may make more."""
     others = session.snapshot.foreign.get(view.key)
     if others:
         return others
@@ -82,16 +85,16 @@ def never_complete(session: Session, view: JobView) -> str:
 
 
 def is_to_hold(task: Task) -> bool:
-    """Whether a pod may make up a minimum that is held at once: one that leaves may if another is made in its place."""
+    """Whether a pod may count for a minimum that runs at once; a terminating pod does if a controller replaces it."""
     if task.status is Status.RELEASING:
         return task.owned
     return task.status not in (Status.SUCCEEDED, Status.FAILED)
 
 
 def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
-    """The kinds of pods that are not done, a few at most, and how many are done; nothing where these are too many.
+    """The kinds of pods that have not finished, and the number of pods that succeeded.
 
-    What asks for nothing counts for a gang before it is placed.
+    The list is empty if there are more than ``SHAPES_MAX`` kinds, or no nodes.
     """
     by_shape: dict[Shape, list[Task]] = {}
     done = 0
@@ -112,9 +115,9 @@ def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> Kind:
 
 
 def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
-    """How many of these tasks of one shape have room at once, that keep apart from each other as they state.
+    """How many of these tasks of one shape fit at once, given their constraints about each other.
 
-    ``rows`` is how many of them each node could hold, were they on good terms.
+    ``rows`` is how many of them each node could hold without these constraints (pod anti-affinity, host ports).
     """
     labels = {task.labels for task in tasks}
     rooms = (one.most_together(tasks[0].shape, labels, rows) for one in session.plugins.node_plugins.filters)
@@ -122,7 +125,7 @@ def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
 
 
 def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
-    """How many of the pods all nodes that are open to any have enough of each resource for, the smallest first."""
+    """An upper bound of the pods that fit together, by the totals of open nodes; the smallest pods go first."""
     open_rows = np.logical_or.reduce([kind.open_rows for kind in kinds])
     least = sum(len(kind.tasks) for kind in kinds)
     columns = {column for kind in kinds for column, _ in kind.tasks[0].shape.request}
@@ -139,9 +142,9 @@ def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
 
 
 def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> tuple[str, int, int] | None:
-    """A role whose minimum is more than there could be room for, that minimum, and the room; None where there is none.
+    """A role whose minimum exceeds the room on empty nodes, with the minimum and the room; None if there is none.
 
-    The name is ready to be put before a verb.
+    The role comes as a phrase that goes before a verb.
     """
     if not view.gates_minimum:
         return None

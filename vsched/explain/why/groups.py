@@ -1,4 +1,4 @@
-"""Nodes by group, and why each group keeps a pod off: the pool a person would name."""
+"""Counts infeasible nodes by node group and reason; a node group is the node pool that people know by name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vsched.model.nodes.table import Ids, NodeStatics
 
 ALL, OTHERS = "all nodes", "other nodes"
 GROUPS_MAX = 20
-"""So many groups are told apart, the largest."""
+"""The largest groups have counts of their own, at most this many; the others are counted together."""
 
 
 def reasons_by_group(statics: NodeStatics, found: Iterable[Failing]) -> dict[str, dict[str, int]]:
-    """Counts of nodes by group, then reason; a node short of several resources counts for each."""
+    """The number of nodes by group, then reason; a node that lacks several resources counts for each."""
     ids, names = statics.remember(("explain", "groups"), lambda: _groups(statics))
     table: dict[str, Counter[str]] = {}
     for reason, _, rows in found:
@@ -29,7 +29,7 @@ def reasons_by_group(statics: NodeStatics, found: Iterable[Failing]) -> dict[str
 
 
 def _groups(statics: NodeStatics) -> tuple[Ids, tuple[str, ...]]:
-    """int32[nodes]: position of each node's group in the names."""
+    """The index of each node's group (int32[nodes]), and the names of the groups."""
     groups = [group_of(node.labels) for node in statics.attributes]
     sizes = Counter(group for group in groups if group)
     if not sizes:

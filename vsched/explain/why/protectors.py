@@ -1,4 +1,4 @@
-"""Who could make room for a pod and is not taken from, and what protects them."""
+"""Finds running pods that could make room for a pending one but are protected, and says what protects them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 ROWS_MAX = 64
-"""So many nodes are looked at, in the order of their names."""
+"""At most this many nodes are examined, in the order of the node table."""
 NOT_PREEMPTABLE = "they may not be preempted"
 REFUSED = "the API server refused to evict them, and is asked again within 5m"
 
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
-    """What protects victims that would make room for a pending task, by action; nothing where nobody could make any."""
+    """What protects the victims that could make room for a pending task, by action; empty without such victims."""
     if task.shape.best_effort or view.queue not in session.snapshot.queues:
         return
     growing = session.plugins.knows_starving and session.plugins.job_pipelined(view)
@@ -47,7 +47,7 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
 
 
 def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, list[Task]]:
-    """The running tasks of each node on which they would together make room, the nodes' own attributes allowing."""
+    """Possible victims by row of node, for feasible nodes on which all of them together would make room."""
     open_rows = [check.passes for check in session.node_selection.static_checks(task)]
     rows: dict[int, list[Task]] = {}
     for job in search.holders():
@@ -65,7 +65,7 @@ def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, li
 
 
 def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[int, list[Task]]) -> Iterator[Constraint]:
-    """Who objects on how many of the nodes; nothing where on some node nobody does alone."""
+    """What protects the victims, with the number of nodes for each reason; empty if one node has no single cause."""
     said: Counter[str] = Counter()
     for row, victims in rows.items():
         allowed = [victim for victim in victims if victim.preemptable]
@@ -93,7 +93,7 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
 
 
 def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:
-    """Whether the node has room for the task with these gone, amounts alone."""
+    """Whether the task fits on the node by amounts, once these victims are gone."""
     return all(
         session.nodes.future_idle_at(column, row) + sum(amount_of(victim, column) for victim in victims) >= amount
         for column, amount in task.shape.request
@@ -101,7 +101,7 @@ def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -
 
 
 def _under_share(session: Session, view: JobView) -> bool:
-    """Whether the job's queue holds less than it deserves of something that its next task asks for."""
+    """Whether the job's queue holds less than it deserves of some resource."""
     division = session.plugins.division(session.queue(view))
     if division is None or division.overused:
         return False
