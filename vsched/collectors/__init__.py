@@ -1,1 +1,1 @@
-"""Ears: what nodes really use, from Prometheus, the custom metrics API, Elasticsearch or the metrics server."""
+"""Collectors of measured node usage: from Prometheus, the custom metrics API, Elasticsearch or the metrics server."""

@@ -1,4 +1,4 @@
-"""What the two sources that are APIs of the cluster share: asking through its client, with every error as one line."""
+"""The common part of the two sources that are APIs of the cluster: requests by its client, each error as one line."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class ClusterApi:
         self.label = f"{group} {self._server}"
 
     async def close(self) -> None:
-        """Nothing of its own to close."""
+        """Nothing to close: the client belongs to the cluster."""
 
     async def _get(self, path: str, absent: Callable[[str], str]) -> bytes:
-        """The body of an answer; raises SourceError, with what ``absent`` says of it where there is no such path."""
+        """The body of an answer; raises SourceError, with the text ``absent`` if the path does not exist."""
         try:
             answer = await self._client.request("GET", path, timeout_seconds=self._timeout_seconds, attempts=1)
         except NotFound as error:

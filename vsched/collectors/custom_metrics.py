@@ -1,4 +1,4 @@
-"""Node usage from the Custom Metrics API of the cluster (Prometheus Adapter): one question a figure, for all nodes.
+"""Node usage from the Custom Metrics API of the cluster (Prometheus Adapter): one request a figure, for all nodes.
 
 Which window the averages are over is set in the adapter's rules; they count for every period that is asked for. A
 metric's name with ``{period}`` in it gives each period a metric of its own.
@@ -67,7 +67,7 @@ class CustomMetrics(ClusterApi):
         self._version = ""
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
-        """One question a metric; the version is asked for once, and again after a failure."""
+        """One request a metric; the API version is requested once, and again after a failure."""
         taken = self._clock.now()
         wanted = {
             (figure, period): metric.replace("{period}", period)
@@ -111,7 +111,7 @@ def _put_together(
     measured: dict[str, float] = {}
     for found in values.values():
         for name, (_, at) in found.items():
-            # A node is only as well known as the figure that is known worst.
+            # The sample of a node is as old as its oldest figure.
             measured[name] = min(at, measured.get(name, at))
     return collect(taken, targets, measured, {asked: averages[metric] for asked, metric in wanted.items()})
 

@@ -25,7 +25,7 @@ CPU_FIELD = "host.cpu.usage"
 MEMORY_FIELD = "system.memory.actual.used.pct"
 TIME_FIELD = "@timestamp"
 NODES_A_QUESTION = 5_000
-"""Buckets are bounded, at 10,000 unless a server is told otherwise."""
+"""Servers limit the number of buckets, by default to 10,000."""
 
 
 class Extended(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class Elasticsearch:
         self.label = f"elasticsearch {endpoint.address}"
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
-        """One question a period, and more where there are too many nodes for one.
+        """One request a period, or several if there are too many nodes for one.
 
         An index may hold many a host that is no node: only where it knows none of ours is it asked whom it knows.
         """

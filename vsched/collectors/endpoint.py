@@ -24,16 +24,16 @@ from vsched.settings.reach import ANYTHING, Reach
 from vsched.version import user_agent
 
 ANSWER_BYTES = 32 << 20
-"""The longest answer that is taken: hundreds of thousands of nodes."""
+"""The longest answer that is accepted, enough for hundreds of thousands of nodes."""
 CONNECTIONS = 4
-"""Questions on the wire at once: a source has others to serve."""
+"""The number of concurrent requests: a source has other clients to serve."""
 ERROR_BYTES = 4096
-"""How much of a refusal is read."""
+"""How many bytes of an error answer are read."""
 REFUSED = (401, 403)
 
 
 class Login:
-    """Who we are to a service: a bearer token, a name with a password, or nobody."""
+    """Our credentials for a service: a bearer token, a user name with a password, or none."""
 
     def __init__(self, source: MetricsSource, client: ApiClient, reach: Reach) -> None:
         address = URL(source.address)
@@ -57,7 +57,7 @@ class Login:
         return {}
 
     def refused(self) -> None:
-        """It did not help: ask for what may have changed."""
+        """The service refused the credentials: read them again for the next request."""
         self._password.forget()
         self._token.forget()
 
@@ -67,14 +67,14 @@ class Endpoint:
 
     def __init__(self, source: MetricsSource, client: ApiClient, reach: Reach = ANYTHING) -> None:
         self.address = str(URL(source.address).with_user(None)).rstrip("/")
-        """Without credentials, so that it can be shown."""
+        """The address without credentials, so that it can be shown."""
         self._tls = source.tls
         self._reach = reach
         self._login = Login(source, client, reach)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Hang up; certificates are read again with the next request."""
+        """Close the connections; the next request reads the certificates again."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -119,8 +119,8 @@ class Endpoint:
             self._login.refused()
         if 300 <= code < 400:
             return SourceError(f"{where}: {code}: redirects to {one_line(response.headers.get('Location', 'nowhere'))}")
-        told = phrase(code) if looks_like_html(response.headers, body) else reason_in(body) or phrase(code)
-        return SourceError(f"{where}: {code}: {told}", retry_after_seconds(response.headers.get("Retry-After")))
+        reason = phrase(code) if looks_like_html(response.headers, body) else reason_in(body) or phrase(code)
+        return SourceError(f"{where}: {code}: {reason}", retry_after_seconds(response.headers.get("Retry-After")))
 
 
 async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
@@ -138,7 +138,7 @@ async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
 
 
 def _context(address: str, tls: Tls, reach: Reach) -> ssl.SSLContext | None:
-    """How the service is trusted; None for plain http. Raises SourceError."""
+    """The TLS context for a service; None for plain http. Raises SourceError."""
     if not address.startswith("https:"):
         return None
     material = Material(
@@ -155,22 +155,22 @@ def _context(address: str, tls: Tls, reach: Reach) -> ssl.SSLContext | None:
 
 
 def reason_in(body: bytes) -> str:
-    """Why something was refused, out of a body as Prometheus and Elasticsearch write it, or any other text."""
+    """The reason in the body of an error answer, as Prometheus and Elasticsearch write it, or any other text."""
     try:
-        told = orjson.loads(body)
+        answer = orjson.loads(body)
     except UNREADABLE:
         return one_line(body.decode("utf-8", "replace"))
     for key in ("error", "reason", "message"):
-        if isinstance(told, dict):
-            told = told.get(key, told)
-    return one_line(told if isinstance(told, str) else orjson.dumps(told).decode())
+        if isinstance(answer, dict):
+            answer = answer.get(key, answer)
+    return one_line(answer if isinstance(answer, str) else orjson.dumps(answer).decode())
 
 
 T = TypeVar("T")
 
 
 def decoded(decoder: msgspec.json.Decoder[T], where: str, body: bytes) -> T:
-    """The body of a success; raises SourceError where it is not what it should be."""
+    """Decode the body of a success; raises SourceError if it does not have the expected form."""
     try:
         return decoder.decode(body)
     except UNREADABLE as error:
@@ -178,6 +178,6 @@ def decoded(decoder: msgspec.json.Decoder[T], where: str, body: bytes) -> T:
 
 
 def misread(where: str, error: Exception, body: bytes) -> SourceError:
-    """The error of a success whose body is not what it should be."""
+    """The error for a success whose body does not have the expected form."""
     start = one_line(body[:80].decode("utf-8", "replace"))
     return SourceError(f"{where}: {one_line(str(error))}; the answer starts with {start!r}")

@@ -1,10 +1,10 @@
-"""Numbers of a source, put together as one reading. Pure.
+"""Combines the numbers of a source into one reading. Pure.
 
-Numbers are by what the source calls a node. Where several belong to one node the largest counts, so that none looks
-idler than it is. What is no number is unknown.
+Numbers are keyed by the source's name for a node. If several belong to one node the largest counts, so that no node
+looks less used than it is. Values that are not numbers count as unknown.
 
-Clocks: a sample up to a minute ahead of our clock counts as taken now. One that is further ahead says nothing of its
-age, and would go on looking new long after it was: the node is left out, and counted.
+Clocks: a sample up to a minute ahead of our clock counts as taken now. A sample further ahead has an unknown age, and
+would look new for too long: its node is left out, and counted.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ AHEAD_SECONDS = 60.0
 """How far another clock may be ahead of ours."""
 
 MOST = 1e12
-"""What is more, in percent or in seconds, is no figure, and unknown."""
+"""Larger values, in percent or in seconds, are not believed and count as unknown."""
 
 CPU, MEMORY, CPU_SPREAD, MEMORY_SPREAD = "cpu", "memory", "cpuSpread", "memorySpread"
 """The figures: averages in percent, spreads in percentage points."""
 
 Numbers = Mapping[str, float]
-"""By what the source calls a node."""
+"""Values by the source's name for a node."""
 Asked = tuple[str, str]
 """A figure and a period."""
 
 
 class Names:
-    """Which node is meant by what a source calls it."""
+    """Finds the node for the name that a source uses."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         self._nodes: dict[str, str | None] = {target.instance or target.name: target.name for target in targets}
         self.strangers: set[str] = set()
-        """What was asked about and is no node."""
+        """Names from the source that belong to no node."""
 
     def node(self, instance: str) -> str | None:
-        """The node's name: called so, or so with a port behind it; None for a stranger."""
+        """The name of the node that the source calls so, with or without a port; None if there is no such node."""
         try:
             return self._nodes[instance]
         except KeyError:

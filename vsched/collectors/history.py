@@ -1,4 +1,4 @@
-"""What a source said in earlier rounds, for one that knows moments only: averages and spreads over periods. Pure."""
+"""Samples of earlier rounds, for a source that has only current values: averages and spreads over periods. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 MOST_ROUNDS = 240
-"""Rounds that are kept; a long period is then averaged over every second or third of them."""
+"""How many rounds are kept; a long period is averaged over every second or third round."""
 
 
 class Summary(NamedTuple):
-    """Of each node in the order of ``History.names``, one column a figure; NaN where there is nothing."""
+    """Per node in the order of ``History.names``, one column a figure; NaN where there is no value."""
 
     average: Floats
     spread: Floats
@@ -33,12 +33,12 @@ class History:
         self._values: Floats = np.empty((figures, 0, 0))
 
     def add(self, taken: float, names: Sequence[str], times: Floats, values: Floats) -> None:
-        """One round: ``times[node]`` and ``values[figure, node]``. A sample that was told before counts once."""
+        """Add a round: ``times[node]`` and ``values[figure, node]``. A sample that came before is not counted again."""
         self._arrange(tuple(names))
         if len(self._times):
             newest = np.nanmax(np.vstack([self._times, np.full(len(names), -np.inf)]), axis=0)
-            told = times <= newest
-            times, values = np.where(told, np.nan, times), np.where(told, np.nan, values)
+            old = times <= newest
+            times, values = np.where(old, np.nan, times), np.where(old, np.nan, values)
         keep = [row for row, at in enumerate(self._rounds) if at > taken - self._longest_seconds]
         if len(keep) > 1 and self._rounds[keep[-1]] - self._rounds[keep[-2]] < self._spacing_seconds:
             del keep[-1]
@@ -47,7 +47,7 @@ class History:
         self._values = np.concatenate([self._values[:, keep], values[:, None]], axis=1)
 
     def over(self, seconds: float, now: float) -> Summary:
-        """What the samples of the last so many seconds come to."""
+        """Averages and spreads of the samples of the last ``seconds``."""
         within = self._times > now - seconds
         counted = np.where(within[None], self._values, np.nan)
         known = ~np.isnan(counted)
@@ -59,7 +59,7 @@ class History:
         return Summary(average, spread)
 
     def _arrange(self, names: tuple[str, ...]) -> None:
-        """Columns in the order of these names; of nodes that are gone nothing is kept."""
+        """Bring the columns into the order of these names; data of nodes that are gone is dropped."""
         if names == self.names:
             return
         column = {name: number for number, name in enumerate(self.names)}

@@ -1,4 +1,4 @@
-"""The ``metrics`` block of a policy to the source that it describes."""
+"""Builds the source that the ``metrics`` block of a policy describes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vsched.settings.reach import ANYTHING, Reach
 
 
 def make_source(settings: MetricsSource, client: ApiClient, clock: Clock, reach: Reach = ANYTHING) -> Source | None:
-    """The source, not asked yet; None where nothing is to be collected.
+    """The source, without any request so far; None if no usage is to be collected.
 
     ``client`` is of the cluster: for sources that are asked through its API server, and for Secrets. ``reach`` bounds
     what is read to log in.

@@ -28,13 +28,13 @@ PATH = f"/apis/{GROUP}/v1beta1/nodes"
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """Which node."""
+    """The name of the node."""
 
     name: str
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What it uses, as quantities."""
+    """The usage of a node, as quantities."""
 
     cpu: str = ""
     memory: str = ""
@@ -65,7 +65,7 @@ class MetricsServer(ClusterApi):
         self._history: History | None = None
 
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
-        """One question."""
+        """One request for all nodes."""
         taken = self._clock.now()
         body = await self._get(PATH, lambda _: f"{self._server} serves no {GROUP}: is the metrics server installed?")
         return await asyncio.to_thread(self._put_together, taken, targets, periods, body)
@@ -93,7 +93,7 @@ class MetricsServer(ClusterApi):
 
 
 def parse_nodes(body: bytes) -> dict[str, tuple[float, float, float]]:
-    """Time, cores and bytes by node, NaN for what is not told; raises SourceError."""
+    """Time, cores and bytes by node, NaN for missing values; raises SourceError."""
     items = decoded(_LIST, GROUP, body).items
     return {
         item.metadata.name: (moment(item.timestamp), number_of(item.usage.cpu), number_of(item.usage.memory))

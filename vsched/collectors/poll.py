@@ -1,6 +1,6 @@
-"""Asks a source again and again, and never in the way: bounded in time, backing off, with what is known kept as it was.
+"""Polls a source in the background: each round has a time limit, and failed rounds back off.
 
-A failed round changes nothing: what was read before goes on holding until it is too old (``STALE_SECONDS``).
+A failed round changes nothing: the last reading stays valid until it is too old (``STALE_SECONDS``).
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
 FIRST_RETRY_SECONDS = 2.0
 LONGEST_RETRY_SECONDS = 60.0
-"""Well below the time after which figures are stale, so that a source that comes back is noticed before."""
+"""Well below the time after which figures are stale, so that a source that recovers is noticed before."""
 
 
 class State(StrEnum):
-    """How a source is doing."""
+    """The state of a source."""
 
     WAITING = "waiting"
-    """It was not asked yet, or has not answered the first time."""
+    """The first round is not finished."""
     GOOD = "good"
     BLIND = "blind"
-    """It answers, and knows none of the nodes."""
+    """It answers, but has figures for none of the nodes."""
     FAILING = "failing"
 
 
 class SourceState(msgspec.Struct):
-    """What is known of a source, and of what it said."""
+    """The state of a source, with its last reading."""
 
     source: str = ""
     state: State = State.WAITING
     problem: str = ""
-    """One line; empty where there is none."""
+    """The last error as one line; empty if there is none."""
     nodes: int = 0
-    """How many it was asked about."""
+    """How many nodes the source was asked about."""
     measured: list[float] = []
     """The newest sample of every node it knows, sorted."""
     strangers: tuple[str, ...] = ()
     rounds: dict[str, int] = msgspec.field(default_factory=lambda: {"success": 0, "failure": 0})
 
     def counts(self, now: float) -> dict[str, int]:
-        """Nodes by what is known of them: ``known``, ``stale``, ``unknown``."""
+        """Numbers of nodes whose figures are ``known``, ``stale`` and ``unknown``."""
         stale = bisect_left(self.measured, now - STALE_SECONDS)
-        told = len(self.measured)
-        return {"known": told - stale, "stale": stale, "unknown": max(0, self.nodes - told)}
+        measured = len(self.measured)
+        return {"known": measured - stale, "stale": stale, "unknown": max(0, self.nodes - measured)}
 
     def age_seconds(self, now: float) -> float | None:
-        """Since the newest sample of all; None where there is none."""
+        """The age of the newest sample of all; None if there is no sample."""
         return max(0.0, now - self.measured[-1]) if self.measured else None
 
     def to_dict(self, now: float) -> dict[str, object]:
@@ -70,7 +70,7 @@ class SourceState(msgspec.Struct):
 
 
 class PollSettings(msgspec.Struct, frozen=True):
-    """How often, and how long."""
+    """How often the source is polled, and how long a round may take."""
 
     interval_seconds: float
     timeout_seconds: float
@@ -83,7 +83,7 @@ class PollSettings(msgspec.Struct, frozen=True):
 
 
 class Poller:
-    """Keeps asking one source."""
+    """Polls one source."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Poller:
         self.standing = SourceState(source.label)
 
     async def run(self) -> None:
-        """Rounds until cancelled; the connections are closed then."""
+        """Poll until cancelled; then close the connections."""
         back_off = BackOff(self._settings.back_off)
         try:
             while True:
@@ -155,12 +155,12 @@ async def ask(source: Source, targets: Sequence[Target], periods: Sequence[str],
         raise SourceError(f"{source.label}: no answer within {seconds:g} s") from None
     except SourceError:
         raise
-    except Exception as error:  # the supervisor: an answer that nobody thought of must not end scheduling
+    except Exception as error:  # the supervisor: an unexpected answer must not end scheduling
         raise SourceError(f"{source.label}: {type(error).__name__}: {error}") from error
 
 
 def why_blind(nodes: int, collected: Collected) -> str:
-    """Why a source that answers knows none of the nodes, as far as it shows."""
+    """The likely reason why a source that answers has figures for none of the nodes."""
     if collected.ahead:
         return f"the figures of {collected.ahead} of {nodes} nodes are of the future: a clock is wrong"
     if collected.strangers:

@@ -1,4 +1,4 @@
-"""Passwords and tokens from where they are kept; never in a message, never kept longer than they hold."""
+"""Reads passwords and tokens from variables, files and Secrets; they never appear in a message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRETS = ApiResource("", "v1", "secrets")
 
 
 class Keeper:
-    """One password or token; a Secret of the cluster is asked for once, and again after ``forget``."""
+    """One password or token; a Secret of the cluster is read once, and again after ``forget``."""
 
     def __init__(self, hidden: Hidden, client: ApiClient, reach: Reach = ANYTHING) -> None:
         self._hidden = hidden
@@ -29,11 +29,11 @@ class Keeper:
         self._asking = asyncio.Lock()
 
     def forget(self) -> None:
-        """It was refused: there may be a new one."""
+        """The service refused it: read it again, as there may be a new one."""
         self._known = None
 
     async def text(self) -> str:
-        """What is hidden, empty where nothing is; raises SourceError."""
+        """The password or token, empty if there is none; raises SourceError."""
         hidden = self._hidden
         if hidden.env:
             if hidden.env not in os.environ:

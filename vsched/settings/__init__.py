@@ -1,4 +1,4 @@
-"""The policy file, typed: text to Settings with every mistake told, and Settings back to words."""
+"""The policy file as typed values: text to Settings with every mistake reported, and Settings back to text."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
 def _check_plugins(
     args: msgspec.Struct, node: Node, path: str, policy: Policy, registry: Registry, problems: Problems
 ) -> None:
-    """Report plugins that nobody knows among those that the arguments name; one that is only not used is no mistake."""
+    """Report unknown plugins named in the arguments; a known plugin that the policy does not use is no mistake."""
     if not isinstance(args, NamingPlugins) or not isinstance(node, Keyed):
         return
     known = PLUGINS_IN_THE_FIELD | set(registry.plugins)

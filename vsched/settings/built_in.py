@@ -1,4 +1,4 @@
-"""The registry of this build: every plugin and action there is, from the rooms' tables of contents."""
+"""The registry of this build: all its plugins and actions, from the lists of their packages."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ _PERIOD = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=3600, extra={"d
 
 
 def load_text(text: str, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
-    """The settings that this text stands for; raises BadPolicy with every problem, a line each."""
+    """Parse the text of a policy; raises BadPolicy with one line for every problem."""
     return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation, reach)
 
 
 def load_file(path: str | Path, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
-    """The settings of a file; raises BadPolicy, also where the file cannot be read."""
+    """The settings of a file; raises BadPolicy, also if the file cannot be read."""
     where = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -66,7 +66,7 @@ def default_text() -> str:
 
 
 def default_settings(registry: Registry) -> Settings:
-    """What holds where no file is given."""
+    """The settings without a policy file."""
     return load_text(default_text(), BUILT_IN, registry)
 
 

@@ -60,7 +60,7 @@ class Hidden(msgspec.Struct, frozen=True):
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """How the source is trusted, and who we are to it."""
+    """TLS settings of the source: trusted authorities and our client certificate."""
 
     insecure_skip_verify: bool = msgspec.field(default=False, name="insecureSkipVerify")
     """Takes any certificate; off, because it invites anyone in between."""

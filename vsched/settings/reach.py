@@ -64,4 +64,4 @@ class Reach(msgspec.Struct, frozen=True):
 
 NOTHING = Reach()
 ANYTHING = Reach(directories=None, namespaces=None)
-"""For people who ask with files of their own, under their own account."""
+"""No restriction: for commands that people run with their own files, under their own account."""

@@ -16,7 +16,7 @@ LONGEST_LINE = 500
 
 
 class Problems:
-    """Problems and warnings of one file, in the order of its lines once told."""
+    """Collects problems and warnings of one file; they are reported in the order of its lines."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -28,19 +28,19 @@ class Problems:
         return len(self._found)
 
     def add(self, line: int, path: str, text: str) -> None:
-        """One thing that is wrong; ``path`` is empty where the file as a whole is meant."""
+        """Add a problem; ``path`` is empty if it concerns the whole file."""
         self._found.append((line, self._line(line, path, text)))
 
     def warn(self, line: int, path: str, text: str) -> None:
-        """One thing that is not wrong but will surprise."""
+        """Add a warning: something valid that may surprise."""
         self._warnings.append((line, self._line(line, path, text)))
 
     def idle(self, line: int, path: str, why: str) -> None:
-        """One thing that is accepted and has no effect."""
+        """Add a note about something that is accepted and has no effect."""
         self._idle.append((line, self._line(line, path, f"has no effect: {why}")))
 
     def error(self) -> BadPolicy:
-        """Everything found, as the one error to raise."""
+        """All problems as one error to raise."""
         lines = [text for _, text in sorted(self._found, key=lambda found: found[0])]
         rest = len(lines) - MOST_REPORTED
         if rest > 0:
@@ -70,7 +70,7 @@ def _by_line(found: Iterable[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _on_one_line(text: str) -> str:
-    """Whatever a key or a value holds, a terminal and a log get one line of printable text."""
+    """A key or value as one line of printable text, safe for terminals and logs."""
     if not text.isprintable():
         text = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."

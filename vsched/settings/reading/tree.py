@@ -28,7 +28,7 @@ class Scalar(NamedTuple):
 
     text: str
     kind: str
-    """What YAML 1.1 takes it for: ``str``, ``int``, ``float``, ``bool``, ``null`` …"""
+    """Its type by YAML 1.1: ``str``, ``int``, ``float``, ``bool``, ``null`` …"""
     line: int
     keeps_lines: bool = False
     """A literal block (``key: |``), whose text begins on the line below."""
