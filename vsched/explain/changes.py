@@ -103,7 +103,7 @@ def changes(
         Situation(snapshot, policy), Simulations(registry, Goal(job, pod), rivals, simulations, spent, over), most
     )
     complete = search.run()
-    return Found(search.told(), complete)
+    return Found(search.result(), complete)
 
 
 def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
 
 
 class Search:
-    """One search; ``told`` gives the changes found so far, also if it was cut short."""
+    """One search; ``result`` gives the changes found so far, also if the budget ended it early."""
 
     def __init__(self, situation: Situation, simulations: Simulations, most: int) -> None:
         self._situation = situation
@@ -134,7 +134,7 @@ class Search:
         self._most = most
         self._helping: list[Helping] = []
 
-    def told(self) -> tuple[Change, ...]:
+    def result(self) -> tuple[Change, ...]:
         """The changes found, the smallest first."""
         ordered = sorted(self._helping, key=lambda one: one[:3])
         return tuple(change_of(self._situation, one.edits) for one in ordered[: self._most])
@@ -148,6 +148,7 @@ class Search:
         return True
 
     def _look(self) -> None:
+        """Try single levers rank by rank, then levers of one kind together, then pairs; stop at enough changes."""
         test = self._roughly()
         before = test(self._situation)
         if before.admitted:
@@ -226,6 +227,7 @@ class Search:
                 self._all_of(alike[:TOGETHER_MAX], test)
 
     def _all_of(self, alike: Sequence[Lever], test: Test) -> None:
+        """Try these levers together; if that helps among all active jobs, keep them at their smallest steps."""
         most = [lever.most for lever in alike]
         if not test(self._turned(alike, most)).admitted:
             return

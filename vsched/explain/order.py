@@ -117,6 +117,7 @@ class WaitingOrder:
         return next((name for name, one, other in pairs if one != other), NAME)
 
     def _message(self, position: int, of: int, queue: str, before: WaitingJob | None, decided_by: str) -> str:
+        """The place as a sentence: ``2nd of 5 in queue research: default/train is older``."""
         where = f"{ordinal(position)} of {of} in queue {queue}"
         if before is None:
             return where

@@ -126,7 +126,7 @@ def room_for(shape: Shape, nodes: NodeTable) -> Ints:
     return np.maximum(rows, 0)
 
 
-# -- as they are ------------------------------------------------------------------------------------------------------
+# -- existing nodes --------------------------------------------------------------------------------------------------
 
 
 def _cordons(wants: Wants, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
@@ -218,10 +218,11 @@ def _of_nodes(
     return Lever(rank, lambda step: edit(tuple(names[:step])), len(names), whole=len(names), kind=kind)
 
 
-# -- more of them -----------------------------------------------------------------------------------------------------
+# -- new machines -----------------------------------------------------------------------------------------------------
 
 
 def _machines(wants: Wants, shape: Shape, standing: NodeFit, precious: Mask) -> Iterator[Lever]:
+    """Levers that enlarge one node by the resource that it lacks, or add nodes of a suitable kind."""
     nodes = wants.situation.snapshot.nodes
     usable = standing.selected & standing.tolerated & standing.welcome
     plain = usable & ~precious

@@ -192,10 +192,11 @@ class _Levels:
         return Level(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
 
 
-# -- groups of nodes --------------------------------------------------------------------------------------------------
+# -- node groups ------------------------------------------------------------------------------------------------------
 
 
 def _groups(wants: Wants, queue: Queue) -> Iterator[Lever]:
+    """Levers that add a node group to the queue, or raise its limits on node groups."""
     snapshot = wants.situation.snapshot
     allowed = () if queue.affinity is None else (*queue.affinity.required, *queue.affinity.preferred)
     statics = snapshot.nodes.statics

@@ -84,6 +84,7 @@ def grouping(snapshot: Snapshot, key: str) -> Lever:
 
 
 def _undone(wants: Wants) -> Iterator[Lever]:
+    """Levers for what was left undone: gates, a missing priority class, missing pods."""
     job = wants.job
     if any(task.at_gate and not task.awaits_queue for task in wants.waiting):
         yield Lever(Rank.LEFT_UNDONE, lambda _: RemoveGates(job.key))
@@ -133,6 +134,7 @@ def _slots(wants: Wants) -> int:
 
 
 def _smaller(wants: Wants) -> Iterator[Lever]:
+    """Levers that make the job ask for less: smaller minima, requests and ``minResources``."""
     job, spec = wants.job, wants.job.spec
     lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
     # Below the sum of the role minima, the role minima would no longer apply; a smaller gang must keep them.
@@ -202,6 +204,7 @@ def _dropping(key: str, rule: Rule, _: int) -> DropRule:
 
 
 def _rules_of(shapes: Sequence[Shape]) -> Iterator[Rule]:
+    """The required constraints of the pods about other pods and host ports."""
     affinities = [shape.affinity for shape in shapes if shape.affinity is not None]
     if any(shape.ports for shape in shapes):
         yield "hostPorts"
@@ -248,6 +251,7 @@ def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
 
 
 def _namespace(wants: Wants) -> Iterator[Lever]:
+    """Levers that raise resource quotas and Consumer limits of the job's namespace."""
     snapshot, namespace = wants.situation.snapshot, wants.job.spec.namespace
     asked = {wants.name(column) for column in wants.columns}
     asked.update(resource for resource, _ in wants.job.spec.quota_request)
@@ -271,6 +275,7 @@ def _namespace(wants: Wants) -> Iterator[Lever]:
 
 
 def _quota_lever(wants: Wants, quota: Quota, line: QuotaLine) -> Lever:
+    """A lever that raises one hard limit of a resource quota."""
     namespace = wants.job.spec.namespace
     column = wants.situation.snapshot.axis.find(line.resource)
     asked = dict(wants.job.spec.quota_request).get(line.resource, 0)

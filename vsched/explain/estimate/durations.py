@@ -50,7 +50,7 @@ class Left(NamedTuple):
     """The declared duration, seconds; 0 if the estimate has another source."""
 
 
-NOBODY_KNOWS = Left(inf, inf, Basis.UNKNOWN)
+NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
 
 
 def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) -> Left:
@@ -58,11 +58,11 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) ->
     if task.status is Status.RELEASING:
         return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
     if task.status is Status.UNKNOWN:
-        return NOBODY_KNOWS
+        return NOT_KNOWN
     elapsed = max(0.0, now - task.started) if task.started else 0.0
     found = _declared(spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
-        found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOBODY_KNOWS
+        found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
     return _limited(found, task.limit - elapsed) if task.limit else found
 
 

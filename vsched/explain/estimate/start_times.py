@@ -113,6 +113,7 @@ def estimate(
 
 
 def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
+    """Why the start cannot be foreseen, with the jobs of unknown duration that hold what is needed."""
     unknown = foreseeing.unknown() if found is Stop.NOTHING_ENDS else []
     alone = foreseeing.starts_without(unknown) if unknown else False
     if found is Stop.SPENT or alone is None:

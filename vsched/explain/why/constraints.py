@@ -218,7 +218,7 @@ class Examiner:
             code = Code.QUEUE_SHARE if bound.guaranteed else Code.QUEUE_CAPABILITY if bound.holder else Code.RESOURCES
             yield Constraint(code, message, self._stays(code, one.resource), one.resource, name)
 
-    # -- nodes and those on them ----------------------------------------------------------------------------------
+    # -- nodes and victims ----------------------------------------------------------------------------------------
 
     def _of_nodes(self, view: JobView, tasks: Sequence[Task], counts: Mapping[str, int]) -> Iterator[Constraint]:
         """The nodes by reason, and the victims on them; ``counts`` are the nodes by reason in the headline."""

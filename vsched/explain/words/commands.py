@@ -215,7 +215,7 @@ def _limited(stated: str, edit: SetGroupLimit) -> list[str]:
     return [line("kubectl", "annotate", QUEUES, edit.queue, annotation, "--overwrite")]
 
 
-# -- words ------------------------------------------------------------------------------------------------------------
+# -- building blocks ---------------------------------------------------------------------------------------------------
 
 
 def _created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:

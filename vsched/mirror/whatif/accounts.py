@@ -44,6 +44,7 @@ class RestoredAccounts(NamespaceAccounts):
         return self._held, self._limits
 
     def _shift(self, task: Task, sign: int) -> None:
+        """Add (``sign`` 1) or subtract (-1) what a pod holds."""
         name = task.namespace
         held, limits = dict(self._held.get(name, {})), dict(self._limits.get(name, {}))
         (add if sign > 0 else subtract)(held, task.shape.request)

@@ -54,6 +54,7 @@ class ClusterEditor(EditableMirror):
         return self._edited
 
     def _seen_now(self) -> Snapshot:
+        """The snapshot of the mirror as it is now, with the parts of the original that the mirror does not keep."""
         origin = self.origin
         found = replace(
             self.snapshot(origin.now),

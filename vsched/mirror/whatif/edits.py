@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-# -- of the job itself ------------------------------------------------------------------------------------------------
+# -- of the waiting job -----------------------------------------------------------------------------------------------
 
 
 class SetMinMember(msgspec.Struct, frozen=True, tag_field="edit", tag="minMember"):

@@ -190,6 +190,7 @@ def _let_in(task: Task) -> Task:
 
 
 def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
+    """Add pending copies of a pod to its job; raises BadInput if the job does not have the pod."""
     like = next((task for task in job.tasks.values() if task.name == edit.like), None)
     if like is None:
         raise BadInput(f"pod {job.spec.namespace}/{edit.like}: there is none of this name in {job.key}")

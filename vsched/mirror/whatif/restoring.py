@@ -95,6 +95,7 @@ class RestoredMirror(Cache):
     # Adopting the snapshot
 
     def _adopt_pods(self) -> None:
+        """Take over pods, jobs, PodGroups, nodes and the measured usage of nodes."""
         origin = self.origin
         tasks: dict[str, Task] = {}
         for job in (*origin.jobs.values(), *origin.strays.values()):
@@ -110,6 +111,7 @@ class RestoredMirror(Cache):
             self._nodes.use(reading, self._unknown)
 
     def _adopt_small_objects(self) -> None:
+        """Take over priority classes, queues, namespaces, selections, disruption budgets and resource quotas."""
         origin = self.origin
         for found in origin.priority_classes.values():
             self._defaults.put_class(found)
