@@ -1,4 +1,4 @@
-"""The policies, one file a plugin. This list is the table of contents; plugins do not know one another."""
+"""The plugins: each file is one scheduling policy, and ``PLUGINS`` lists them. Plugins do not import each other."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Priority,
     Drf,
     Sla,
-    # all or nothing, and what may be taken back
+    # gangs, and protection from eviction
     Gang,
     Conformance,
     Pdb,
     Cdp,
-    # who is admitted, and how much a queue gets
+    # admission of jobs, and how much a queue gets
     Overcommit,
     ResourceQuota,
     Proportion,
     Capacity,
     # how much a namespace may hold
     Allocation,
-    # which nodes are possible, and which one is best
+    # filters and scores of nodes
     Predicates,
     NodeOrder,
     Binpack,
@@ -52,8 +52,8 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Usage,
     NodeGroup,
     Tdm,
-    # who had better be elsewhere
+    # pods to move to other nodes
     Rescheduling,
-    # whatever a service outside decides
+    # decisions of an external service
     Extender,
 )

@@ -1,11 +1,13 @@
-"""allocation: namespaces hold no more than the arbitrator lets them, each and together (seed 001).
+"""allocation: limits what namespaces hold to the arbitrator's ceilings, each and together (seed 001).
 
-A ceiling is what a namespace deserves and what of the rest nobody else claims; it is worked out before the cycle and
-stands for its length. What nobody claims is lent once: whoever comes first has it, and the others' ceilings sink by as
-much. What a bucket may hold at most its namespaces hold together. A pod that would take its namespace over it waits, a
-gang waits whole, and nothing is taken from other namespaces for either: who may hold no more can only replace what is
-its own. What is on its way out does not count. While ``vsched run --arbitrate`` divides the cluster this plugin is part
-of every policy, named or not; without ceilings it says nothing.
+A namespace's ceiling is what it deserves plus what no other namespace claims. It is computed before the cycle and does
+not change during it. Unclaimed resources are lent only once: the first namespace to use them gets them, and less is
+left for the others. The namespaces of a bucket share the bucket's limit.
+
+A pod that would take its namespace over the ceiling waits; a gang waits as a whole. The scheduler evicts no pods of
+other namespaces for it: a namespace at its ceiling can only replace its own pods. Leaving pods do not count. While
+``vsched run --arbitrate`` divides the cluster, this plugin is part of each policy, even if the policy does not name it.
+Without ceilings it does nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ OVER_CEILING = "NamespaceOverAllocation"
 
 
 class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
-    """Holds namespaces to their ceilings."""
+    """Limits namespaces to their ceilings."""
 
     name = "allocation"
 
     def open(self, context: SessionContext) -> None:
-        """Keep the ceilings; what namespaces hold is copied when it first matters."""
+        """Keep the ceilings; the amounts that namespaces hold are copied at the first use."""
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._ceilings = snapshot.ceilings
@@ -43,8 +45,10 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
         self._limits = _limits(snapshot, self._of_pools)
 
     def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
-        """What the namespace keeps and these pods stay within its ceiling, and within what it shares with others, of
-        everything they have requests or limits for."""
+        """None if the namespace stays within its ceiling and its pools' limits with ``count`` more pods of this shape.
+
+        All resources count that the pods have requests or limits for.
+        """
         if namespace not in self._ceilings:
             return None
         requests = self._requests.excess(
@@ -61,11 +65,11 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
         return Refusal(OVER_CEILING, overfull(namespace, beyond), True, Code.NAMESPACE_CEILING, namespace, short)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """The namespace holds more, or again."""
+        """Add the task to its namespace."""
         self._shift(task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """The namespace holds less."""
+        """Subtract the task from its namespace."""
         self._shift(task, -1)
 
     def _shift(self, task: Task, sign: int) -> None:
@@ -111,4 +115,4 @@ def _shortage(name: str, one: Excess[Any]) -> Shortage:
 
 
 ALLOCATION = PluginConf(Allocation.name, NoArgs())
-"""Its place in a policy that does not name it."""
+"""The plugin as it is added to a policy that does not name it."""

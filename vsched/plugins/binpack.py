@@ -1,7 +1,7 @@
-"""binpack: prefers nodes that are already fuller in what a pod asks for (reference 4.9).
+"""binpack: prefers nodes that are already fuller in the resources a pod requests (reference 4.9).
 
-What is used is what is not idle: room that waits for others to leave does not count, and where the request exceeds what
-is idle the node scores 0.
+Used means not idle: room that leaving pods will free does not count as idle. A node with less idle than the request
+scores 0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Binpack(Plugin[BinpackArgs], Packing):
     args_type = BinpackArgs
 
     def open(self, context: SessionContext) -> None:
-        """Note the weights by column; amounts are looked at when the first score is asked for."""
+        """Look up the weights by column; node amounts are read at the first score."""
         axis = context.nodes.axis
         columns = ((axis.find(name), weight) for name, weight in self.args.by_resource().items())
         self._weights = {column: weight for column, weight in columns if column is not None}

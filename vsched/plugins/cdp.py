@@ -1,6 +1,6 @@
-"""cdp: a running pod is nobody's victim for a while after it was scheduled (cool-down protection, reference 4.19).
+"""cdp: protects a running pod from eviction for a time after it was scheduled (cool-down protection, reference 4.19).
 
-The pod says for how long (``volcano.sh/cooldown-time``, a label or else an annotation).
+The pod states this time as ``volcano.sh/cooldown-time``, a label or else an annotation.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from vsched.model.pods.task import Task
 
 
 class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
-    """Keeps pods out of the victims until their cool-down is over."""
+    """Protects running pods until their cool-down is over."""
 
     name = "cdp"
     protects_absolutely = True
 
     def open(self, context: SessionContext) -> None:
-        """Note the time."""
+        """Keep the time of the cycle."""
         self._now = context.snapshot.now
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """All but those that run and were scheduled a short while ago."""
+        """All tasks except running ones in their cool-down."""
         return Votes.each(self._is_cooled, "they are in the cool-down after their start", depends_on=None)
 
     def _is_cooled(self, victim: Task) -> bool:

@@ -1,4 +1,4 @@
-"""conformance: what the cluster itself lives on is nobody's victim (reference 4.3)."""
+"""conformance: protects critical pods and the namespace kube-system from eviction (reference 4.3)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SYSTEM_NAMESPACE = "kube-system"
 
 
 class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
-    """Keeps critical pods and the system namespace out of the victims."""
+    """Excludes critical pods and pods of the system namespace from the victims."""
 
     name = "conformance"
     protects_absolutely = True
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """All but critical ones; of jobs of the system namespace nobody."""
+        """All candidates except critical pods and pods of the system namespace."""
         return Votes(_ordinary, "they are the cluster's own", _is_system, depends_on=None)
 
 

@@ -1,35 +1,36 @@
-"""extender: asks a service outside, over HTTP, what a plugin would decide (reference 4.20).
+"""extender: asks an external service, over HTTP, what a plugin would decide (reference 4.20).
 
-Each verb is asked by POST of JSON to ``urlPrefix/verb``; a verb that is not configured is not asked, and the plugin
-has no opinion there. Calls are made in the thread that decides, each bounded by ``httpTimeout`` and all of a cycle
-together by ``cycleTimeout``; the event loop never waits for one.
+Each verb is a POST of JSON to ``urlPrefix/verb``. A verb that is not configured is not called, and the plugin abstains
+there. The thread that decides makes the calls. ``httpTimeout`` bounds each call, and ``cycleTimeout`` all calls of a
+cycle together. The event loop never waits for a call.
 
 ==================  ==================================================================================================
 verb                when it is asked
 ==================  ==================================================================================================
 onSessionOpen       once, before anything is decided
-queueOverused       once for each queue with work, before anything is decided; again after events were told
+queueOverused       once for each queue with work, before anything is decided; again after other verbs sent an event
 jobEnqueueable      once for each waiting job whose turn it is to be admitted
 jobEnqueued         when a job is admitted
 predicate           once for each kind of pod, for all nodes; then for the nodes that placements have changed
-prioritize          likewise; so scores are a node's own, not relative to other nodes
-preemptable         for each node that is looked at on behalf of a preemptor
-reclaimable         for each node that is looked at on behalf of a reclaimer
-jobReady            after each placement that may complete a job; again only once the job or what was told has changed
+prioritize          likewise; so a node's score must not depend on other nodes
+preemptable         for each node that is considered for a preemptor
+reclaimable         for each node that is considered for a reclaimer
+jobReady            after each placement that may complete a job; again only after the job changed or an event was sent
 allocateFunc        after each placement, tentative ones included; an error keeps the job from being ready
-deallocateFunc      after each placement that is taken back, and each eviction
+deallocateFunc      after each placement that is undone, and each eviction
 onSessionClose      once, when the actions have run
 ==================  ==================================================================================================
 
 Compatible with Volcano: the configuration, the codes and statuses, and the keys around the objects (``task``,
 ``nodes``, ``job``, ``queue``, ``evictor``, ``evictees``; ``nodeScore``, ``victims``, ``overused``, ``status``,
-``errorMessage``). Different: objects are vsched's own plain records, not Volcano's Go structs; ``predicate`` is asked
-for many nodes at a time (``nodes`` in, ``nodes`` by name out); pods are asked about by kind, without their names.
+``errorMessage``). Different: objects are vsched's own plain records, not Volcano's Go structs; one call of
+``predicate`` covers many nodes (``nodes`` in, ``nodes`` by name out); calls are about kinds of pods, without pod names.
 
-Where there is no answer: an ignorable extender is passed over, one that is not keeps nodes, jobs and queues from being
-used. Three accidents of Volcano's are not repeated: an ignorable failure about victims abstains (there, it empties the
-tier), a failure of jobReady holds a job back unless ignorable (there, the other way round), and where the opening of
-the session is not heard, an extender that is not ignorable counts as silent (there, it is passed over).
+If the extender does not answer: an ignorable one is skipped; one that is not ignorable blocks nodes, jobs and queues.
+vsched does not copy three defects of Volcano. If a call about victims to an ignorable extender fails, the plugin
+abstains (in Volcano, the tier then has no victims). If jobReady fails, the job is not ready unless the extender is
+ignorable (in Volcano, the other way round). If onSessionOpen fails and the extender is not ignorable, it counts as not
+answering for the whole cycle (in Volcano, it is skipped).
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ REJECTED = Refusal("ExtenderRejected", "the extender rejected it", code=Code.REF
 FAILED = "ExtenderFailed"
 
 ALL_NODES = ""
-"""No node has this name."""
+"""The key of a verdict on all nodes; no node has this name."""
 
 
 class Extender(
@@ -101,31 +102,31 @@ class Extender(
     PlacementListener,
     CycleEnd,
 ):
-    """Puts what it is asked to the extender, verb by verb."""
+    """Forwards each decision to the extender, if its verb is configured."""
 
     name = "extender"
     asks_outside = True
     args_type = ExtenderArgs
 
     def open(self, context: SessionContext) -> None:
-        """Tell the extender of the session, and ask it about the queues that have work."""
+        """Send ``onSessionOpen``, and ask ``queueOverused`` for each queue with work."""
         args, axis = self.args, context.nodes.axis
         self._line = Line(args.endpoint, context.callout)
         self._wording = Wording(context)
         self._names = context.nodes.statics.names
         self._managed = frozenset(axis.find(name) for name in args.managed_resources)
-        """Columns; a resource that nothing has named yet is asked for by no pod."""
+        """Columns of the managed resources; None stands for a resource that no object names, so no pod requests it."""
         self._kinds: dict[PodLabels, PodLabels] = {}
         self._moved: list[int] = []
-        """Rows that placements changed, in order."""
+        """Rows of nodes that placements changed, in order."""
         self._verdicts = NodeAnswers(len(self._names), self._moved, Verdicts)
         self._scores = NodeAnswers(len(self._names), self._moved, Scores)
-        self._told = 0
-        """How often the extender was told of something that may change its mind."""
+        self._events = 0
+        """How many events were sent to the extender; each may change its answers."""
         self._overused: dict[str, tuple[int, bool]] = {}
         self._ready: dict[str, tuple[tuple[int, ...], bool]] = {}
         self._unheard: dict[str, set[str]] = {}
-        """Tasks whose placement the extender did not take note of: uids by job."""
+        """By job: uids of tasks whose placement the extender did not accept."""
         self._open_session(context)
         if args.queue_overused_verb:
             for name in sorted({job.queue for job in context.jobs.values()}):
@@ -141,13 +142,13 @@ class Extender(
                 self._line.hang_up()
 
     def end_cycle(self) -> None:
-        """Tell the extender that the session is over."""
+        """Send ``onSessionClose``."""
         if self.args.session_close_verb:
             self._notify(self.args.session_close_verb, EmptyRequest())
 
     def _notify(self, verb: str, request: msgspec.Struct) -> None:
-        """Say something that changes nothing here, whether it is heard or not."""
-        self._told += 1
+        """Send an event; a failure is ignored."""
+        self._events += 1
         with suppress(NoAnswer):
             self._line.tell(verb, request)
 
@@ -158,21 +159,21 @@ class Extender(
     # -- queues and jobs ----------------------------------------------------------------------------------------
 
     def overused(self, queue: Queue) -> bool:
-        """As the extender says; where it does not answer, unless it is ignorable."""
+        """The extender's answer; without an answer True, unless the extender is ignorable."""
         if not self.args.queue_overused_verb:
             return False
         known = self._overused.get(queue.name)
-        if known is None or known[0] != self._told:
+        if known is None or known[0] != self._events:
             request = QueueRequest(self._wording.queue(queue))
             try:
                 answer = self._line.ask(self.args.queue_overused_verb, request, OverusedAnswer).overused
             except NoAnswer:
                 answer = not self.args.ignorable
-            known = self._overused[queue.name] = (self._told, answer)
+            known = self._overused[queue.name] = (self._events, answer)
         return known[1]
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
-        """As the extender says; where it does not answer, a permission if it is ignorable, else a refusal."""
+        """The extender's answer; without an answer, Permit if the extender is ignorable, else a refusal."""
         if not self.args.job_enqueueable_verb:
             return Vote.ABSTAIN
         request = JobRequest(self._wording.job(job))
@@ -185,17 +186,17 @@ class Extender(
         return Vote.PERMIT if status else Vote.ABSTAIN
 
     def job_enqueued(self, job: JobView) -> None:
-        """Tell the extender."""
+        """Send ``jobEnqueued``."""
         if self.args.job_enqueued_verb:
             self._notify(self.args.job_enqueued_verb, JobRequest(self._wording.job(job)))
 
     def job_ready(self, job: JobView) -> bool:
-        """As the extender says, once it has taken note of every placement."""
+        """The extender's answer; False while it has not accepted all placements of the job."""
         if job.key in self._unheard:
             return False
         if not self.args.job_ready_verb:
             return True
-        state = (job.ready, job.waiting, job.pending_count, self._told)
+        state = (job.ready, job.waiting, job.pending_count, self._events)
         known = self._ready.get(job.key)
         if known is None or known[0] != state:
             request = JobRequest(self._wording.job(job))
@@ -209,15 +210,15 @@ class Extender(
     # -- nodes --------------------------------------------------------------------------------------------------
 
     def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
-        """Namespace and labels, but for those that only number pods; None where the extender is not asked."""
+        """Namespace and labels, without labels that only number pods; None where the extender is not asked."""
         return self._kind_of(labels) if self.args.predicate_verb and self._manages(shape) else None
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whatever the extender is asked about may change with placements."""
+        """True if the extender is asked about such a pod: its answers may change with placements."""
         return task_class is not None
 
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
-        """One check for each reason that the extender gave; only nodes that have changed are asked about again."""
+        """One check for each reason that the extender gave; it is asked again only about nodes that changed."""
         if not isinstance(task_class, PodLabels):
             return ()
         kind = task_class
@@ -230,7 +231,7 @@ class Extender(
         return self._verdicts.of((shape, kind), ask).checks()
 
     def _verdicts_on(self, request: NodesRequest) -> Mapping[str, Verdict]:
-        """By node; what holds for all others stands under ``ALL_NODES``."""
+        """Verdicts by node name; ``ALL_NODES`` holds for all nodes without an entry."""
         try:
             answer = self._line.ask(self.args.predicate_verb, request, NodesAnswer)
         except NoAnswer as failure:
@@ -240,7 +241,7 @@ class Extender(
         return answer.nodes or {}
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
-        """All scores are relative ones: they depend on labels too."""
+        """Always 0: the extender's scores also depend on labels, so they come from ``relative_score``."""
         return 0.0
 
     def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
@@ -248,7 +249,7 @@ class Extender(
         return bool(self.args.prioritize_verb) and self._manages(shape)
 
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
-        """The extender's scores; none from one that does not answer, ignorable or not."""
+        """The extender's scores; 0 for all nodes without an answer, ignorable or not."""
         if not self.is_relative(shape, labels):
             return None
         kind = self._kind_of(labels)
@@ -277,9 +278,9 @@ class Extender(
     # -- victims ------------------------------------------------------------------------------------------------
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
-        """Those the extender names; where it does not answer, none, or no opinion if it is ignorable.
+        """The victims the extender names; without an answer none, or an abstention if the extender is ignorable.
 
-        What is freed for one that the extender has a say about may be taken back by any other.
+        An evicted evictor counts as able to take its place back from any task: the extender is not asked about that.
         """
         verb = self.args.preemptable_verb if purpose is Purpose.PREEMPT else self.args.reclaimable_verb
         if not verb or not self._manages(evictor.shape):
@@ -301,11 +302,11 @@ class Extender(
     # -- placements ---------------------------------------------------------------------------------------------
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """Tell the extender; what it does not take note of keeps the job from being ready."""
+        """Send ``allocateFunc``; a placement that the extender does not accept keeps the job from being ready."""
         self._touch(row)
         if not self.args.allocate_verb or not self._manages(task.shape):
             return
-        self._told += 1
+        self._events += 1
         try:
             answer = self._line.ask(self.args.allocate_verb, self._placement(job, task, row), Verdict)
             unheard = bool(answer.error_message)
@@ -315,7 +316,7 @@ class Extender(
             self._unheard.setdefault(job.key, set()).add(task.uid)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """Tell the extender, whether it took note of the placement or not."""
+        """Send ``deallocateFunc``, whether the extender accepted the placement or not."""
         self._touch(row)
         unheard = self._unheard.get(job.key)
         if unheard is not None:

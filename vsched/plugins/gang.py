@@ -1,4 +1,4 @@
-"""gang: all of a job's minimum or nothing, for the job and for each role with a minimum (reference 4.2)."""
+"""gang: places a job's minimum as a whole or not at all; roles may have minima of their own (reference 4.2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_ENOUGH_TASKS = "NotEnoughTasks"
 NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
 NOT_ENOUGH_RESOURCES = "NotEnoughResources"
 ROLES_TOLD = 8
-"""So many roles that lack pods are named."""
+"""The most roles that a message names."""
 BELOW_MINIMUM = "their gangs would fall below the minimum"
 READY_REASON = "tasks in gang are ready to be scheduled"
 
@@ -38,22 +38,24 @@ READY_REASON = "tasks in gang are ready to be scheduled"
 class Gang(
     Plugin[NoArgs], JobValid, JobReady, JobPipelined, JobStarving, JobOrder, Preemptable, Reclaimable, JobCondition
 ):
-    """Holds a job back until its minimum fits, and protects the minimum of jobs that run."""
+    """Keeps a job from starting until its minimum fits, and protects the minimum of running jobs from eviction."""
 
     name = "gang"
     goes_first = "does not have its minimum yet"
     protects_absolutely = True
 
     def open(self, context: SessionContext) -> None:
-        """Keep how jobs stand, to look up what a victim's job has beyond its minimum."""
+        """Keep the states of jobs, to look up how many tasks a victim's job has beyond its minimum."""
         self._standing = context.standing
         self._foreign = context.snapshot.foreign
 
     def job_valid(self, job: JobView) -> Refusal | None:
-        """Enough tasks exist for every role's minimum and for the job's."""
+        """None if enough tasks exist for the job's minimum and for each role's minimum."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            message = f"not enough pods exist for the minima of its roles: {_told(missing)}{self._of_others(job)}"
+            message = (
+                f"not enough pods exist for the minima of its roles: {_named_roles(missing)}{self._of_others(job)}"
+            )
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.valid_count < job.min_member:
             gone, others = _gone(job), self._foreign.get(job.key, "")
@@ -76,27 +78,27 @@ class Gang(
         return job.is_ready
 
     def job_ready(self, job: JobView) -> bool:
-        """The minimum is met, of the job and of every role."""
+        """Whether the minima of the job and of each role are met."""
         return job.is_ready and not job.roles_missing()
 
     def tasks_missing(self, job: JobView) -> int:
-        """What is missing of the job's minimum."""
+        """How many tasks are missing for the job's minimum."""
         return max(0, job.min_member - job.ready - job.best_effort_pending)
 
     def job_pipelined(self, job: JobView) -> Vote:
-        """The minimum will be met once everything the job waits for is back."""
+        """Permits if the minimum will be met once the resources that the job waits for are free."""
         return Vote.PERMIT if job.is_pipelined and not job.roles_missing(waiting=True) else Vote.REJECT
 
     def job_starving(self, job: JobView) -> bool:
-        """The minimum is not in sight; minima of roles do not count here."""
+        """Whether the job's minimum is not met, pipelined tasks included; minima of roles do not count here."""
         return job.is_starving
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Tasks that their jobs can lose without falling below their minimum."""
+        """Tasks that their jobs can lose without falling below the minimum."""
         return Votes(self._spare, BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
 
     def _has_more(self, taker: Task) -> bool:
-        """Whether its job has more than its minimum once everything it waits for is there."""
+        """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""
         job = self._standing(taker.job)
         waiting = job.waiting if isinstance(job, JobView) else 0
         return job is not None and job.ready + waiting > job.spec.min_member
@@ -115,7 +117,10 @@ class Gang(
         return spare
 
     def job_condition(self, job: JobView) -> Condition | None:
-        """Unschedulable while the minimum is not met, Scheduled once it is; nothing while only others have to leave."""
+        """Unschedulable while the minimum is not met, Scheduled once it is met.
+
+        None while the job has no pending tasks and its leaving tasks would complete the minimum.
+        """
         if not job.job.tasks:
             return self._without_pods(job)
         if job.is_ready:
@@ -129,32 +134,35 @@ class Gang(
         return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
 
     def _without_pods(self, job: JobView) -> Condition | None:
-        """Of a gang without a pod: those of one that was admitted are made a moment later, unless it had some."""
+        """The condition of a gang without pods.
+
+        An admitted gang usually gets its pods a moment later, so it has no condition unless it had one before.
+        """
         if job.is_ready:
             return None
         if job.waiting_to_enter:
             return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, "its queue has not admitted it")
         refusal = self.job_valid(job)
-        told = job.key in self._foreign or any(
+        had_pods = job.key in self._foreign or any(
             one.kind in STATED and one.status == "True" for one in job.spec.conditions
         )
-        return Condition("Unschedulable", "True", refusal.reason, refusal.message) if refusal and told else None
+        return Condition("Unschedulable", "True", refusal.reason, refusal.message) if refusal and had_pods else None
 
 
 def _gone(job: JobView) -> str:
-    """The pods that one can see and that do not count."""
+    """The pods that exist and do not count, as a note for a message."""
     failed = job.job.counts[Status.FAILED]
     lost = job.job.counts[Status.UNKNOWN]
     counts = ((failed, "failed"), (job.leaving, "leaving"), (lost, "in an unknown state"))
-    told = [f"{count} {what}" for count, what in counts if count]
-    return f" ({', '.join(told)})" if told else ""
+    notes = [f"{count} {what}" for count, what in counts if count]
+    return f" ({', '.join(notes)})" if notes else ""
 
 
 def _has_none_to_spare(job: JobState) -> bool:
     return job.ready <= job.spec.min_member
 
 
-def _told(missing: Mapping[str, int]) -> str:
+def _named_roles(missing: Mapping[str, int]) -> str:
     shown = [f"{count} of {role or '(no role)'}" for role, count in islice(sorted(missing.items()), ROLES_TOLD)]
     others = len(missing) - len(shown)
     return ", ".join(shown) + (f" and of {others} more" if others else "")

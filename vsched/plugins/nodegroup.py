@@ -1,9 +1,9 @@
-"""nodegroup: queues run on the groups of nodes that their affinity names (reference 4.17).
+"""nodegroup: limits queues to the node groups that their affinity names (reference 4.17).
 
-A node's group is its label ``volcano.sh/nodegroup-name``. A queue gets the groups that it requires or prefers, but for
-those it has to keep off; one that it had better keep off is allowed, and goes last. So a queue that only says what it
-has to keep off gets no node, as with Volcano: what it may use has to be named. Limits by group
-(``volcano.sh/nodegroup-resource-limits``) count what the queue itself holds, not those below it.
+A node's group is its label ``volcano.sh/nodegroup-name``. A queue may use the groups that it requires or prefers, minus
+those of its required anti-affinity. It may also use groups of its preferred anti-affinity; these score lowest. So a
+queue with required anti-affinity alone gets no node, as in Volcano: it has to name the groups it may use. Limits by
+group (``volcano.sh/nodegroup-resource-limits``) count what the queue itself holds, without the queues below it.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     args_type = NodeGroupArgs
 
     def open(self, context: SessionContext) -> None:
-        """Note which queues have limits; what they hold is summed up when it is asked for."""
+        """Find the queues with limits; the amounts they hold are summed up at the first use."""
         self._hierarchy = context.switches.hierarchy
         self._queues = context.snapshot.queues
         self._jobs = context.snapshot.jobs
         self._statics = context.nodes.statics
         self._limits = {name: queue.group_limits for name, queue in self._queues.items() if queue.group_limits}
         self._moved: dict[str, Held] = {name: {} for name in self._limits}
-        """What placements and evictions of this cycle added, by queue with limits."""
+        """By queue with limits: the changes by placements and evictions of this cycle."""
         self._before: dict[str, Held] = {}
-        """What queues with limits held when the cycle began."""
+        """By queue with limits: the amounts held at the start of the cycle."""
         self._affinities: dict[str, NodeGroups | None] = {}
 
     def queue_class(self, queue: str) -> Hashable:
-        """The affinity, and the queue itself where it has limits."""
+        """The queue's affinity, and the queue itself if it has limits."""
         return (self._affinity(queue), queue if self._queues[queue].group_limits != () else "")
 
     def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Nodes of the wrong group, or of none."""
+        """Rules out nodes of groups that the queue may not use, and by the arguments also nodes without a group."""
         if self._queues[queue].group_limits is None:
             return (Check(UNREADABLE, np.zeros(len(nodes), dtype=np.bool_), code=Code.NODE_GROUP),)
         affinity, strict = self._affinity(queue), self.args.strict
@@ -80,11 +80,11 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return nodes.statics.remember(key, lambda: _checks(affinity, strict, nodes.statics))
 
     def is_limited(self, queue: str) -> bool:
-        """Whether the queue has limits that can be read."""
+        """Whether the queue has valid limits."""
         return queue in self._limits
 
     def queue_limit_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Nodes of groups where one more request would pass what the queue may hold there."""
+        """Rules out nodes of groups where one more request would exceed the queue's limit."""
         limits = self._limits.get(queue)
         if limits is None:
             return ()
@@ -98,7 +98,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return (Check(AT_LIMIT, passes, code=Code.NODE_GROUP),)
 
     def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
-        """100 for a group that is required, 50 for one that is preferred, -1 for one to avoid; both add up."""
+        """100 for required groups, 50 for preferred ones, the sum for both; -1 for preferred anti-affinity."""
         affinity, ordered = self._affinity(queue), self.args.preferred_order
         if affinity is None:
             return None
@@ -106,17 +106,17 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return nodes.statics.remember(key, lambda: _scores(affinity, ordered, nodes.statics))
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """The queue holds more on the group."""
+        """Add the task to what its queue holds on the node's group."""
         if job.queue in self._moved:
             add(self._moved_on(job.queue, row), task.shape.request)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """The queue holds less on the group."""
+        """Subtract the task from what its queue holds on the node's group."""
         if job.queue in self._moved:
             subtract(self._moved_on(job.queue, row), task.shape.request)
 
     def nodes_of(self, queue: Queue, nodes: NodeTable) -> Mask | None:
-        """Those of the groups that its affinity names."""
+        """bool[nodes]: the nodes of groups that the affinity allows by name; None for a queue without affinity."""
         if queue.affinity is None:
             return None
         named = (*queue.affinity.required, *queue.affinity.preferred, *queue.affinity.anti_preferred)
@@ -124,7 +124,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return _spread(column, [group in named for group in column.values], False).astype(np.bool_)
 
     def _affinity(self, queue: str) -> NodeGroups | None:
-        """The queue's own affinity, else that of its nearest ancestor with one where queues are a tree."""
+        """The queue's own affinity; in a tree of queues, else that of its nearest ancestor with one."""
         if queue not in self._affinities:
             self._affinities[queue] = self._nearest_affinity(queue) if self._hierarchy else self._queues[queue].affinity
         return self._affinities[queue]
@@ -144,7 +144,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
         return found
 
     def _sum(self, queue: str) -> Held:
-        """What the queue's jobs held; jobs that are as they were in the last cycle are not summed up again."""
+        """What the queue's jobs held at the start of the cycle; sums of unchanged jobs come from a cache."""
         known: dict[str, tuple[Job, Held]] = self._statics.remember(("nodegroup held", queue), dict)
         current: dict[str, tuple[Job, Held]] = {}
         total: Held = {}
@@ -175,7 +175,7 @@ def _held_by(job: Job, statics: NodeStatics) -> Held:
 
 
 def _passes(limit: Amounts, request: Mapping[int, int], held: Vector, moved: Vector) -> bool:
-    """Whether one more request leads past the limit, in any of the resources that it names."""
+    """Whether one more request would exceed the limit in any of the resources that it names."""
     return any(held.get(column, 0) + moved.get(column, 0) + request.get(column, 0) > amount for column, amount in limit)
 
 

@@ -1,6 +1,6 @@
-"""overcommit: admits jobs up to a little more than the cluster has, so that the queue of work never runs dry.
+"""overcommit: admits jobs for more than the cluster has, by a factor (reference 4.10).
 
-Reference 4.10.
+So some admitted jobs always wait, and freed resources are used at once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class OvercommitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
-    """Admits jobs while what was promised stays below the cluster times a factor, less what is used."""
+    """Admits jobs while used plus promised amounts stay below the cluster's total times a factor."""
 
     name = "overcommit"
     args_type = OvercommitArgs
 
     def open(self, context: SessionContext) -> None:
-        """Work out what is left to promise."""
+        """Compute the limits, and the amounts promised so far."""
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._snapshot = snapshot
@@ -55,7 +55,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
                 add(self._promised, books.promised.items())
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
-        """What was promised and the job's minimum stay within the limit."""
+        """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
@@ -67,12 +67,12 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         return beyond or overused(short)
 
     def job_enqueued(self, job: JobView) -> None:
-        """Count the admitted job's minimum as promised."""
+        """Add the minimum of the admitted job to the promised amounts."""
         if job.spec.min_resources is not None:
             add(self._promised, without_gated(job.job, job.spec.min_resources))
 
     def argument_levers(self) -> Iterator[ArgumentLever]:
-        """The factor, by tenths."""
+        """One lever: raise the factor, by tenths."""
         tenths = int(self.args.normalised().factor * TENTHS)
         yield ArgumentLever(
             lambda step: {"edit": "overcommit", "factor": (tenths + step) / TENTHS}, FACTOR_STEPS, tenths
@@ -80,6 +80,6 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:
-    """As much is used and promised as the cluster may be: more has to wait."""
+    """The refusal of a job that would exceed the limit."""
     message = f"resource in cluster is overused: overused {named(short)}"
     return Refusal(OVERUSED, message, code=Code.QUEUE_ADMISSION, shortages=short)

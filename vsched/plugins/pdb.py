@@ -1,7 +1,7 @@
-"""pdb: victims stay within the disruption budgets of their pods (reference 4.18).
+"""pdb: agrees to victims within their PodDisruptionBudgets (reference 4.18).
 
-They do so in any case (``framework.budgets``). Naming the plugin has its tier agree to victims within the budgets, as
-in Volcano, where nothing else in that tier has an opinion.
+The scheduler always respects these budgets, also without this plugin (``framework.budgets``). A policy that names the
+plugin makes its tier agree to victims within the budgets where no other plugin of the tier votes, as in Volcano.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):
         self._budgets = context.budgets
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Those that every budget about them allows, the first to go first."""
+        """The candidates that all their budgets allow; earlier candidates use up the budgets first."""
         return Votes(self._budgets.allowed, SPENT, depends_on=None, refusal=self._budgets.protects)

@@ -21,17 +21,17 @@ from vsched.model.queues.queue import Queue
 
 
 class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, JobStarving):
-    """Orders by priority, and lets the higher take from the lower."""
+    """Orders jobs and tasks by priority, and lets higher priority preempt lower priority."""
 
     name = "priority"
     goes_first = "has the higher priority"
 
     def open(self, context: SessionContext) -> None:
-        """Keep the jobs, to look up whose priority a victim has, and what priorities there are."""
+        """Keep the jobs, to look up priorities of victims' jobs, and the range of priorities."""
         self._jobs = context.snapshot.jobs
         self._range = context.snapshot.priority_range
         self._lowest: dict[str, int] = {}
-        """The lowest priority of a job's tasks, by job, where it was asked for."""
+        """By job: the lowest priority of its tasks, computed at the first call."""
 
     def job_key(self, job: JobView) -> int:
         """Higher priority first."""
@@ -42,10 +42,10 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
         return -task.priority
 
     def queue_score(self, queue: Queue) -> float:
-        """Where the queue's priority is between the lowest and the highest there are; 0 where all are equal (seed 004).
+        """The queue's priority, scaled to 0 for the lowest and 1 for the highest; 0 where all are equal (seed 004).
 
-        The range is that of the cluster's PriorityClasses and of its queues. Classes that Kubernetes reserves for the
-        system (above 1,000,000,000) are left out unless a queue has such a priority: they would press all others to 0.
+        PriorityClasses and queues of the cluster define the range. Classes that Kubernetes reserves for the system
+        (above 1,000,000,000) count only if a queue has such a priority; else all other scores would be close to 0.
         """
         low, high = self._range
         return (queue.priority - low) / (high - low) if high > low else 0.0
@@ -69,7 +69,7 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
         return Votes(agreed, "their priority is not lower", rules_out, self._class_of(evictor))
 
     def _class_of(self, evictor: Task) -> Hashable:
-        """The priority of its job; where it could take from its own job, that job and its own priority too."""
+        """The priority of the evictor's job; if it could preempt within its own job, also that job and its priority."""
         own = self._jobs[evictor.job]
         lowest = self._lowest.get(own.key)
         if lowest is None:
@@ -77,5 +77,5 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
         return own.priority if lowest >= evictor.priority else (own.priority, own.key, evictor.priority)
 
     def job_starving(self, job: JobView) -> bool:
-        """Some task is neither placed nor waiting for room."""
+        """Whether some task is neither placed nor waiting for room."""
         return job.ready + job.waiting < len(job.job.tasks)

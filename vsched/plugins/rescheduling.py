@@ -1,22 +1,23 @@
-"""rescheduling: has pods leave nodes that work too hard, where others have little to do (reference 4.12, seed 003).
+"""rescheduling: moves pods from highly used nodes to nodes with little usage (reference 4.12, seed 003).
 
-Once every ``interval`` (counted from the epoch, as with tdm) the strategy ``lowNodeUtilization`` looks at what nodes
-really use over ``metricsPeriod``. A node is low where all of cpu, memory and pods are below ``thresholds``, and high
-where any is above ``targetThresholds``; with no low node, none high, or nothing but low ones nobody leaves. Pods leave
-the highest node first, of each the lowest priority first; of those the ones that ask for nothing, then the ones that
-may use more than they ask for; until the node is no longer high. All together take no more than lifts the low nodes to
-their targets, so that nobody trades places.
+Once every ``interval`` (counted from the epoch, as with tdm), the strategy ``lowNodeUtilization`` reads what nodes
+really used over ``metricsPeriod``. A node is low if all of cpu, memory and pods are below ``thresholds``. It is high if
+any of them is above ``targetThresholds``. Without low nodes or without high nodes, no pod is chosen.
 
-What one pod really uses nobody measures: its part in what the pods of its node ask for is taken for its part in what
-the node uses. A pod that came after the newest sample has no part in the figures and stays, and so do pods that may
-run on none of the low nodes, or that a disruption budget keeps. What was placed on a low node since the sample counts
-as if it used all that it asks for.
+The strategy starts with the highest node and chooses pods there until the node is no longer high: the lowest priority
+first; among equal priorities first pods without requests, then pods that may use more than they request, then all
+others. All chosen pods together use no more than the low nodes have left up to ``targetThresholds``, so pods do not
+move back and forth.
+
+The usage of single pods is not measured. A pod's part in the requests of its node counts as its part in the node's
+usage. These pods stay: pods that started after the newest sample, pods that may run on no low node, and pods that a
+disruption budget protects. A pod placed on a low node after the sample counts as if it used all it requests.
 
 A node whose figures are missing or stale is neither low nor high. The strategy names pods for the action ``shuffle``,
-which lets go only who has another place; with the plugin ``usage`` in the policy that is where there is little load.
+which evicts only pods that fit on another node; with the plugin ``usage`` in the policy, a node with little load.
 
-Quirks of the reference that are not repeated: it finds figures of ten minutes only and takes all others for zero; it
-finds pods by name, whatever their namespace; it goes on where a budget is exceeded and not exactly used up.
+Three defects of the reference are not copied: it finds figures only for a period of ten minutes and reads all others
+as zero; it finds pods by name, whatever their namespace; it goes on where a budget is exceeded and not exactly used up.
 """
 
 from __future__ import annotations
@@ -118,28 +119,28 @@ class ReschedulingArgs(msgspec.Struct, frozen=True):
 
 
 class Load(NamedTuple):
-    """How busy nodes are, a row each for cpu, memory and pods."""
+    """The usage of all nodes: one row each for cpu, memory and pods."""
 
     used: Floats
     """float64[3, nodes], percent; NaN where unknown."""
     expected: Floats
-    """The same with what was placed since the newest sample."""
+    """float64[3, nodes], percent: ``used`` plus the pods placed since the newest sample."""
 
 
 class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
-    """Names pods that had better be on other nodes."""
+    """Names pods to move to other nodes."""
 
     name = "rescheduling"
     args_type = ReschedulingArgs
 
     def open(self, context: SessionContext) -> None:
-        """See whether it is time to look; nothing is looked at before somebody asks."""
+        """Compute whether this cycle is due; usage is read only when ``victim_tasks`` is called."""
         self._snapshot, self._nodes = context.snapshot, context.nodes
         interval, now = self.args.interval, context.snapshot.now
         self._due = not interval or now // interval != context.snapshot.previous // interval
 
     def victim_tasks(self, candidates: Sequence[Task]) -> Sequence[Task]:
-        """Those that leave high nodes, of tasks in the order in which they would go."""
+        """The candidates that should leave high nodes, in the order of eviction."""
         usage = self._nodes.usage
         if not self._due or usage is None or not self.args.strategies:
             return ()
@@ -153,7 +154,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return list(victims.values())
 
     def _load(self, usage: UsageTable) -> Load | None:
-        """How busy nodes are; None where nobody knows anything of the period."""
+        """The usage of nodes; None where no node has figures for the period."""
         period, nodes = self.args.metrics_period, self._nodes
         cpu, memory = (
             figures(usage, period, resource, self._snapshot.now, STALE_SECONDS)[0] for resource in ("cpu", "memory")
@@ -165,7 +166,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return Load(used, used + 100.0 * self._since(usage) / whole)
 
     def _since(self, usage: UsageTable) -> Floats:
-        """float64[3, nodes]: what the figures lack of what was placed on nodes lately; pods are counted anyway."""
+        """float64[3, nodes]: requests of pods that the figures do not contain yet; 0 for the number of pods."""
         placed = np.zeros((3, len(self._nodes)))
         placed[:2] = np.maximum(self._nodes.scoring - self._snapshot.nodes.scoring, 0)
         young, seconds = usage.young, period_seconds(self.args.metrics_period)
@@ -196,7 +197,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return victims
 
     def _low_and_high(self, params: Params, load: Load) -> tuple[Mask, Mask]:
-        """bool[nodes] each; comparisons with what is unknown fail."""
+        """Low and high nodes, bool[nodes] each; a node with unknown usage is neither."""
         targets = params.target_thresholds.levels[:, None]
         known = ~np.isnan(load.used).any(axis=0)
         below = (load.expected < params.thresholds.levels[:, None]).all(axis=0)
@@ -205,7 +206,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         )
 
     def _welcomes(self, low: Mask) -> Callable[[Task], bool]:
-        """Whether taints, selectors and affinity let a task onto any of the low nodes."""
+        """A function that says whether taints, selectors and affinity allow a task any of the low nodes."""
         statics = self._nodes.statics
 
         @cache
@@ -216,19 +217,19 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return lambda task: any_of(task.shape.rules)
 
     def _guarded(self, task: Task) -> bool:
-        """Whether a disruption budget lets nobody go: who is named in vain would use up what others could."""
+        """Whether a disruption budget forbids to evict the task. Naming it would use up room that other tasks need."""
         budgets = self._snapshot.budgets.get(task.namespace, ())
         closed = [budget for budget in budgets if budget.allowed <= 0]
         return bool(closed) and any(budget.selector.matches(dict(task.labels.pairs)) for budget in closed)
 
     def _leaving(self, row: int, tasks: list[Task], used: Floats, targets: Floats, budget: Floats) -> list[Task]:
-        """Who leaves one high node, within the budget, which is brought down."""
+        """The tasks that leave one high node, within ``budget``; subtracts their usage from ``budget``."""
         nodes = self._nodes
         whole = nodes.allocatable[_COLUMNS, row].astype(float)
         asked = np.maximum(np.array([*nodes.scoring[:, row], 1.0]), 1.0)
         amount = used * whole / 100.0
         share = np.array([amount[0] / asked[0], amount[1] / asked[1], 1.0])
-        """What one unit of a request comes to in use."""
+        """The usage for each unit of a request."""
         goal = targets * whole / 100.0
         leaving: list[Task] = []
         for task in sorted(tasks, key=_standing):
@@ -245,6 +246,6 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
 
 
 def _standing(task: Task) -> tuple[int, int]:
-    """The smaller, the sooner it leaves; the classes of service as far as requests and limits tell them apart."""
+    """The sort key of eviction, smallest first: priority, then quality of service by requests and limits."""
     shape = task.shape
     return task.priority, 0 if shape.best_effort else 1 if any(shape.burst) else 2

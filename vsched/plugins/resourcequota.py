@@ -1,8 +1,8 @@
-"""resourcequota: a job is admitted once its minimum fits the ResourceQuotas of its namespace (reference 4.16).
+"""resourcequota: admits a job once its minimum fits the ResourceQuotas of its namespace (reference 4.16).
 
-Its pods would be refused by the API server otherwise. A quota's line and ``minResources`` are compared by what they
-count: ``requests.cpu`` is the same as ``cpu``, ``limits.cpu`` is compared where ``minResources`` names it. Quotas with
-scopes are for certain pods only, and are left to the API server.
+Otherwise the API server would refuse the job's pods. The plugin compares each resource of a quota with
+``minResources``: ``requests.cpu`` means ``cpu``, and ``limits.cpu`` counts where ``minResources`` names it. Quotas with
+scopes apply only to certain pods; the plugin ignores them, and the API server enforces them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ QUOTA_FULL = "NamespaceQuotaInsufficient"
 
 
 class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
-    """Holds namespaces to their quotas before pods are made."""
+    """Enforces the quotas of namespaces at admission, before pods exist."""
 
     name = "resourcequota"
 
     def open(self, context: SessionContext) -> None:
-        """Keep the quotas; nothing was admitted in this cycle yet."""
+        """Keep the quotas; this cycle has admitted no job yet."""
         self._quotas = context.snapshot.quotas
         self._names = context.snapshot.axis.names
         self._admitted: dict[str, dict[str, int]] = {}
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
-        """What is used, was admitted in this cycle, and the job's minimum stay within every quota."""
+        """Permits if used amounts, jobs admitted in this cycle and the job's minimum stay within each quota."""
         quotas = self._quotas.get(job.namespace)
         if job.spec.min_resources is None or quotas is None:
             return Vote.PERMIT
@@ -37,12 +37,12 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         for quota in quotas:
             over = [line for line in quota.lines if _passes(line, asked, admitted)]
             if over:
-                told, short = _told(quota, over, asked, admitted), _shortages(over, asked, admitted)
-                return Refusal(QUOTA_FULL, told, code=Code.QUOTA, subject=quota.name, shortages=short)
+                message, short = _message(quota, over, asked, admitted), _shortages(over, asked, admitted)
+                return Refusal(QUOTA_FULL, message, code=Code.QUOTA, subject=quota.name, shortages=short)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
-        """Count the admitted job's minimum."""
+        """Add the minimum of the admitted job to its namespace."""
         if job.spec.min_resources is None or job.namespace not in self._quotas:
             return
         admitted = self._admitted.setdefault(job.namespace, {})
@@ -50,7 +50,7 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
             admitted[resource] = admitted.get(resource, 0) + amount
 
     def _asked(self, job: JobView) -> dict[str, int]:
-        """The job's minimum by what quotas count; where it names a resource twice, the larger amount."""
+        """The job's minimum by the names that quotas use; where it names a resource twice, the larger amount."""
         asked = {self._names[column]: amount for column, amount in job.spec.min_resources or ()}
         for resource, amount in job.spec.quota_request:
             asked[resource] = max(amount, asked.get(resource, 0))
@@ -58,12 +58,12 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
 
 
 def _passes(line: QuotaLine, asked: dict[str, int], admitted: dict[str, int]) -> bool:
-    """Whether a job that asks for the resource would lead past the line."""
+    """Whether a job that requests the resource would exceed this line of the quota."""
     amount = asked.get(line.resource, 0)
     return bool(amount) and line.used + admitted.get(line.resource, 0) + amount > line.hard
 
 
-def _told(quota: Quota, over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> str:
+def _message(quota: Quota, over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> str:
     lines = ", ".join(
         f"{line.name} ({_written(line, asked[line.resource])} asked, "
         f"{_written(line, line.used + admitted.get(line.resource, 0))} used, {_written(line, line.hard)} allowed)"

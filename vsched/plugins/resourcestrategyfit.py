@@ -1,9 +1,9 @@
-"""resource-strategy-fit: fuller nodes are better for some resources, emptier ones for others (reference 4.24).
+"""resource-strategy-fit: prefers fuller nodes for some resources and emptier nodes for others (reference 4.24).
 
-Each resource that a pod asks for counts by the strategy given for it; a pod may bring its own strategy in annotations.
-As with binpack, what is used is what is not idle, and where the request exceeds what is idle the node scores 0. Two
-further policies keep nodes with scarce resources for those who need them: ``sra`` scores nodes higher that have none of
-them, ``proportional`` rules out nodes where a pod that asks for none would leave too little cpu or memory beside them.
+Each requested resource is scored by its own strategy; a pod may set strategies in annotations. As with binpack, used
+means not idle, and a node with less idle than the request scores 0. Two more policies keep nodes with scarce resources
+for the pods that need them. ``sra`` gives higher scores to nodes without scarce resources. ``proportional`` rules out a
+node if a pod that requests no scarce resource would leave too little cpu or memory beside the idle scarce resources.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ResourceStrategyFitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields
 
 
 class Reserve(NamedTuple):
-    """What ``proportional`` keeps for the idle amounts of one scarce resource."""
+    """The cpu and memory that ``proportional`` keeps idle beside one scarce resource."""
 
     column: int
     reason: str
@@ -106,13 +106,13 @@ class Reserve(NamedTuple):
 
 
 class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
-    """Scores nodes by how full or free they would be, and keeps what is scarce."""
+    """Scores nodes by how full or free they would be, and saves nodes with scarce resources."""
 
     name = "resource-strategy-fit"
     args_type = ResourceStrategyFitArgs
 
     def open(self, context: SessionContext) -> None:
-        """Note the names; amounts are looked at when the first score or check is asked for."""
+        """Look up the columns; node amounts are read at the first score or check."""
         self._axis = context.nodes.axis
         self._begin(self.args.weight)
         self._scarcity: dict[Shape, Floats | None] = {}
@@ -123,7 +123,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
     # -- scores -------------------------------------------------------------------------------------------------
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """0 to 100 times the weight for each of the two scores, added up; None where nothing that counts is asked."""
+        """The sum of two scores, each 0 to 100 times its weight; None where no requested resource counts."""
         scores = super().score(shape, nodes, rows)
         scarcity = self._scarcity_for(shape)
         if scarcity is None:
@@ -148,7 +148,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         return wishes, weight_sum
 
     def _strategy(self, shape: Shape, resource: str) -> tuple[bool, int]:
-        """Whether fuller nodes are better for a resource, and what it weighs; 0 where it does not count."""
+        """Whether fuller nodes are better for a resource, and its weight; weight 0 where it does not count."""
         own = shape.strategy
         if own is not None:
             weights = dict(own.weights)
@@ -160,10 +160,10 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         strategy = self.args.resources[pattern]
         return strategy.type == MOST, strategy.weight
 
-    # -- what is scarce -----------------------------------------------------------------------------------------
+    # -- scarce resources ---------------------------------------------------------------------------------------
 
     def _scarcity_for(self, shape: Shape) -> Floats | None:
-        """float64[nodes]: what ``sra`` adds to the scores, None where nothing; read only."""
+        """float64[nodes]: what ``sra`` adds to the scores; None where it adds nothing; read-only."""
         if self._spared is None:
             return None
         if shape not in self._scarcity:
@@ -171,7 +171,10 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         return self._scarcity[shape]
 
     def _scarcity_of(self, shape: Shape, spared: Floats) -> Floats | None:
-        """100 times the weight of ``sra`` for nodes without scarce resources, 0 where something asked for lacks."""
+        """Up to 100 times the weight of ``sra``: the fewer scarce resources a node has, the more.
+
+        0 for nodes without a requested resource; None where no node has one of the requested resources.
+        """
         width = len(self._lacking)
         if any(column >= width for column, _ in shape.request):
             return None
@@ -181,7 +184,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         return spared
 
     def _spare(self) -> Floats | None:
-        """The same for a pod that finds all it asks for; None where ``sra`` is off."""
+        """The same for a pod that finds all requested resources on each node; None where ``sra`` is off."""
         sra = self.args.sra
         columns = self._columns(sra.resources)
         given = {name: sra.resource_weight.get(name, 1) for name in sra.resources}
@@ -196,11 +199,11 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         return (1.0 - found / float(weight_sum)) * (MAX_SCORE * sra.weight)
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
-        """Whether room is to be kept from such a pod: it asks for nothing that is scarce."""
+        """Whether ``proportional`` applies to such a pod: it requests no scarce resource."""
         return bool(self._kept) and not any(column in self._kept for column, _ in shape.request)
 
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
-        """Nodes where too little cpu or memory would stay idle beside an idle scarce resource."""
+        """Checks that enough cpu and memory stay idle beside each idle scarce resource."""
         if not self.is_dynamic(shape, task_class):
             return ()
         self._look_at(nodes)
@@ -236,13 +239,13 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         self._scarcity.clear()
 
     def _columns(self, names: Iterable[str]) -> dict[int, str]:
-        """Names by column; what no object has named yet is left out."""
+        """Names by column; resources that no object names are left out."""
         columns = ((self._axis.find(name), name) for name in names)
         return {column: name for column, name in columns if column is not None}
 
 
 def closest(resource: str, patterns: Mapping[str, object]) -> str | None:
-    """The pattern that means a resource: its name, else the longest beginning of it with a star after it."""
+    """The pattern that matches a resource: its name, else the longest prefix of it followed by a star."""
     if resource in patterns:
         return resource
     found = [pattern for pattern in patterns if len(pattern) > 1 and pattern.endswith("*")]

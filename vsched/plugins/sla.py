@@ -1,7 +1,7 @@
-"""sla: jobs that have waited long enough are admitted and kept, whatever later tiers say (reference 4.13).
+"""sla: permits jobs that have waited longer than their waiting time, whatever later tiers vote (reference 4.13).
 
-How long is enough stands on the PodGroup (``volcano.sh/sla-waiting-time``), else in the policy. Whoever is to be served
-first goes first; jobs without such a time go last.
+The waiting time comes from the PodGroup (``volcano.sh/sla-waiting-time``), else from the policy. Jobs are ordered by
+creation time plus waiting time; jobs without a waiting time go last.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class SlaArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
-    """Orders jobs by when they are to be served, and speaks for those whose time has come."""
+    """Orders jobs by deadline, and permits those whose deadline has passed."""
 
     name = "sla"
     goes_first = "is to be served earlier"
     args_type = SlaArgs
 
     def open(self, context: SessionContext) -> None:
-        """Note the time."""
+        """Keep the time of the cycle."""
         self._now = context.snapshot.now
         self._default = self.args.normalised().waiting_time
 
     def job_key(self, job: JobView) -> float:
-        """When the job is to be served at the latest."""
+        """The job's deadline, seconds since the epoch; infinity where it has none."""
         return self._due(job)
 
     def job_enqueueable(self, job: JobView) -> Vote:

@@ -1,10 +1,10 @@
-"""tdm: nodes that are lent to pods for a time of the day (time division multiplexing, reference 4.14).
+"""tdm: lends nodes to revocable pods for a time of the day (time division multiplexing, reference 4.14).
 
-A node's label ``volcano.sh/revocable-zone`` names its zone, the policy says when a zone is open (``HH:MM-HH:MM``, UTC;
-a window that ends before it begins ends on the next day, and counts from its beginning until midnight). While it is
-open revocable pods may run there, and prefer it; when it is closed, preemptable ones are taken off again, once every
-``tdm.evict.period`` as many of each job as its budget allows (``volcano.sh/jdb-min-available``,
-``-max-unavailable``, else one). Periods are counted from the epoch: the first cycle of a period is the one that evicts.
+A node's label ``volcano.sh/revocable-zone`` names its zone. The policy says when a zone is open (``HH:MM-HH:MM``, UTC).
+A window that ends before it begins counts from its beginning until midnight. While a zone is open, revocable pods may
+run there, and its nodes score higher for them. While it is closed, tdm evicts preemptable pods from it, once every
+``tdm.evict.period``, as many of each job as the job's budget allows (``volcano.sh/jdb-min-available``,
+``-max-unavailable``, else one). Periods are counted from the epoch; the first cycle of a period evicts.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class Tdm(
     VictimTasks,
     PlacementListener,
 ):
-    """Lends nodes by the time of the day."""
+    """Opens and closes revocable zones by the time of the day."""
 
     name = "tdm"
     goes_first = "is not for time windows"
     args_type = TdmArgs
 
     def open(self, context: SessionContext) -> None:
-        """See which zones are open now."""
+        """Compute which zones are open now, and whether this cycle evicts."""
         snapshot, self._nodes = context.snapshot, context.nodes
         self._standing = context.standing
         self._zones = self.args.normalised().zones
@@ -88,18 +88,18 @@ class Tdm(
         period = self.args.evict_period
         self._evicts = not period or snapshot.now // period != snapshot.previous // period
         self._evicted: Counter[str] = Counter()
-        """Running tasks that this cycle evicted, by job."""
+        """By job: the number of running tasks that this cycle evicted."""
 
-    # -- where pods may run -------------------------------------------------------------------------------------
+    # -- filter and score ---------------------------------------------------------------------------------------
 
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Nodes of closed zones, and those of open ones for pods that are not revocable."""
+        """Rules out nodes of closed zones, and for pods that are not revocable also nodes of open zones."""
         revocable, open_now = shape.rules.revocable, self._open
         key = ("tdm", revocable, open_now)
         return nodes.statics.remember(key, lambda: _checks(nodes.statics.label(ZONE), revocable, open_now))
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """100 on nodes of open zones, for revocable pods."""
+        """100 on nodes of open zones for revocable pods; None for other pods."""
         if not shape.rules.revocable or not self._open:
             return None
         return np.array(self._scores(nodes)[rows])
@@ -114,26 +114,26 @@ class Tdm(
             ("tdm score", open_now), lambda: np.where(_in_zones(nodes.statics.label(ZONE), open_now), OPEN_SCORE, 0.0)
         )
 
-    # -- whose turn it is ---------------------------------------------------------------------------------------
+    # -- jobs ---------------------------------------------------------------------------------------------------
 
     def job_key(self, job: JobView) -> bool:
-        """Jobs that may not be preempted go first."""
+        """Jobs that are not preemptable go first."""
         return job.spec.preemptable is True
 
     def job_pipelined(self, job: JobView) -> Vote:
-        """The minimum will be met once everything the job waits for is back."""
+        """Permits if the minimum will be met once the resources that the job waits for are free."""
         return Vote.PERMIT if job.is_pipelined else Vote.REJECT
 
     def job_starving(self, job: JobView) -> bool:
-        """A job that may not be preempted has pending tasks."""
+        """Whether the job is not preemptable and has pending tasks."""
         return job.spec.preemptable is not True and job.pending_count > 0
 
-    # -- who has to go ------------------------------------------------------------------------------------------
+    # -- victims ------------------------------------------------------------------------------------------------
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Preemptable tasks that run on ordinary nodes, within the budgets of their jobs.
+        """Preemptable tasks that run on nodes without a zone, within the budgets of their jobs.
 
-        Whoever may be preempted itself, or may use lent nodes, takes from nobody, and takes nothing back.
+        A preemptable or revocable evictor gets no victims, and cannot take its place back.
         """
         if _is_lodger(evictor):
             return Votes.none(BUDGETS_SPENT, depends_on=True)
@@ -149,22 +149,22 @@ class Tdm(
         return self._within_budgets([victim for victim in candidates if self.must_leave(victim)])
 
     def must_leave(self, victim: Task) -> bool:
-        """Whoever runs in a closed zone: its owner wants the node back."""
+        """Whether the task runs on a node of a closed zone."""
         zone = self._zone_of(victim)
         return zone in self._zones and zone not in self._open
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """An eviction was taken back."""
+        """Note that an eviction was undone."""
         if task.status is Status.RUNNING:
             self._evicted[job.key] -= 1
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """A running task is to leave."""
+        """Note that a running task was evicted."""
         if task.status is Status.RUNNING:
             self._evicted[job.key] += 1
 
     def _zone_of(self, task: Task) -> str | None:
-        """The revocable zone of the task's node, empty for an ordinary node, None where the node is not known."""
+        """The revocable zone of the task's node; empty for a node without a zone, None where the node is not known."""
         statics = self._nodes.statics
         row = statics.row.get(task.node)
         return None if row is None else statics.attributes[row].labels.get(ZONE, "")
@@ -182,7 +182,7 @@ class Tdm(
         return victims
 
     def _spare(self, key: str) -> int:
-        """How many running tasks of a job may go as things stand; one where it does not say."""
+        """How many more running tasks of a job may be evicted now; one for a job without a budget."""
         standing = self._standing(key)
         if standing is None:
             return 0
@@ -194,7 +194,7 @@ class Tdm(
 
 
 def is_open(window: str, now: float) -> bool:
-    """Whether a window (``HH:MM-HH:MM``, UTC) holds the time ``now``, its last second included."""
+    """Whether the time ``now`` is in a window (``HH:MM-HH:MM``, UTC); both ends belong to the window."""
     begin, end = (int(hours) * 3600 + int(minutes) * 60 for hours, minutes in re.findall(r"(\d+):(\d+)", window))
     second = int(now) % DAY_SECONDS
     return begin <= second and (end <= begin or second <= end)

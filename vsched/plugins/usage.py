@@ -1,22 +1,24 @@
-"""usage: nodes by what they really use, not by what is asked of them (seed 003, reference 4.11).
+"""usage: filters and scores nodes by their measured load, not by requests (seed 003, reference 4.11).
 
-Filter: a node whose average of cpu or memory is above the threshold given for it takes no new pods; without a
-threshold none is closed. ``enablePredicate: false`` leaves scores alone.
+Filter: a node whose average cpu or memory usage is above its threshold takes no new pods. Without a threshold, all
+nodes pass. ``enablePredicate: false`` turns the filter off and keeps the score.
 
-Score: ``100 * usage.weight * (c * (1 - load of cpu) + m * (1 - load of memory))``, of three factors:
+Score: ``100 * usage.weight * (c * (1 - load of cpu) + m * (1 - load of memory))``. Three factors decide:
 
-usage        the lower the load, the higher the score; load that is placed and not measured yet counts as estimated
-fluctuation  a load counts as its average plus ``fluctuation.weight`` standard deviations, 100 % at most: of two nodes
-             alike on average, the one with the wider curve is the first to be overloaded at peak hours. One standard
-             deviation is what a load that varies evenly exceeds for a sixth of the time
+usage        the lower the load, the higher the score; pods that are placed and not measured yet count as estimated
+fluctuation  the load is the average plus ``fluctuation.weight`` standard deviations, at most 100 %: of two nodes with
+             equal averages, the one with the larger deviation is overloaded first at peak hours. A normally distributed
+             load is above one standard deviation for a sixth of the time
 dimension    ``c`` and ``m`` are the weights of cpu and memory times ``1 + lean * dimension.weight`` and ``1 - lean *
-             dimension.weight``, scaled to add up to 1, where ``lean = (s - t) / (s + t)`` of the pod's shares ``s`` and
-             ``t`` of the cluster's cpu and memory: who asks for much cpu goes where cpu is spare
+             dimension.weight``, scaled to add up to 1. ``lean = (s - t) / (s + t)``, where ``s`` and ``t`` are the
+             pod's shares of the cluster's cpu and memory: cpu-heavy pods go where cpu is idle
 
-Preemptable: a pod has an own candidate, the least loaded node that attributes allow it. It takes from pods on nodes
-with more load than that one. Where the nodes it may use are loaded alike it has no opinion; nor where nothing is known.
+Preemptable: each preemptor has its own candidate, the least loaded node that node attributes allow it. Pods on nodes
+with more load than that node are possible victims. The plugin abstains where all nodes that the preemptor may use have
+equal load, and where no load is known.
 
-Unknown, or older than five minutes, is never idle: the filter lets the node pass, and its requests are its load.
+Unknown figures, or figures older than five minutes, never count as idle: the filter lets the node pass, and the
+requests of its pods count as its load.
 """
 
 from __future__ import annotations
@@ -54,29 +56,29 @@ ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
 
 
 class Hot(NamedTuple):
-    """Nodes as victims are chosen by them, for one shape."""
+    """Loads of nodes for the choice of victims, for one shape of preemptors."""
 
     load: Floats
-    """float64[nodes]: cpu and memory by the weights of the shape."""
+    """float64[nodes]: the loads of cpu and memory, added up by the weights of the shape."""
     own: float
-    """The load of the node it would get."""
+    """The load of the preemptor's own candidate: the least loaded node it may use."""
 
 
 class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementListener):
-    """Keeps pods off loaded nodes, and prefers those with little load."""
+    """Rules out nodes above a threshold, and scores nodes higher that have less load."""
 
     name = "usage"
     args_type = UsageArgs
 
     def open(self, context: SessionContext) -> None:
-        """Note the figures; loads are worked out when the first score is asked for."""
+        """Keep the figures; loads are computed at the first score."""
         args = self.args
         self._snapshot, self._filters = context.snapshot, context.switches.predicate
         self._table = context.nodes.usage
         self._scale = MAX_SCORE * args.weight if args.cpu or args.memory else 0.0
         self._estimates = Estimates(args)
         self._coming: Ints = np.zeros((2 * DIMENSIONS, len(context.nodes)), dtype=np.int64)
-        """As estimated for what is placed and not measured; of this cycle alone until the first score is asked for."""
+        """int64[4, nodes]: estimated load of pods not measured yet; only pods of this cycle until the first score."""
         self._coming_at = self._coming.data
         self._weights: dict[Shape, tuple[float, float]] = {}
         self._hot: dict[Shape, Hot | None] = {}
@@ -87,13 +89,13 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     # -- filter -------------------------------------------------------------------------------------------------
 
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
-        """Nodes above a threshold, whatever is asked for: figures stay as they are for the length of a cycle."""
+        """The checks by thresholds. They are the same for all shapes, and figures do not change during a cycle."""
         if self._checks is None:
             self._checks = effective((_reason(limit), Code.USAGE, self._below(limit)) for limit in self.args.limits())
         return self._checks
 
     def _below(self, limit: Limit) -> Mask:
-        """bool[nodes]: where the average is not known to be above the threshold."""
+        """bool[nodes]: False where the average is known and above the threshold."""
         table = self._table
         if table is None:
             return np.ones(self._coming.shape[1], dtype=np.bool_)
@@ -104,7 +106,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     # -- score --------------------------------------------------------------------------------------------------
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
-        """0 to 100 times the weight; less on nodes that would be more than full."""
+        """0 to 100 times the weight; less than 0 is possible for overloaded nodes."""
         if not self._scale:
             return None
         self._look_at(nodes)
@@ -138,34 +140,34 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         return self._measured
 
     def _weights_for(self, shape: Shape) -> tuple[float, float]:
-        """What cpu and memory weigh for a shape; they add up to 1."""
+        """The weights of cpu and memory for a shape; they add up to 1."""
         found = self._weights.get(shape)
         if found is None:
             args, lean = self.args, self._lean(shape) * self.args.dimension
             cpu, memory = args.cpu * (1.0 + lean), args.memory * (1.0 - lean)
-            if not cpu + memory:  # it asks for nothing of what counts
+            if not cpu + memory:  # the pod requests no resource that counts
                 cpu, memory = float(args.cpu), float(args.memory)
             found = self._weights[shape] = (cpu / (cpu + memory), memory / (cpu + memory))
         return found
 
     def _lean(self, shape: Shape) -> float:
-        """From -1, where the pod asks for memory alone, to 1, where it asks for cpu alone."""
+        """From -1 (the pod requests only memory) to 1 (it requests only cpu)."""
         total, request = self._snapshot.total, dict(shape.request)
         cpu, memory = (request.get(column, 0) / max(1, total[column]) for column in (CPU, MEMORY))
         return (cpu - memory) / (cpu + memory) if cpu or memory else 0.0
 
-    # -- what is placed, and not measured -----------------------------------------------------------------------
+    # -- load of pods that are not measured yet -----------------------------------------------------------------
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """More load is coming."""
+        """Add the estimated load of the task."""
         self._shift(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """Less load is coming."""
+        """Subtract the estimated load of the task."""
         self._shift(task, row, -1)
 
     def _shift(self, task: Task, row: int, sign: int) -> None:
-        """A victim is still in the figures of its node: that it leaves is for the next reading to tell."""
+        """A victim is still part of its node's figures; the next reading will show that it has left."""
         if not task.node:
             coming = self._coming_at
             cpu, memory, tense_cpu, tense_memory = self._estimates.of(task.shape)
@@ -177,7 +179,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
             self._loads.touch(row)
 
     def argument_levers(self) -> Iterator[ArgumentLever]:
-        """Each threshold, up to 100 %."""
+        """One lever for each threshold: raise it, up to 100 %."""
         for name, percent in self.args.thresholds.items():
             if int(percent) < PERCENT:
 
@@ -189,7 +191,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
     # -- victims ------------------------------------------------------------------------------------------------
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
-        """All where the node has more load than the evictor's own candidate, else none; jobs rule nobody out."""
+        """Tasks on nodes with more load than the evictor's own candidate; None where loads do not differ."""
         hot = self._hot_for(evictor.shape)
         if hot is None:
             return None
@@ -198,11 +200,11 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         def agrees(victim: Task) -> bool:
             return bool(load[row_of[victim.node]] > own)
 
-        # The shape decides, and evictors of one class differ in that anyway. Its old node is the one to be regained.
+        # Only the shape decides, and evictors of one class have one shape. The node to regain is the evictor's old one.
         return Votes.each(agrees, HOT, depends_on=None)._replace(regains=lambda taker: agrees(evictor))
 
     def _hot_for(self, shape: Shape) -> Hot | None:
-        """By measured loads as of the beginning of the cycle; None where there is nothing to tell nodes apart by."""
+        """The loads at the start of the cycle; None where loads are unknown or do not differ."""
         if shape not in self._hot:
             self._hot[shape] = self._hot_of(shape)
         return self._hot[shape]
@@ -218,7 +220,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         return Hot(load, float(usable.min())) if usable.size and usable.max() > usable.min() else None
 
     def _allowed(self, shape: Shape) -> Mask:
-        """bool[nodes]: where cordons, taints, selectors, affinity and thresholds let it."""
+        """bool[nodes]: the nodes that cordons, taints, selectors, affinity and thresholds allow the shape."""
         nodes, rules = self._snapshot.nodes, shape.rules
         allowed = np.ones(len(nodes), dtype=np.bool_)
         if not is_tolerated(UNSCHEDULABLE, rules.tolerations):

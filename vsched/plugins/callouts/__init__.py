@@ -1,1 +1,1 @@
-"""What the plugin ``extender`` sends and understands."""
+"""The requests and answers of the plugin ``extender``."""

@@ -1,4 +1,4 @@
-"""What an extender said of nodes: asked for all at once, and again only for nodes that placements have changed."""
+"""Answers of an extender about nodes: first it is asked about all nodes, then only about nodes that changed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vsched.model.pods.shape import PodLabels
 from vsched.plugins.callouts.payloads import Verdict
 
 KINDS_MAX = 256
-"""Kinds of pods remembered at a time, oldest dropped first: at 5,000 nodes each takes 40 KB at most."""
+"""The most kinds of pods in the cache; the oldest is dropped first. At 5,000 nodes, each takes at most 40 KB."""
 
 REASONS_MAX = 8
-"""Reasons that are kept apart for one kind of pod; more of them would slow every choice down."""
+"""The most distinct reasons for one kind of pod; more would slow down each choice of a node."""
 MESSAGE_MAX = 200
-"""Characters of a reason."""
+"""The longest reason, in characters."""
 CURABLE = 2
-"""Volcano's code for what evicting pods could cure."""
+"""Volcano's code for a refusal that evicting pods could cure."""
 OTHER_REASON = "the extender has other reasons against the node"
 
 NUMBERING = frozenset(
@@ -32,30 +32,30 @@ NUMBERING = frozenset(
         "volcano.sh/task-index",
     }
 )
-"""Labels that only number the pods of a workload: pods that differ in these alone are asked about once."""
+"""Labels that only number the pods of a workload; the extender is asked once about pods that differ only in these."""
 
 
 def unnumbered(labels: PodLabels) -> PodLabels:
-    """The labels that pods of one kind share."""
+    """The labels without those that only number pods: what pods of one kind share."""
     return PodLabels(labels.namespace, tuple(pair for pair in labels.pairs if pair[0] not in NUMBERING))
 
 
 class Verdicts:
-    """Which nodes one kind of pod may not use, and why."""
+    """Which nodes the extender refuses for one kind of pod, and why."""
 
     def __init__(self, nodes: int) -> None:
         self._codes: Ids = np.zeros(nodes, dtype=np.int32)
-        """0 where the node passes, else one more than the position of its reason."""
+        """int32[nodes]: 0 where the node passes, else 1 + the position of its reason."""
         self._reasons: dict[tuple[str, bool], int] = {}
         self._checks: tuple[Check, ...] | None = None
 
     def set(self, row: int, verdict: Verdict | None) -> None:
-        """What was said of one node; None where nothing was."""
+        """Set the verdict on one node; None means that it passes."""
         self._checks = None
         self._codes[row] = 0 if verdict is None or not verdict.error_message else self._code(verdict)
 
     def checks(self) -> Sequence[Check]:
-        """One check a reason that some node fails for."""
+        """One check for each reason that some node fails."""
         if self._checks is None:
             failed = ((reason, self._codes == code) for reason, code in self._reasons.items())
             self._checks = tuple(
@@ -72,13 +72,13 @@ class Verdicts:
 
 
 class Scores:
-    """What nodes are worth to one kind of pod."""
+    """The extender's scores of nodes for one kind of pod."""
 
     def __init__(self, nodes: int) -> None:
         self.values: Floats = np.zeros(nodes)
 
     def set(self, row: int, score: float | None) -> None:
-        """What was said of one node; None where nothing was."""
+        """Set the score of one node; None means 0."""
         self.values[row] = score or 0.0
 
 
@@ -86,17 +86,17 @@ AnswersT = TypeVar("AnswersT")
 
 
 class NodeAnswers(Generic[AnswersT]):
-    """Answers by kind of pod, brought up to date when they are needed."""
+    """Answers by kind of pod; brought up to date when they are needed."""
 
     def __init__(self, nodes: int, moved: Sequence[int], make: Callable[[int], AnswersT]) -> None:
         self._nodes = nodes
         self._moved = moved
         self._make = make
         self._kinds: dict[Hashable, tuple[AnswersT, int]] = {}
-        """What was said, and how many entries of ``moved`` it takes in."""
+        """The answers, and how many entries of ``moved`` they include."""
 
     def of(self, kind: Hashable, ask: Callable[[AnswersT, Sequence[int]], None]) -> AnswersT:
-        """What was said of a kind of pod; ``ask`` fills in the rows that nothing is known of yet."""
+        """The answers for a kind of pod; ``ask`` fills in the rows that are missing or out of date."""
         known = self._kinds.get(kind)
         position = len(self._moved)
         if known is not None and known[1] == position:

@@ -1,4 +1,4 @@
-"""Questions to an extender: a payload out, an answer of the expected type back, or one sentence why there is none."""
+"""Calls to an extender: sends a payload and decodes the answer, or raises NoAnswer with a sentence that says why."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
 
 SILENT = "the extender did not answer"
 MISFIT = "the extender's answer is not what was expected"
-"""Sentences for people; always the same words, so that the conditions of pods do not change with every time-out."""
+"""Messages for pod conditions. They are constant, so that conditions do not change with every time-out."""
 
 
 class NoAnswer(Exception):
-    """The extender has no usable answer; the text says so to people."""
+    """The extender gave no usable answer; the text is the message for pod conditions."""
 
 
 class Line:
-    """The line to one extender for the length of one cycle."""
+    """The client of one extender during one cycle."""
 
     def __init__(self, endpoint: Endpoint, callout: Callout | None) -> None:
         self._endpoint = endpoint
         self._callout = callout
 
     def hang_up(self) -> None:
-        """Ask nothing more in this cycle: every question counts as not answered."""
+        """Send nothing more in this cycle: every further call raises NoAnswer."""
         self._callout = None
 
     def tell(self, verb: str, request: msgspec.Struct) -> None:
-        """Something that needs no answer but a success; raises NoAnswer."""
+        """Send a request that needs no answer except success; raises NoAnswer."""
         self._call(verb, request)
 
     def ask(self, verb: str, request: msgspec.Struct, answer: type[AnswerT]) -> AnswerT:
-        """The answer; raises NoAnswer."""
+        """Send a request and return the decoded answer; raises NoAnswer."""
         found = self._call(verb, request)
         try:
             return msgspec.json.decode(found, type=answer)

@@ -1,6 +1,7 @@
-"""What an extender is sent and what it may answer: one struct a message, keys as written here in camelCase.
+"""The requests that vsched sends to an extender, and the answers it accepts: one struct a message.
 
-Amounts are Kubernetes quantities by resource name; what is not named is zero.
+JSON keys are the field names in camelCase. Amounts are Kubernetes quantities by resource name; a resource that is not
+named is zero.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from vsched.model.nodes.table import Taint
 Quantities = dict[str, str]
 Labels = dict[str, str]
 
-# -- what is sent ---------------------------------------------------------------------------------------------------
+# -- requests -------------------------------------------------------------------------------------------------------
 
 
 class PodKind(msgspec.Struct, frozen=True, rename="camel"):
-    """What all pods have in common that are asked about at once: the same request, rules and labels."""
+    """What pods of one kind share: request, rules and labels. The extender is asked about all of them at once."""
 
     namespace: str
     labels: Labels
-    """Without those that only number the pods of a workload."""
+    """Labels, without those that only number the pods of a workload."""
     request: Quantities
     node_selector: Labels
 
@@ -39,7 +40,7 @@ class TaskPayload(msgspec.Struct, frozen=True, rename="camel"):
     preemptable: bool
     request: Quantities
     node: str
-    """Where it is or is to be, empty where that is open."""
+    """The node it is on or is placed on; empty where it has none."""
     status: str
     """Pending, Allocated, Pipelined, Binding, Bound, Running, Releasing, Succeeded, Failed or Unknown."""
 
@@ -57,7 +58,7 @@ class NodePayload(msgspec.Struct, frozen=True, rename="camel"):
     releasing: Quantities
     """Used by pods that are leaving."""
     pipelined: Quantities
-    """Reserved for pods that wait for others to leave."""
+    """Reserved for pods that wait until other pods have left."""
 
 
 class QueuePayload(msgspec.Struct, frozen=True, rename="camel"):
@@ -91,11 +92,11 @@ class JobPayload(msgspec.Struct, frozen=True, rename="camel"):
     ready: int
     """Pods that count towards the minimum."""
     waiting: int
-    """Pods that have a node once others have left it."""
+    """Pods with a node that wait until other pods have left it."""
     pending: int
     allocated: Quantities
     tasks: list[TaskPayload] | msgspec.UnsetType = msgspec.UNSET
-    """At the opening of a session only."""
+    """Present only in ``onSessionOpen``."""
 
 
 class NamespacePayload(msgspec.Struct, frozen=True, rename="camel"):
@@ -106,105 +107,105 @@ class NamespacePayload(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NodesRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``predicate`` and ``prioritize``."""
+    """The request of ``predicate`` and ``prioritize``."""
 
     task: PodKind
     nodes: list[msgspec.Raw]
-    """NodePayloads."""
+    """Encoded NodePayloads."""
 
 
 class VictimsRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``preemptable`` and ``reclaimable``: candidates on one node in the order they would go."""
+    """The request of ``preemptable`` and ``reclaimable``: candidates on one node, in the order of eviction."""
 
     evictor: TaskPayload
     evictees: list[TaskPayload]
 
 
 class QueueRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``queueOverused``."""
+    """The request of ``queueOverused``."""
 
     queue: QueuePayload
 
 
 class JobRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``jobEnqueueable``, ``jobEnqueued`` and ``jobReady``."""
+    """The request of ``jobEnqueueable``, ``jobEnqueued`` and ``jobReady``."""
 
     job: JobPayload
 
 
 class TaskRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``allocateFunc`` and ``deallocateFunc``."""
+    """The request of ``allocateFunc`` and ``deallocateFunc``."""
 
     task: TaskPayload
 
 
 class SessionRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """``onSessionOpen``: all nodes, queues and namespaces, and the jobs that the cycle may do something for."""
+    """The request of ``onSessionOpen``: all nodes, queues and namespaces, and the jobs that the cycle may act on."""
 
     jobs: dict[str, JobPayload]
     nodes: dict[str, msgspec.Raw]
-    """NodePayloads by name."""
+    """Encoded NodePayloads by node name."""
     queues: dict[str, QueuePayload]
     namespace_info: dict[str, NamespacePayload]
 
 
 class EmptyRequest(msgspec.Struct, frozen=True):
-    """``onSessionClose``."""
+    """The request of ``onSessionClose``."""
 
 
-# -- what is answered -----------------------------------------------------------------------------------------------
+# -- answers --------------------------------------------------------------------------------------------------------
 
 
 class Verdict(msgspec.Struct, frozen=True, rename="camel"):
-    """Why not a node, or (``allocateFunc``) what is wrong with a placement; an empty message means nothing is."""
+    """Why a node is refused, or (``allocateFunc``) what is wrong with a placement; an empty message means accepted."""
 
     error_message: str = ""
     code: int = 0
-    """Volcano's: 2 where evicting pods from the node could cure it, anything else where it could not."""
+    """Volcano's code: 2 where evicting pods from the node could help, any other number where it could not."""
 
 
 class NodesAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``predicate``: nodes that are out of the question; those not named pass."""
+    """The answer of ``predicate``: refused nodes by name; nodes that are not named pass."""
 
     nodes: dict[str, Verdict] | None = None
     error_message: str = ""
-    """Holds for all nodes asked about."""
+    """If set, all nodes of the request are refused with it."""
 
 
 class ScoresAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``prioritize``: added to the scores of other plugins; nodes not named get nothing."""
+    """The answer of ``prioritize``: scores, added to those of other plugins; nodes that are not named get 0."""
 
     node_score: dict[str, float] | None = None
     error_message: str = ""
 
 
 class Victim(msgspec.Struct, frozen=True):
-    """A pod that may be evicted, by its uid as it was sent, or spelled as Go writes it."""
+    """A pod that may be evicted, by its uid; the key is ``uid``, or ``UID`` as Go writes it."""
 
     uid: str = ""
     go_uid: str = msgspec.field(default="", name="UID")
 
 
 class VictimsAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``preemptable`` and ``reclaimable``: 1 agrees to the victims, 0 has no opinion, -1 agrees to none."""
+    """The answer of ``preemptable`` and ``reclaimable``: 1 agrees to the victims, 0 abstains, -1 agrees to none."""
 
     status: int = 0
     victims: list[Victim] | None = None
 
 
 class StatusAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``jobEnqueueable``: 1 admits, 0 has no opinion, -1 rejects."""
+    """The answer of ``jobEnqueueable``: 1 permits, 0 abstains, -1 rejects."""
 
     status: int = 0
 
 
 class ReadyAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``jobReady``."""
+    """The answer of ``jobReady``."""
 
     status: bool = False
 
 
 class OverusedAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """``queueOverused``."""
+    """The answer of ``queueOverused``."""
 
     overused: bool = False

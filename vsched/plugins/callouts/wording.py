@@ -1,4 +1,4 @@
-"""What a cycle sees, in the words of the payloads for an extender."""
+"""Converts the objects of a cycle into payloads for an extender."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vsched.plugins.callouts.payloads import (
 
 
 class Wording:
-    """Turns what a cycle sees into payloads; nodes are kept in words until they change."""
+    """Makes payloads from nodes, queues, jobs and pods; caches those of nodes until the nodes change."""
 
     def __init__(self, context: SessionContext) -> None:
         self._nodes = context.nodes
@@ -33,12 +33,12 @@ class Wording:
         self._said: dict[int, msgspec.Raw] = {}
 
     def kind(self, shape: Shape, labels: PodLabels) -> PodKind:
-        """Pods of this shape and these labels."""
+        """The kind of pods with this shape and these labels."""
         request = self._axis.render(shape.request)
         return PodKind(labels.namespace, dict(labels.pairs), request, dict(shape.rules.node_selector))
 
     def task(self, task: Task, status: Status, node: str) -> TaskPayload:
-        """One pod, in this status on this node."""
+        """One pod, with this status and node."""
         return TaskPayload(
             uid=task.uid,
             namespace=task.namespace,
@@ -70,7 +70,7 @@ class Wording:
         return said
 
     def moved(self, row: int) -> None:
-        """The amounts of a node changed, or are about to."""
+        """Note that the amounts of a node changed or are about to change."""
         self._said.pop(row, None)
 
     def queue(self, queue: Queue) -> QueuePayload:
@@ -91,7 +91,7 @@ class Wording:
         )
 
     def job(self, job: JobView, tasks: Iterable[Task] | None = None) -> JobPayload:
-        """One PodGroup, with its pods where they are given."""
+        """One PodGroup, with ``tasks`` if given."""
         spec = job.spec
         return JobPayload(
             uid=spec.uid,

@@ -1,8 +1,8 @@
-"""The load of every node in one cycle: what was measured, and what placements add that is not measured yet.
+"""The load of each node in one cycle: the measured load plus an estimate for pods that are not measured yet.
 
-What was placed before the cycle counts for the part that the averages lack of it: wholly until it runs, then less and
-less until it has run for a whole period. What the cycle places counts wholly, waiting for room or not. Where nothing
-fresh is known of a node, its requests are its load.
+A pod placed before the cycle counts for the part that the averages do not contain yet: in full until it runs, then
+less and less until it has run for a whole period. A pod that this cycle places counts in full, even if it still waits
+for room. A node without fresh figures counts the requests of its pods as its load.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from vsched.model.pods.shape import Shape
 from vsched.plugins.load.args import UsageArgs
 
 Estimate = tuple[int, int, int, int]
-"""Milli-cores and bytes, then the same on a node at risk."""
+"""Milli-cores and bytes; then milli-cores and bytes on a node at risk."""
 
 
 class Estimates:
-    """What pods will use, by shape (reference 4.11)."""
+    """Estimates of what pods will use, by shape (reference 4.11)."""
 
     def __init__(self, args: UsageArgs) -> None:
         self._estimator = args.estimator
@@ -29,7 +29,7 @@ class Estimates:
         self._known: dict[Shape, Estimate] = {}
 
     def of(self, shape: Shape) -> Estimate:
-        """Request and burst by their ratios, at most what the limits allow, and more of it at risk."""
+        """Request and burst times their ratios, at most the limits; on a node at risk also times the risk factor."""
         found = self._known.get(shape)
         if found is None:
             calm, tense = (self._estimated(shape, factor) for factor in (1.0, self._estimator.risk_factor))
@@ -50,7 +50,7 @@ class Estimates:
 
 
 def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> Floats:
-    """float64[2, nodes]: measured loads with what they vary by, as parts of 1; NaN where nothing fresh is known."""
+    """float64[2, nodes]: measured averages plus their fluctuation, as fractions of 1; NaN without fresh figures."""
     if table is None:
         return np.full((DIMENSIONS, nodes), np.nan)
     found = (figures(table, args.period, resource, now, STALE_SECONDS) for resource in ("cpu", "memory"))
@@ -58,7 +58,7 @@ def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes:
 
 
 def steady_loads(measured: Floats, nodes: NodeTable) -> Floats:
-    """float64[2, nodes]: the same, by requests where nothing is known."""
+    """float64[2, nodes]: the measured loads, and by requests where nothing was measured."""
     nothing: Ints = np.zeros((2 * DIMENSIONS, len(nodes)), dtype=np.int64)
     return loads(
         measured, nothing, nodes.allocatable[: MEMORY + 1], nodes.requested[: MEMORY + 1], Risk(1.0, 1.0, np.inf)
@@ -66,7 +66,7 @@ def steady_loads(measured: Floats, nodes: NodeTable) -> Floats:
 
 
 class Loads:
-    """Loads by row, kept current as tasks are placed."""
+    """Loads of nodes by row, kept up to date as tasks are placed."""
 
     def __init__(self, nodes: NodeTable, measured: Floats, coming: Ints, risk: Risk) -> None:
         self._allocatable = nodes.allocatable[: MEMORY + 1]
@@ -78,17 +78,17 @@ class Loads:
         self._at: View = self._loads.data
 
     def touch(self, row: int) -> None:
-        """What is coming to a row, or asked for on it, changed."""
+        """Note that the estimated load or the requests of a row changed."""
         self._moved.add(row)
 
     def current(self) -> Floats:
-        """float64[2, nodes], cpu first; read only."""
+        """float64[2, nodes], cpu first; read-only."""
         while self._moved:
             self._settle(self._moved.pop())
         return self._loads
 
     def at(self, row: int) -> tuple[float, float]:
-        """The load of one row."""
+        """The load of one row: cpu, memory."""
         if row in self._moved:
             self._moved.discard(row)
             return self._settle(row)
@@ -102,7 +102,7 @@ class Loads:
 
 
 def young_loads(table: UsageTable, estimates: Estimates, period: str) -> Ints:
-    """int64[4, nodes]: what pods placed before this cycle use that the averages lack, as estimated."""
+    """int64[4, nodes]: the estimated load of pods placed before this cycle, as far as it is not in the averages."""
     nodes, young = len(table.measured), table.young
     total: Ints = np.zeros((2 * DIMENSIONS, nodes), dtype=np.int64)
     if not len(young.rows):
@@ -111,7 +111,7 @@ def young_loads(table: UsageTable, estimates: Estimates, period: str) -> Ints:
     part = np.nan_to_num(lacking(young.started, measured, period_seconds(period) or 1.0))
     estimated = np.array([estimates.of(shape) for shape in young.kinds], dtype=np.float64).T
     for dimension, by_kind in enumerate(estimated):
-        # Whole numbers add up to the same in any order.
+        # Rounded first: sums of integers do not depend on the order.
         amounts = np.rint(by_kind[young.shapes] * part)
         total[dimension] = np.bincount(young.rows, weights=amounts, minlength=nodes).astype(np.int64)
     return total
