@@ -1,1 +1,1 @@
-"""The wire to an API server: connection, client and reflector. Knows nothing of scheduling."""
+"""Access to a Kubernetes API server: connection, client, reflector, leader election. Nothing here knows scheduling."""

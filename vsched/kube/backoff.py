@@ -8,12 +8,12 @@ import msgspec
 
 
 class BackOffSettings(msgspec.Struct, frozen=True):
-    """Bounds of a back-off."""
+    """Settings of a back-off."""
 
     first_seconds: float = 0.2
     ceiling_seconds: float = 30.0
     asked_ceiling_seconds: float = 60.0
-    """The longest wait a server may ask for."""
+    """The longest wait that a server may ask for."""
 
 
 def doubled(first_seconds: float, ceiling_seconds: float, failures: int) -> float:
@@ -28,7 +28,7 @@ class BackOff:
 
     def __init__(self, settings: BackOffSettings, source: random.Random | None = None) -> None:
         self._settings = settings
-        # A generator of one's own costs ten microseconds: too much for something made for every request.
+        # A private random generator costs ten microseconds: too much for an object made for every request.
         self._uniform = (source or random).uniform
         self.failures = 0
 
@@ -41,6 +41,6 @@ class BackOff:
         bound = self._settings.ceiling_seconds if ceiling_seconds is None else ceiling_seconds
         self.failures += 1
         grown = doubled(self._settings.first_seconds, bound, self.failures)
-        # Half of the wait is random, so that many clients of a restarted server do not come back in step.
+        # Half of the wait is random, so that the clients of a restarted server do not all come back at once.
         wait_seconds = grown * self._uniform(0.5, 1.0)
         return max(wait_seconds, min(asked_seconds or 0.0, self._settings.asked_ceiling_seconds))

@@ -1,6 +1,6 @@
 """A small client of the Kubernetes API: raw aiohttp and orjson, paths and JSON in, JSON or one typed error out.
 
-It knows no kinds and keeps no state but its connections. Watching (resuming, relisting) is ``reflector``'s.
+It knows no kinds and keeps no state but its connections. ``watch.reflector`` lists and watches with it.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
-"""Methods that may be sent again after a failure that leaves open whether they were carried out."""
+"""Methods that may be repeated after a failure, even if the first request may have been carried out."""
 
 _IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
 """Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
 
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
-"""What aiohttp raises where a connection is not made, breaks or falls silent."""
+"""What aiohttp raises if a connection cannot be made, breaks or times out."""
 
 Json = dict[str, Any]
 
 
 class ClientSettings(msgspec.Struct, frozen=True):
-    """Bounds of a client."""
+    """Settings of a client."""
 
     timeout_seconds: float = 30.0
     """From sending a request to the last byte of its answer."""
     connect_seconds: float = 10.0
     connections: int = 64
-    """Requests on the wire at once, watches not counted; more than 64 only gets slower."""
+    """The number of concurrent requests, without watches; more than 64 only gets slower."""
     attempts: int = 4
-    """For requests that may be repeated, the first one included."""
+    """How often a repeatable request is sent at most, the first time included."""
     back_off: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=5.0, asked_ceiling_seconds=30.0)
     answer_bytes: int = 1 << 30
-    """The longest answer that is taken."""
+    """The longest answer that is accepted."""
     read_buffer_bytes: int = 1 << 20
     """A bigger buffer means fewer, longer chunks of a list or a watch."""
 
@@ -69,15 +69,15 @@ class ApiResponse(NamedTuple):
 
 
 class ApiClient:
-    """The one door to an API server; close it, or use it as an async context manager."""
+    """The client of one API server; close it, or use it as an async context manager."""
 
     def __init__(self, connection: Connection, settings: ClientSettings | None = None) -> None:
         self.connection = connection
         self.on_answer: Callable[[str, int], None] = lambda verb, code: None
-        """Told of every request that was sent: its verb as API servers count it, and the code, 0 where none came."""
+        """Called after every request with its verb (as API servers count it) and the code, 0 if there was no answer."""
         self._settings = settings or ClientSettings()
         self._calls = self._session(self._settings.connections)
-        # Watches hold their connections for minutes: they must not take those of requests away.
+        # Watches hold their connections for minutes, so they must not count against those for requests.
         self._streams = self._session(0)
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
@@ -97,16 +97,16 @@ class ApiClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; what is on its way fails with Unavailable."""
+        """Close all connections; requests under way fail with Unavailable."""
         await self._calls.close()
         await self._streams.close()
 
     async def get(self, path: str, params: Params | None = None) -> Json:
-        """One object, or whatever JSON object is at a path."""
+        """GET one object, or any other JSON object at a path."""
         return await self._json("GET", path, params)
 
     async def list(self, path: str, params: Params | None = None) -> Json:
-        """A whole collection, read in pages of 500; only for small ones, big ones are the reflector's."""
+        """Read a whole collection in pages of 500; for small collections only, large ones need a reflector."""
         page_params = {"limit": "500", **(params or {})}
         whole = await self._json("GET", path, page_params)
         items = whole.setdefault("items", None) or []
@@ -137,7 +137,7 @@ class ApiClient:
         return await self._json("DELETE", path, params, orjson.dumps(options) if options is not None else None)
 
     async def write(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
-        """Send one request once, for callers with their own rule about repeating."""
+        """Send one request once, for callers that repeat requests by their own rule."""
         answer = await self.request(method, path, body=body, content_type=content_type, attempts=1)
         return answer.body
 
@@ -169,7 +169,7 @@ class ApiClient:
         timeout_seconds: float | None = None,
         attempts: int | None = None,
     ) -> ApiResponse:
-        """The answer to a request, sent again where that is harmless and may help."""
+        """The answer to a request; the request is repeated where that is harmless and may help."""
         bound = self._settings.attempts if attempts is None else attempts
         back_off = BackOff(self._settings.back_off)
         while True:
@@ -200,7 +200,7 @@ class ApiClient:
     async def stream(
         self, path: str, params: Params | None = None, *, silence_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a GET as chunks as they come; ends with Unavailable when nothing comes for too long."""
+        """The body of a GET in chunks as they arrive; raises Unavailable after a silence of ``silence_seconds``."""
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=self._settings.connect_seconds, sock_read=silence_seconds
         )
@@ -222,7 +222,7 @@ class ApiClient:
         body: bytes | None = None,
         content_type: str = JSON,
     ) -> aiohttp.ClientResponse:
-        """A successful response whose body is still to be read; refused credentials are renewed once."""
+        """A successful response with an unread body; refused credentials are renewed once."""
         if session.closed:
             raise Unavailable(f"{self._at(method, path)}: the client is closed")
         began = time.monotonic()
@@ -276,7 +276,7 @@ class ApiClient:
         return response
 
     async def _renewed(self, refused: aiohttp.ClientResponse, credentials: Headers) -> bool:
-        """Whether there are other credentials to try; only then the refused response is done with."""
+        """Whether there are other credentials to try; only then is the refused response released."""
         try:
             renewed = await self.connection.credentials.refresh(credentials)
         except BaseException:
@@ -299,12 +299,12 @@ class ApiClient:
         return b"".join(parts)
 
     def _at(self, method: str, path: str) -> str:
-        """A request for messages: with the server, without the query."""
+        """A request as messages name it: with the server, without the query."""
         return f"{self.connection.server}: {method} {path.partition('?')[0]}"
 
 
 class Chunks:
-    """The body of a response as chunks of whatever length is there; a broken connection is Unavailable."""
+    """The body of a response in chunks of any length; a broken connection raises Unavailable."""
 
     __slots__ = ("_content", "_where")
 
@@ -337,14 +337,14 @@ def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:
 
 
 def why_no_answer(error: Exception, waited_seconds: float) -> str:
-    """Why there is no answer, in the words of whoever has to mend it."""
+    """Why there is no answer, as a message that helps to fix the cause."""
     cause = error.__cause__ or error
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) or isinstance(
         cause, ssl.SSLError
     ):
         return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        # Its own text has the proxy's address, password and all.
+        # The text of this error contains the proxy's address with its password.
         return f"the proxy answered {error.status}: {one_line(error.message)}"
     if isinstance(error, TimeoutError):
         return f"no answer within {waited_seconds:.1f} s"

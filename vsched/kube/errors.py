@@ -1,4 +1,4 @@
-"""Answers of an API server that are no success, as one tree under ``VschedError``; every text is one line.
+"""Errors for unsuccessful answers of an API server, as one tree under ``VschedError``; each message is one line.
 
 ApiError
   BadRequest, Unauthorized, Forbidden, NotFound, Gone, Invalid, TooManyRequests, ServerError
@@ -6,7 +6,7 @@ ApiError
     AlreadyExists
   UnexpectedAnswer    what came is not an answer of a Kubernetes API server
 
-No answer at all is not here: that is ``vsched.errors.Unavailable``.
+If there is no answer at all, the error is ``vsched.errors.Unavailable``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXT_LIMIT = 500
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """One of several reasons in a refusal: which field, and what about it."""
+    """One of the causes in a Status: the field, and what is wrong with it."""
 
     reason: str = ""
     message: str = ""
@@ -34,7 +34,7 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class Details(msgspec.Struct, frozen=True, rename="camel"):
-    """What a refusal is about."""
+    """The details of a Status."""
 
     name: str = ""
     kind: str = ""
@@ -50,7 +50,7 @@ class ListMeta(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """The body of a refusal (``kind: Status``)."""
+    """The body of an error answer (``kind: Status``)."""
 
     kind: str = ""
     metadata: ListMeta | None = None
@@ -63,7 +63,7 @@ class Status(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What the refusal says; empty where it says nothing."""
+        """The message of the answer; empty if it has none."""
         return self.message or (self.error if isinstance(self.error, str) else "")
 
 
@@ -165,7 +165,7 @@ def class_of(code: int, reason: str = "") -> type[ApiError]:
 
 
 def error_from_status(where: str, body: bytes | msgspec.Raw, code: int, retry_after: str | None = None) -> ApiError:
-    """The error a Status body tells of; ``code`` and ``retry_after`` are those of the HTTP answer, if there was one."""
+    """The error in a Status body; ``code`` and ``retry_after`` are those of the HTTP answer, if there was one."""
     status = _STATUS.decode(body)
     details = status.details or Details()
     code = code or status.code or 500
@@ -182,7 +182,7 @@ def error_from_status(where: str, body: bytes | msgspec.Raw, code: int, retry_af
 
 
 def error_from_answer(where: str, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error of an HTTP answer outside 200-299, whatever its body is."""
+    """The error for an HTTP answer outside 200-299, with any body."""
     if looks_like_html(headers, body):
         return _from_page(where, code, headers, body)
     retry_after = headers.get("Retry-After")
@@ -209,7 +209,7 @@ def _from_page(where: str, code: int, headers: Mapping[str, str], body: bytes) -
 
 
 def unexpected(where: str, code: int, headers: Mapping[str, str], body: bytes, problem: str) -> UnexpectedAnswer:
-    """The error of a success whose body cannot be used."""
+    """The error for a success with an unusable body."""
     if looks_like_html(headers, body):
         page = _from_page(where, code, headers, body)
         if isinstance(page, UnexpectedAnswer):
@@ -224,7 +224,7 @@ def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def retry_after_seconds(header: str | None) -> float | None:
-    """What a ``Retry-After`` header asks for, as seconds from now; None where it asks for nothing usable."""
+    """The ``Retry-After`` header as seconds from now; None if it is missing or unusable."""
     if not header:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Where things are on an API server: paths from group, version, plural, namespace, name and subresource.
+"""Paths on an API server, built from group, version, plural, namespace, name and subresource.
 
-Knows the layout of URLs, not which kinds exist.
+This module knows the layout of URLs, not which kinds exist.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ApiResource(msgspec.Struct, frozen=True):
 
     @property
     def api_version(self) -> str:
-        """What objects carry as ``apiVersion``."""
+        """The ``apiVersion`` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -58,7 +58,7 @@ class ApiResource(msgspec.Struct, frozen=True):
 
 _SAFE = "._~:-"
 NAME_LIMIT = 253
-"""Letters in a name of an object, at most."""
+"""The longest name of an object, in characters."""
 _NAME = re.compile(rf"[A-Za-z0-9{_SAFE}]{{1,{NAME_LIMIT}}}")
 
 
@@ -68,7 +68,7 @@ def is_name(text: str) -> bool:
 
 
 def segment(text: str) -> str:
-    """One path segment, quoted; what would walk to another path is refused."""
+    """One path segment, quoted; segments that would lead to another path are refused."""
     if text in {"", ".", ".."}:
         raise BadInput(f"{text!r} is not the name of an object")
     return quote(text, safe=_SAFE)
@@ -80,7 +80,7 @@ def target(path: str, params: Params | None = None) -> str:
 
 
 def verb_of(method: str, path: str) -> str:
-    """What API servers count a request as: the method, but LIST for a GET of a collection."""
+    """The verb of a request in API server metrics: the method, but LIST for a GET of a collection."""
     if method != "GET":
         return method
     parts = path.partition("?")[0].strip("/").split("/")

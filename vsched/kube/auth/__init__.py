@@ -1,1 +1,1 @@
-"""How to reach an API server, and as whom."""
+"""How to connect to an API server: kubeconfig files, TLS and credentials."""

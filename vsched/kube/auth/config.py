@@ -1,7 +1,7 @@
-"""From a kubeconfig, or from inside a pod, to a ``Connection``; every complaint is one line that says what to do.
+"""Builds a ``Connection`` from a kubeconfig or a pod's service account; each error is one line that says what to do.
 
-Looked for in this order: the file that was named, ``$KUBECONFIG``, ``~/.kube/config``, the service account of the
-pod. Plugins and auth-providers run through kubernetes_asyncio, which is loaded only for those who have one.
+The order of search is: the file that was named, ``$KUBECONFIG``, ``~/.kube/config``, the service account of the pod.
+Exec plugins and auth-providers run through kubernetes_asyncio, which is loaded only if one is configured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def load_connection(
     environment: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Connection:
-    """The connection to the cluster that is meant."""
+    """The connection to the cluster that the caller names, or to the default one."""
     surroundings = os.environ if environment is None else environment
     config = find_kubeconfig(kubeconfig, surroundings)
     if config is not None:
@@ -48,7 +48,7 @@ def load_connection(
 
 
 def find_kubeconfig(named: str | Path | None, environment: Mapping[str, str]) -> Kubeconfig | None:
-    """The kubeconfig that is meant, read; None where there is none."""
+    """The kubeconfig in force, read; None if there is none."""
     if named is not None:
         file = Path(named).expanduser()
         if not file.is_file():
@@ -72,7 +72,7 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
     cluster = chosen.cluster.value
     server = cluster.server.rstrip("/")
     if "@" in server.split("://")[-1].partition("/")[0]:
-        # It would be shown wherever the server is.
+        # It would appear wherever the address of the server is shown.
         raise BadInput(
             f"{chosen.where}: server of cluster {chosen.context.cluster!r} has a name or a password in it,"
             " expected them in the entry of the user"
@@ -110,7 +110,7 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
 
 
 def _problem_of(address: str) -> str:
-    """Why an address cannot be asked at, empty where it can."""
+    """Why an address cannot be used; empty if it can."""
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -132,7 +132,7 @@ def _problem_of(address: str) -> str:
 
 
 def _check_proxy(chosen: Chosen) -> None:
-    """Raise BadInput where the proxy is none that can be used; it may hold a password, so it is not shown."""
+    """Raise BadInput for an unusable proxy. Its address may contain a password, so the error does not show it."""
     proxy = chosen.cluster.value.proxy_url
     if not proxy:
         return

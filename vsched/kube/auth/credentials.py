@@ -25,19 +25,19 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Credentials(Protocol):
-    """What a client asks before each request."""
+    """The interface that a client calls before each request."""
 
     async def headers(self) -> Headers:
         """The headers to send now."""
         ...
 
     async def refresh(self, refused: Headers) -> bool:
-        """Renew headers the server refused; whether there are others to try now."""
+        """Renew headers that the server refused; returns whether there are other headers to try now."""
         ...
 
 
 class FixedHeaders:
-    """Headers that never change: nobody, a token in the file itself, or a name and a password."""
+    """Headers that never change: none, a token in the file itself, or a user name and a password."""
 
     def __init__(self, headers: Headers = ()) -> None:
         self._headers = tuple(headers)
@@ -62,7 +62,7 @@ def basic(username: str, password: str) -> tuple[str, str]:
 
 
 class TokenFile:
-    """A token in a file that somebody else rotates, as the kubelet does for service accounts."""
+    """A token in a file that another process rotates, as the kubelet does for service accounts."""
 
     def __init__(
         self, path: Path, more: Headers = (), *, reread_seconds: float = 10.0, clock: Clock | None = None
@@ -90,7 +90,7 @@ class TokenFile:
         try:
             self._headers = self._read()
         except BadInput:
-            # Caught in the middle of a rotation: the token in hand is most likely still good, the next read will do.
+            # The file is being rotated: the current token is most likely still valid, and the next read will succeed.
             return
 
     async def headers(self) -> Headers:
@@ -104,7 +104,7 @@ class TokenFile:
 
 
 class PluginLimits(msgspec.Struct, frozen=True):
-    """How often a plugin may be asked."""
+    """When and for how long a plugin may run."""
 
     skew_seconds: float = 60.0
     """A token is renewed this long before it runs out, or at nine tenths of its life if that is later."""
@@ -112,11 +112,11 @@ class PluginLimits(msgspec.Struct, frozen=True):
     """At least this long between two runs, whatever the server says."""
     timeout_seconds: float = 60.0
     recheck_seconds: float = 60.0
-    """How often providers are asked that keep the end of the token's life to themselves."""
+    """How often providers are asked that do not state when their token expires."""
 
 
 class Obtained(msgspec.Struct, frozen=True):
-    """What a plugin gave."""
+    """The credentials that a plugin returned."""
 
     authorization: str | None
     expires_at: float | None
@@ -170,7 +170,7 @@ class PluginCredentials:
 
     @property
     def _recent(self) -> bool:
-        """Whether the plugin was asked a moment ago."""
+        """Whether the plugin was run a moment ago."""
         asked_at = self._asked_at
         return asked_at is not None and self._clock.monotonic() - asked_at < self._limits.pause_seconds
 
@@ -215,12 +215,12 @@ class PluginCredentials:
         now = self._clock.now()
         if expires_at is not None:
             return max(expires_at - self._limits.skew_seconds, now + 0.9 * (expires_at - now))
-        # A plugin that names no end is asked again only when the server refuses what it gave.
+        # A plugin that states no expiry is run again only when the server refuses its credentials.
         return None if "exec" in self._config["users"][0]["user"] else now + self._limits.recheck_seconds
 
 
 STOPPED = "exec: process returned 124"
-"""What the library says of a plugin that ``timeout`` stopped."""
+"""The message of the library for a plugin that ``timeout`` stopped."""
 STOP_SECONDS = 2.0
 """How long a plugin that is stopped may take to end."""
 
@@ -249,7 +249,7 @@ def _guarded(plugin: dict[str, Any], guard: str, seconds: float) -> dict[str, An
 
 async def ask_plugin(config: dict[str, Any]) -> Obtained:
     """Ask the plugin or provider of a kubeconfig that holds one context."""
-    # Loading this library takes most of a second and 70 MB, so only those pay who need it.
+    # Loading this library takes most of a second and 70 MB, so it is loaded only when needed.
     from kubernetes_asyncio.client import Configuration
     from kubernetes_asyncio.config import ConfigException, load_kube_config_from_dict
 

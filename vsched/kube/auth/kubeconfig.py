@@ -1,4 +1,4 @@
-"""Kubeconfig files: read, merged and narrowed down to the one context that is meant.
+"""Kubeconfig files: read, merged, and reduced to the one context in use.
 
 Syntax and references only; what the chosen entries mean for a connection is decided in ``config``.
 """
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 MOST_BYTES = 4 << 20
 DEEPEST = 64
-"""Levels of a kubeconfig: extensions of tools among them."""
+"""The deepest nesting of a kubeconfig, with room for extensions of tools."""
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
-    """Where an API server is and how to know it."""
+    """A cluster: the address of its API server, and how to verify it."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -36,7 +36,7 @@ class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class User(msgspec.Struct, frozen=True, rename="kebab"):
-    """Who somebody is to an API server."""
+    """A user: the credentials for an API server."""
 
     token: str = ""
     token_file: str = msgspec.field(default="", name="tokenFile")
@@ -54,7 +54,7 @@ class User(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Context(msgspec.Struct, frozen=True, rename="kebab"):
-    """Which user at which cluster."""
+    """A context: a user, a cluster and a namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -99,7 +99,7 @@ class Entry(Generic[T]):
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """One or several files as one: what stands first wins."""
+    """One or several files merged; the first entry of a name wins."""
 
     files: tuple[Path, ...]
     current_context: str
@@ -181,7 +181,7 @@ def _kind_of(content: object) -> str:
 
 
 def choose(config: Kubeconfig, context: str | None) -> Chosen:
-    """The entries of the context asked for, or of the current one."""
+    """The entries of the requested context, or of the current one."""
     name = context or config.current_context
     if not name:
         raise BadInput(f"{config.named}: no current-context is set; choose one with --context{_among(config.contexts)}")
