@@ -95,7 +95,7 @@ class Elasticsearch:
     async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
         """One request a period, or several if there are too many nodes for one.
 
-        An index may hold many a host that is no node: only where it knows none of ours is it asked whom it knows.
+        An index may contain many hosts that are not nodes. If it knows none of our nodes, it is asked for its hosts.
         """
         taken = self._clock.now()
         names = [target.instance or target.name for target in targets]

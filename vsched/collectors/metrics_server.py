@@ -1,7 +1,7 @@
 """Node usage from the metrics server (``metrics.k8s.io``), as ``kubectl top nodes`` shows it.
 
-It knows the present only, in amounts: percentages are of what is allocatable, and averages are over what it said in
-earlier rounds. After a start they rest on what there is, so the spread is 0 at first.
+It reports only current amounts: percentages are of allocatable, and averages are over the samples of earlier rounds.
+After a start there are few samples, so the spread is 0 at first.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class AllocationWriter:
             self._sent[key] = mark
             if not mark and answer.code != 404:
                 self._made.add(key)
-            self._worried = {told for told in self._worried if told[0] != key[0]}
+            self._worried = {failure for failure in self._worried if failure[0] != key[0]}
         else:
             self._failed(key, answer)
 

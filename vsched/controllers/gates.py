@@ -1,7 +1,7 @@
-"""Opens scheduling gates of pods that sessions have let in: takes the gate of their queue off the object.
+"""Opens scheduling gates of pods that sessions have admitted: removes the gate of their queue from the object.
 
-The mirror takes it for granted as soon as it is decided, so that no session decides it again; here it is only told
-where it cannot be. A pod is bound by a later session, once the watch shows it without the gate.
+The mirror counts a gate as open as soon as this is decided, so that no session decides it again. This module reports
+only gates that could not be opened. A later session binds the pod, once the watch shows it without the gate.
 """
 
 from __future__ import annotations

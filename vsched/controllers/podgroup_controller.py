@@ -1,9 +1,9 @@
-"""Makes PodGroups for pods of ours that name none, keeps them up to date, and tells the pods their name.
+"""The PodGroup controller: creates PodGroups for pods of ours that name none, and writes their names to the pods.
 
-Level-triggered: a PodGroup is compared with what its pods and their workload say when anything about these changed, and
-again while a write fails. Nothing is remembered that is not in the API server: a daemon that was killed between any two
-writes goes on where it was. Sessions do not wait for any of this (see ``cluster.implied``). PodGroups end with their
-owners; only those of workloads that were scaled to nothing are deleted here, so that they do not keep a queue open.
+It is level-triggered: a PodGroup is compared with its pods and their workload when anything about these has changed,
+and again while a write fails. All state is in the API server, so a daemon that was killed between two writes continues
+after a restart. Sessions do not wait for these writes. PodGroups are deleted with their owners. Only those of workloads
+that were scaled to zero are deleted here, so that they do not keep a queue open.
 """
 
 from __future__ import annotations

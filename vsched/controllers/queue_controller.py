@@ -199,10 +199,10 @@ class QueueController:
     # -- writing
 
     async def _carry_out(self, record: Record, verdict: QueueDecision, because: str) -> bool:
-        """Write what differs, and the state in any case where somebody asked for it; False where that failed.
+        """Write what differs, and always the state if it was requested; False if a write failed.
 
-        The mark that a queue is closed for its parent's sake goes up before it is closed, and down after it is open:
-        whatever happens in between, nobody forgets to open it again.
+        The mark that a queue is closed because of its parent is set before it is closed, and removed after it is open.
+        So the queue is opened again even if the process ends in between.
         """
         version = record.version
         notes: dict[str, str | None] = {}

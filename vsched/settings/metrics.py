@@ -93,7 +93,7 @@ class Elasticsearch(msgspec.Struct, frozen=True):
     """What only an Elasticsearch source needs."""
 
     index: str = "metricbeat-*"
-    """What Metricbeat writes to unless told otherwise."""
+    """The index that Metricbeat writes to by default."""
     username: str = ""
     """Empty asks without a name."""
     password: Secret = ""

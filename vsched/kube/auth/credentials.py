@@ -228,7 +228,7 @@ STOP_SECONDS = 2.0
 def stopped_in_time(config: dict[str, Any], seconds: float) -> dict[str, Any]:
     """The configuration with its exec plugin run under ``timeout``, where this machine has that command.
 
-    The library leaves a plugin that hangs running when it stops waiting for it, so somebody else has to end it.
+    When the library stops waiting for a plugin that hangs, the plugin keeps running; ``timeout`` ends it.
     """
     guard = shutil.which("timeout")
     users = [

@@ -143,7 +143,7 @@ class Pseudonyms:
         return address if address == EVERY_ADDRESS else self._in_whole("address", address)
 
     def text(self, text: str) -> str:
-        """What stands for a sentence that somebody else wrote."""
+        """The replacement of a text from outside vsched."""
         return self._in_whole("text", text)
 
     def _in_whole(self, kind: str, name: str) -> str:

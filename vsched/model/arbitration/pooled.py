@@ -177,9 +177,9 @@ def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
     """The message of a refusal: how much the namespace, or the first full pool, would hold of each resource."""
     pool = min(one.pool for _, one in beyond)
     who = f"bucket {pool}" if pool else f"namespace {namespace}"
-    told = (
+    amounts = (
         f"{format_counted(name, one.would)} {name} of the {format_counted(name, one.most)} it may"
         for name, one in beyond
         if one.pool == pool
     )
-    return f"{who} would hold {', '.join(told)}"
+    return f"{who} would hold {', '.join(amounts)}"

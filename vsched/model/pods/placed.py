@@ -40,9 +40,9 @@ class PlacedPods:
         self.ports: dict[HostPort, NodeCounts] = {}
         """Pods that hold a port of their host."""
         self.repelling = TermIndex()
-        """Carriers in ``terms`` with required anti-affinity, by whom they repel."""
+        """Carriers in ``terms`` with required anti-affinity, by the pods that they repel."""
         self.preferring = TermIndex()
-        """Carriers in ``terms`` with preferred (anti-)affinity, by whom it is about."""
+        """Carriers in ``terms`` with preferred (anti-)affinity, by the pods that it is about."""
         self._by_namespace: dict[str, dict[PodLabels, None]] = {}
         self._by_pair: dict[tuple[str, str], dict[PodLabels, None]] = {}
         self._dirty: dict[PodLabels, None] = {}

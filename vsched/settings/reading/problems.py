@@ -61,8 +61,8 @@ class Problems:
         return _by_line(self._idle)
 
     def _line(self, line: int, path: str, text: str) -> str:
-        told = f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
-        return _on_one_line(told)
+        line_text = f"{self.where}:{line}: {path}: {text}" if path else f"{self.where}:{line}: {text}"
+        return _on_one_line(line_text)
 
 
 def _by_line(found: Iterable[tuple[int, str]]) -> tuple[str, ...]:

@@ -186,5 +186,5 @@ def _in_bounds(value: object, kind: kinds.Type) -> bool:
 def _with_bounds(noun: str, kind: kinds.Type, show: Callable[[Any], str]) -> str:
     signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "multiple_of": "a multiple of"}
     bounds = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
-    told = " and ".join(f"{sign} {show(bound)}" for sign, bound in bounds if bound is not None)
-    return f"{noun} {told}" if told else noun
+    range_text = " and ".join(f"{sign} {show(bound)}" for sign, bound in bounds if bound is not None)
+    return f"{noun} {range_text}" if range_text else noun

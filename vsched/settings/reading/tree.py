@@ -1,7 +1,7 @@
 """YAML text as a small tree that remembers its lines.
 
-Composed, never constructed: no tag of the file makes an object, and what a scalar means is left to whoever knows the
-type that is wanted. Bounded, because a file of ten lines of aliases can stand for more than fits in memory.
+The text is composed, never constructed: no YAML tag creates an object, and a scalar is interpreted later, by the type
+of its field. The size is bounded, because ten lines with aliases can expand to more than fits in memory.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def read(node: Node, kind: kinds.Type, path: str, problems: Problems) -> object:
 
 
 def _any_of(node: Node, kind: kinds.UnionType, path: str, problems: Problems) -> object:
-    """The first of the types that takes the value; a problem of the only candidate is told as its own."""
+    """The first of the types that takes the value; a problem of the only candidate is reported as its own."""
     if is_null(node) and kind.includes_none:
         return None
     candidates = [one for one in kind.types if not isinstance(one, kinds.NoneType)]
