@@ -1,1 +1,1 @@
-"""The words of scheduling as pure data: amounts, tasks, jobs, queues, nodes, plans. No behaviour beyond bookkeeping."""
+"""The data model of scheduling: amounts, tasks, jobs, queues, nodes, plans. Records and sums, without policy."""

@@ -8,10 +8,10 @@ from vsched.model.snapshot import Snapshot
 
 
 def freeze(snapshot: Snapshot) -> Snapshot:
-    """The same snapshot with everything copied that its mirror brings up to date in place; records are shared.
+    """A copy of all parts of the snapshot that the mirror updates in place; records are shared.
 
-    Costs a copy of the node table and of the maps: about a millisecond for each ten thousand jobs. Has to be done
-    before the mirror makes its next snapshot.
+    The cost is a copy of the node table and of the maps: about a millisecond for each ten thousand jobs. Call it before
+    the mirror makes its next snapshot.
     """
     nodes = snapshot.nodes.copy()
     nodes.allocatable = nodes.allocatable.copy()

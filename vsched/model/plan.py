@@ -1,4 +1,4 @@
-"""What a cycle decided: effects for the world, outcomes for people. Frozen records on one page."""
+"""The decisions of a cycle: effects (bind, evict, nominate, ungate) and outcomes to report. All records are frozen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vsched.model.jobs.job import Condition
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """Put a pod on a node."""
+    """Bind a pod to a node."""
 
     uid: str
     namespace: str
@@ -18,7 +18,7 @@ class Bind(msgspec.Struct, frozen=True):
 
 
 class Evict(msgspec.Struct, frozen=True):
-    """Ask a pod to leave its node for the sake of another job."""
+    """Evict a pod in favour of another job, the beneficiary."""
 
     uid: str
     namespace: str
@@ -30,7 +30,7 @@ class Evict(msgspec.Struct, frozen=True):
 
 
 class Nominate(msgspec.Struct, frozen=True):
-    """Reserve a node for a pod that waits for others to leave; an empty node takes the reservation back."""
+    """Reserve a node for a pod that waits until other pods have left; an empty ``node`` removes the reservation."""
 
     uid: str
     namespace: str
@@ -38,11 +38,11 @@ class Nominate(msgspec.Struct, frozen=True):
     node: str
     job: str
     lasting: bool = True
-    """Whether others were made to leave for it, so that the node is kept from cycle to cycle; else for this one."""
+    """True if pods were evicted for it: then the reservation lasts over cycles. False: it is for this cycle only."""
 
 
 class Ungate(msgspec.Struct, frozen=True):
-    """Open the gate of a pod's queue for it: there is room."""
+    """Remove the queue's scheduling gate from a pod, because the queue has room for it."""
 
     uid: str
     namespace: str
@@ -58,14 +58,14 @@ class Unschedulable(msgspec.Struct, frozen=True):
     name: str
     job: str
     reason: str
-    """``Unschedulable``, or ``Schedulable`` where only the rest of its gang is missing."""
+    """``Unschedulable``; or ``Schedulable`` where the pod itself would fit and only the rest of its gang does not."""
     message: str
     reasons: dict[str, int] = {}
-    """Nodes by reason."""
+    """Number of nodes by reason."""
 
 
 class JobOutcome(msgspec.Struct, frozen=True):
-    """A job after the cycle: what its PodGroup's status should say."""
+    """A job after the cycle: the status that its PodGroup should have."""
 
     key: str
     queue: str
@@ -81,9 +81,9 @@ class JobOutcome(msgspec.Struct, frozen=True):
     reasons: dict[str, int] = {}
     implicit: bool = False
     changed: bool = False
-    """Phase, counts or conditions differ from what the object says."""
+    """Whether phase, counts or conditions differ from those in the object."""
     code: str = ""
-    """What binds, in one word (``framework.codes.Code``); empty where nothing does. ``message`` says it in words."""
+    """Why the job waits, as a code (``framework.codes.Code``); empty where it does not. ``message`` is the sentence."""
 
 
 class QueueOutcome(msgspec.Struct, frozen=True):
@@ -98,11 +98,11 @@ class QueueOutcome(msgspec.Struct, frozen=True):
     guarantee: dict[str, int] = {}
     overused: bool = False
     problem_reason: str = ""
-    """What is wrong with the queue, in one word; empty while nothing is."""
+    """The problem with the queue, in one word; empty where it has none."""
     problem: str = ""
-    """The same in a sentence."""
+    """The problem as a sentence."""
     subtree: dict[str, int] = {}
-    """What it and all queues below it hold; empty where no plugin keeps a tree of queues."""
+    """Amounts that the queue and all queues below it hold; empty where no plugin has a tree of queues."""
 
 
 class NamespaceOutcome(msgspec.Struct, frozen=True):
@@ -112,23 +112,23 @@ class NamespaceOutcome(msgspec.Struct, frozen=True):
     namespace: str
     weight: int
     share: float
-    """Dominant share over the cluster's total, not yet divided by the weight."""
+    """Dominant share of the cluster's total, not divided by the weight."""
     allocated: dict[str, int] = {}
 
 
 class CycleReport(msgspec.Struct, frozen=True):
-    """Everything one cycle decided, in decision order where order means something."""
+    """All decisions of one cycle; binds, evictions and nominations are in the order of decision."""
 
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Evict, ...] = ()
     nominations: tuple[Nominate, ...] = ()
     ungated: tuple[Ungate, ...] = ()
     jobs: dict[str, JobOutcome] = {}
-    """Jobs that were looked at or changed since the last cycle."""
+    """By job key: jobs that the cycle considered, or that changed since the last cycle."""
     unschedulable: dict[str, Unschedulable] = {}
     """By ``namespace/name`` of the pod."""
     queues: dict[str, QueueOutcome] = {}
     namespaces: dict[str, NamespaceOutcome] = {}
     """By ``queue/namespace``."""
     spans: tuple[tuple[str, str, float], ...] = ()
-    """Time by (kind, name, seconds), where the caller asked for it; never part of a decision."""
+    """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""

@@ -1,6 +1,6 @@
-"""One object for equal names, as long as they are in use.
+"""Interns names: equal names become one object.
 
-Not ``sys.intern``: what that knows lives as long as the process (Python 3.12), and names of pods never end.
+This is not ``sys.intern``: its strings live as long as the process (Python 3.12), and new pod names keep coming.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 KNOWN_MAX = 4096
-"""Names that were asked for last; two objects for one name cost no more than their size."""
+"""How many recent names are cached. A name that was dropped may get a second object; that only costs memory."""
 LENGTH_MAX = 512
-"""Longer ones are no names, and would be kept for nothing."""
+"""The longest name that is interned; longer strings are no valid names."""
 
 
 def shared(name: str) -> str:
-    """The object that was first seen of this name, or the name itself."""
+    """The cached object for this name; the name itself where it is new or too long."""
     return _known(name) if len(name) <= LENGTH_MAX else name
 
 

@@ -1,7 +1,7 @@
-"""What one cycle may look at: a consistent view of the cluster, with the sums that would be costly to work out again.
+"""The snapshot: a consistent view of the cluster for one cycle, with sums that would be costly to compute again.
 
-A snapshot is valid until its mirror makes the next one: amounts are copied, records are shared, and the maps are
-brought up to date in place. Nothing in a cycle writes to it; a cycle copies the node table before it places anything.
+A snapshot is valid until the mirror makes the next one: amounts are copied, records are shared, and the mirror updates
+the maps in place. A cycle never writes to the snapshot; it copies the node table before it places pods.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class QueueUsage:
     """Sums over the jobs of one queue (reference 4.5, 4.10), base units by column."""
 
     jobs: int = 0
-    """How many jobs name the queue."""
+    """The number of jobs in the queue."""
     allocated: Vector = field(default_factory=dict)
     pending: Vector = field(default_factory=dict)
     elastic: Vector = field(default_factory=dict)
@@ -52,32 +52,32 @@ class Snapshot:
     """The cluster as one cycle sees it."""
 
     now: float
-    """Seconds since the epoch: the only clock of a cycle."""
+    """Seconds since the epoch. A cycle uses no other clock."""
     axis: ResourceAxis
     nodes: NodeTable
     jobs: Mapping[str, Job]
-    """Every job by key, those without work included."""
+    """All jobs by key, including those without work."""
     active: Sequence[str]
-    """Keys of jobs a cycle may do something for: PodGroup not yet admitted, or tasks pending."""
+    """Keys of jobs that a cycle may act on: the PodGroup is not admitted yet, or tasks are pending."""
     changed: Sequence[str]
     """Keys of jobs that changed since the last snapshot: their status may have to be written."""
     nominated: Sequence[str]
-    """Keys of jobs with pending tasks that a node is kept for, sorted."""
+    """Keys of jobs with nominated pending tasks (a node is reserved for them), sorted."""
     holders: Mapping[str, Mapping[str, Job]]
-    """Jobs with tasks that are bound or run, by queue, then key."""
+    """Jobs with bound or running tasks, by queue, then by key."""
     queues: Mapping[str, Queue]
     books: Mapping[str, QueueUsage]
-    """Sums by queue name, of queues that have jobs."""
+    """Sums over jobs, by queue name; only queues with jobs."""
     shares: Mapping[tuple[str, str], Vector]
-    """What each namespace holds in each queue: (queue, namespace) to allocated amounts."""
+    """Allocated amounts of each namespace in each queue, by (queue, namespace)."""
     namespaces: Mapping[str, Namespace]
     selections: Mapping[str, Selections]
-    """What Services and workload controllers select, by namespace; only namespaces where anything is selected."""
+    """Selectors of Services and workload controllers, by namespace; only namespaces with any."""
     placed: PlacedPods
     total: Sequence[int]
-    """Allocatable of all nodes together, by column."""
+    """Allocatable amounts of all nodes together, by column."""
     used: Sequence[int]
-    """Used on all nodes together, by column."""
+    """Used amounts of all nodes together, by column."""
     previous: float = 0.0
     """``now`` of the previous snapshot, 0 if there was none; work done only once per period is due by it."""
     budgets: Mapping[str, Sequence[DisruptionBudget]] = field(default_factory=dict)
@@ -85,34 +85,34 @@ class Snapshot:
     quotas: Mapping[str, Sequence[Quota]] = field(default_factory=dict)
     """ResourceQuotas without scopes, by namespace."""
     priority_range: tuple[int, int] = (0, 0)
-    """The lowest and the highest priority that work here can have: what scores of queues are measured by (seed 004)."""
+    """The lowest and the highest priority of jobs and queues here; queue scores are scaled by them (seed 004)."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
-    """What ``priority_range`` and the priorities of jobs rest on, by name; the same object while none changes."""
+    """The classes behind ``priority_range`` and jobs' priorities, by name; the same object while none changes."""
     admitted: Sequence[str] = ()
-    """Keys of jobs that were admitted and do not hold all they were admitted for, sorted."""
+    """Keys of admitted jobs that do not hold all they were admitted for, sorted."""
     reserving: Sequence[str] = ()
-    """Keys of jobs with pending tasks that their queue keeps room for, sorted."""
+    """Keys of jobs with pending tasks that their queue reserves room for, sorted."""
     arbitration: Arbitration | None = None
     """The input of arbitration between namespaces; None if there is no arbitration, or it is not due yet."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
-    """How much namespaces may hold, by the last division; those it does not name are not limited."""
+    """How much each namespace may hold, by the last division; other namespaces are not limited."""
     pools: Mapping[str, Pool] = field(default_factory=dict)
-    """How much they may hold together, by the names in ``Ceiling.pools``; what is not named is not limited."""
+    """How much the namespaces of a pool may hold together, by the names in ``Ceiling.pools``."""
     held: Mapping[str, Vector] = field(default_factory=dict)
     """What the pods of each namespace keep of nodes, for pods of every scheduler, without terminating pods; empty if
     there is no arbitration."""
     held_limits: Mapping[str, Counted] = field(default_factory=dict)
-    """What the limits of the same pods add up to, by counted name; only namespaces with any."""
+    """Sums of the limits of the same pods, by namespace and counted name; only namespaces with any."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
-    """What was found to help waiting jobs, by key; decides nothing, and is said with why they wait."""
+    """By job key: the change that would let a waiting job start. It is only shown, and decides nothing."""
     foreign: Mapping[str, str] = field(default_factory=dict)
-    """What is to be said of pods without a node that name a job and are for other schedulers, by its key."""
+    """By job key: a note about pending pods that name the job and belong to other schedulers."""
     strays: Mapping[str, Job] = field(default_factory=dict)
-    """Jobs of pods that name a PodGroup which does not exist, by key; their specs are empty, and nothing is done for
-    them. They are in no other map."""
+    """Jobs of pods whose PodGroup does not exist, by key. Their specs are empty, they are in no other map, and a cycle
+    does nothing for them."""
     learnt: Mapping[str, Learnt] = field(default_factory=dict)
-    """How long finished pods ran, by the names of ``durations.names_of``; decides nothing."""
+    """Run times of finished pods, by the names of ``durations.names_of``; decides nothing."""
     ignored: tuple[str, ...] = ()
-    """What people have ignored of what is not supported, sorted."""
+    """The unsupported features that the configuration ignores, sorted."""
     setbacks: Mapping[str, str] = field(default_factory=dict)
-    """What the API server said to the last binding of pods that it did not take, by uid; decides nothing."""
+    """By pod uid: the API server's message where it refused the last binding; decides nothing."""

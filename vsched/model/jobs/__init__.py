@@ -1,1 +1,1 @@
-"""A job: a PodGroup with its tasks, its budgets, and how long such work ran."""
+"""Jobs: a PodGroup with its tasks, disruption budgets, run times of finished pods, and advice for waiting jobs."""

@@ -1,4 +1,4 @@
-"""What would let a waiting job start, as found before a cycle: said after the reason it waits for, while that holds."""
+"""Advice for a waiting job: a change that would let it start. It is shown after the job's reason while that holds."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import re
 import msgspec
 
 WOULD_START = "; would start with "
-"""Between a headline and the change that helps."""
+"""The text between a headline (the reason) and the advice."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """The smallest change that was found for a job, and what it waited for then."""
+    """The smallest change found that lets a job start, and the reason it is for."""
 
     about: str
-    """The headline of then without its numbers: these may change while the reason stays."""
+    """The headline at that time, without its numbers: numbers may change while the reason stays the same."""
     sentence: str
-    """As ``2 more nvidia.com/gpu in queue research``."""
+    """The change, such as ``2 more nvidia.com/gpu in queue research``."""
 
 
 def about(headline: str) -> str:
-    """A headline without its numbers: equal ones tell of one reason."""
+    """A headline without its numbers; equal results mean the same reason."""
     return _NUMBER.sub("#", headline)
 
 
 def advised(headline: str, advice: Advice | None) -> str:
-    """The headline with the advice, where it is the reason that the advice is for."""
+    """The headline, followed by the advice if the advice is for this reason."""
     if advice is None or not headline or advice.about != about(headline):
         return headline
     return f"{headline}{WOULD_START}{advice.sentence}"
 
 
 def headline_of(message: str) -> str:
-    """The headline of a message that may have advice after it."""
+    """The headline of a message, without advice."""
     return message.partition(WOULD_START)[0]

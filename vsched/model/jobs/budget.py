@@ -1,4 +1,4 @@
-"""How many pods may be away at a time: disruption budgets of pods by their labels, and those of jobs."""
+"""Disruption budgets: how many pods may be unavailable at a time, by pod labels or by job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vsched.model.pods.task import Task
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True):
-    """A PodDisruptionBudget that selects pods of its namespace, as its status stands."""
+    """A PodDisruptionBudget with a selector, as its status says."""
 
     namespace: str
     name: str
@@ -19,22 +19,22 @@ class DisruptionBudget(msgspec.Struct, frozen=True):
     allowed: int
     """How many more pods may be evicted."""
     disrupted: frozenset[str] = frozenset()
-    """Names of pods whose eviction was granted, and is counted in ``allowed`` already."""
+    """Names of pods whose eviction was granted; ``allowed`` already counts them."""
     spares_unready: bool = False
-    """Pods that run and are not ready may go without using it up (``unhealthyPodEvictionPolicy``)."""
+    """Whether pods that run and are not ready may be evicted without using it up (``unhealthyPodEvictionPolicy``)."""
     lacking: int = 0
-    """How many more pods have to be healthy before any may be evicted; 0 where some may."""
+    """How many more pods have to become healthy before any pod may be evicted; 0 where one may be."""
 
     def changed(self, by: int) -> DisruptionBudget:
-        """The budget with so many healthy pods more, or fewer, of as many as it expects."""
+        """The budget after ``by`` more healthy pods (fewer if negative); the expected number of pods stays the same."""
         left = self.allowed - self.lacking + by
         return msgspec.structs.replace(self, allowed=max(0, left), lacking=max(0, -left))
 
 
 def come_and_go(budget: DisruptionBudget, came: Iterable[Task], went: Iterable[Task]) -> DisruptionBudget:
-    """The budget once these pods run, and those that ran are gone, where no controller counts anew.
+    """The budget after the pods in ``came`` run and the pods in ``went`` are gone, where no controller updates it.
 
-    How many pods it expects stays as its status has it: an evicted pod counts as missing until another one runs.
+    The expected number of pods stays as in its status: an evicted pod counts as missing until another one runs.
     """
     by = sum(_is_about(budget, task) for task in came)
     by -= sum(_is_about(budget, task) and task.name not in budget.disrupted for task in went)
@@ -46,15 +46,15 @@ def _is_about(budget: DisruptionBudget, task: Task) -> bool:
 
 
 class JobBudget(msgspec.Struct, frozen=True):
-    """How many pods of a job have to stay, or may be away (reference 0.4)."""
+    """How many pods of a job have to be available, or may be unavailable (reference 0.4)."""
 
     number: int
     percent: bool = False
-    """``number`` is a percentage of the job's pods, rounded up."""
+    """Whether ``number`` is a percentage of the job's pods, rounded up."""
     unavailable: bool = False
-    """``number`` may be away; else so many have to stay."""
+    """True: ``number`` pods may be unavailable. False: ``number`` pods have to be available."""
 
     def spare(self, tasks: int, running: int, finished: int) -> int:
-        """How many of the running pods may go; ``tasks`` counts all, ``finished`` those that succeeded or failed."""
+        """How many running pods may be evicted; ``tasks`` counts all pods, ``finished`` succeeded and failed ones."""
         bound = -(-self.number * tasks // 100) if self.percent else self.number
         return max(0, bound - (tasks - finished - running) if self.unavailable else running - bound)

@@ -1,4 +1,4 @@
-"""How long work ran that has finished, and under which names that is remembered."""
+"""Run times of finished pods, and the names they are recorded under."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _GENERATED = re.compile(
 
 
 class Learnt(msgspec.Struct, frozen=True):
-    """How long the last pods of one name ran."""
+    """The run times of the last pods recorded under one name."""
 
     seconds: tuple[float, ...]
-    """Sorted; a few dozens at most."""
+    """Seconds, sorted; a few dozen at most."""
 
 
 def stem(name: str) -> str:
-    """A name without what sets one run apart from the next: ``train-7`` and ``train-8`` are both ``train``."""
+    """A name without generated endings: ``train-7`` and ``train-8`` both become ``train``."""
     while (shorter := _GENERATED.sub("", name)) and shorter != name:
         name = shorter
     return name
 
 
 def names_of(spec: JobSpec, task: Task) -> tuple[str, str, str]:
-    """What is known of a pod's like is known under these, the nearest first: its kind, its namespace, its queue."""
+    """The names that a pod's run time is recorded under, most specific first: similar work, namespace, queue."""
     own = stem(task.name if spec.implicit or spec.made else spec.name)
     queue, namespace = spec.queue, spec.namespace
     return shared(f"{queue}/{namespace}/{own}"), shared(f"{queue}/{namespace}/"), shared(f"{queue}//")

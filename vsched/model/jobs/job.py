@@ -1,7 +1,7 @@
-"""A job: one PodGroup with its tasks, and the sums kept over them.
+"""A job: one PodGroup with its tasks, and sums over the tasks.
 
-A ``Job`` has one writer, the mirror. Once a job has been part of a snapshot it is frozen: the writer clones it first
-(copy on write), so a cycle in another thread never sees a half-made change.
+Only the mirror writes to a ``Job``. A job that is part of a snapshot is frozen: the mirror clones it before the next
+change (copy on write), so a cycle in another thread never sees a partial change.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from vsched.model.pods.task import Task
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A PodGroup condition without what changes on every write."""
+    """A condition of a PodGroup, without the fields that change with each write."""
 
     kind: str
     status: str
     reason: str = ""
     message: str = ""
     since: float = 0.0
-    """Its ``lastTransitionTime``, seconds since the epoch; 0 for one that begins now."""
+    """Its ``lastTransitionTime``, seconds since the epoch; 0 for a condition that begins now."""
 
 
 USER = "vsched.io/user"
@@ -33,11 +33,11 @@ USER = "vsched.io/user"
 user of the work; it has no effect on scheduling."""
 NO_REQUEST: Vector = {}
 STATED = frozenset({"Scheduled", "Unschedulable"})
-"""Conditions of which one at most is true."""
+"""Condition types of which at most one is true at a time."""
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """What a PodGroup object says (reference 5.2)."""
+    """The content of a PodGroup object (reference 5.2)."""
 
     namespace: str
     name: str
@@ -58,37 +58,37 @@ class JobSpec(msgspec.Struct, frozen=True):
     preemptable: bool | None = None
     annotations: tuple[tuple[str, str], ...] = ()
     waiting_seconds: float | None = None
-    """The longest it is to wait (``volcano.sh/sla-waiting-time``), None where it does not say."""
+    """The longest time it should wait (``volcano.sh/sla-waiting-time``), seconds; None where it states none."""
     budget: JobBudget | None = None
-    """How many of its pods may be away (``volcano.sh/jdb-*``), None where it does not say."""
+    """How many of its pods may be unavailable (``volcano.sh/jdb-*``); None where it states none."""
     quota_request: tuple[tuple[str, int], ...] = ()
-    """What ``minResources`` names that only quotas know (``limits.cpu``, ``requests.cpu`` as ``cpu``); base units."""
+    """Entries of ``minResources`` that only quotas use (``limits.cpu``; ``requests.cpu`` as ``cpu``); base units."""
     implicit: bool = False
-    """Made up for pods of ours that name no PodGroup; there is no object to write to."""
+    """Whether the job stands for pods of ours without a PodGroup; then there is no object to write to."""
     made: bool = False
-    """Its PodGroup was made for pods that named none, and only records what these and their workload say."""
+    """Whether vsched made the PodGroup for pods that named none; it only records what the pods and workload state."""
     written_for: str = ""
-    """Name of the Volcano Job whose controller writes this PodGroup, so that it is changed there; empty for none."""
+    """The Volcano Job whose controller writes this PodGroup, so that changes belong there; empty for none."""
     expected: float = 0.0
-    """How long pods that do not say so are to run (annotation ``EXPECTED_DURATION``), seconds; 0 for nothing said."""
+    """Expected run time of pods that state none (annotation ``EXPECTED_DURATION``), seconds; 0 where not stated."""
     unsupported: str = ""
-    """What its object asks for that is not built, and how people have that ignored; empty where nothing is."""
+    """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
     wishes: tuple[str, ...] = ()
-    """What its object wishes for that is not built, and that this has no effect."""
+    """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False
-    """Its pods have priorities of their own, so nothing hangs on whether the class they name exists."""
+    """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
 
 
 class Judgement(NamedTuple):
-    """What a job is by its spec and by the objects that it names."""
+    """What follows for a job from its spec and from the objects that it names."""
 
     priority: int = 0
     unsupported: str = ""
-    """Why nothing of it is placed, empty where that may be: it asks for what is not built, or what is not there."""
+    """Why none of it is placed (an unsupported feature or a missing object); empty where it may be placed."""
     notice: str = ""
-    """What of it is not as its object says, though it is worked on."""
+    """What differs from its object, although it is scheduled."""
     awaits_class: str = ""
-    """The PriorityClass that would be enough for it to be worked on; empty where none would."""
+    """The missing PriorityClass that is the only obstacle to scheduling it; empty where there is none."""
 
 
 PLAIN = Judgement()
@@ -128,21 +128,21 @@ class Job:
         self.allocated: Vector = {}
         self.pending_request: Vector = {}
         self.nominated = 0
-        """Pending tasks that a node is kept for."""
+        """Pending tasks with a reserved node."""
         self.best_effort = 0
-        """Pending tasks that ask for nothing, and for nothing that is not supported either."""
+        """Pending tasks without requests and without unsupported requirements."""
         self.gated = 0
-        """Pending tasks that others' scheduling gates hold back."""
+        """Pending tasks with scheduling gates other than the queue's gate."""
         self.awaiting = 0
-        """Pending tasks that wait at the gate of their queue."""
+        """Pending tasks with only the queue's scheduling gate."""
         self.reserving = 0
-        """Pending tasks that their queue keeps room for."""
+        """Pending tasks that their queue reserves room for."""
         self.unplaceable = 0
-        """Pending tasks that ask for what is not supported; ``pending_request`` is without them."""
+        """Pending tasks with unsupported requirements; ``pending_request`` does not include them."""
         self.frozen = False
 
     def clone(self) -> Job:
-        """A copy that may be changed; tasks are shared, they never change."""
+        """A copy that may be changed; it shares the tasks, which never change."""
         other = Job.__new__(Job)
         other.key, other.spec, other.judgement = self.key, self.spec, self.judgement
         other.tasks, other.pending = self.tasks.copy(), self.pending.copy()
@@ -198,7 +198,7 @@ class Job:
 
     @property
     def judgement(self) -> Judgement:
-        """What it is by its spec and by the objects that it names."""
+        """What follows for the job from its spec and from the objects that it names."""
         return Judgement(self.priority, self.unsupported, self.notice, self.awaits_class)
 
     @judgement.setter
@@ -207,11 +207,11 @@ class Job:
 
     @property
     def kept_out(self) -> bool:
-        """Whether what it asks for and is not supported keeps all of it out, not only some of its pods."""
+        """Whether unsupported requirements block the whole job, not only some of its pods."""
         return bool(self.unsupported) or (self.unplaceable > 0 and not self._reaches_minimum())
 
     def _reaches_minimum(self) -> bool:
-        """Whether the pods that ask for nothing unsupported are enough for the minimum, of the job and of its roles."""
+        """Whether the pods without unsupported requirements are enough for the minima of the job and of its roles."""
         spec, able = self.spec, len(self.pending) - self.unplaceable
         if self.ready + able < max(1, spec.min_member):
             return False
@@ -227,7 +227,7 @@ class Job:
 
     @property
     def waits(self) -> bool:
-        """Whether a cycle may have something to do for it, or to say of it."""
+        """Whether a cycle may act on the job or report about it."""
         if self.spec.phase == Phase.PENDING or self.awaiting or self.unplaceable:
             return True
         return any(not task.gated for task in self.pending.values())
@@ -246,7 +246,7 @@ class Job:
 
     @property
     def holding(self) -> bool:
-        """Whether any task is bound or runs."""
+        """Whether any task is bound or running."""
         return bool(self.counts[Status.BOUND] or self.counts[Status.RUNNING])
 
     @property
@@ -265,13 +265,13 @@ class JobUsage(msgspec.Struct, frozen=True):
     elastic: Amounts = NOTHING
     """Allocated beyond ``minResources``."""
     inqueue: Amounts = NOTHING
-    """Admitted but not yet allocated, as proportion counts it."""
+    """Admitted but not allocated yet, as the plugin proportion counts it."""
     promised: Amounts = NOTHING
-    """Admitted, as overcommit counts it: all of ``minResources`` while Inqueue."""
+    """Admitted, as the plugin overcommit counts it: all of ``minResources`` while the phase is Inqueue."""
 
 
 def claim_of(job: Job) -> JobUsage:
-    """The claim of a job on its queue, from its sums and its phase."""
+    """The usage of a job, from its sums and its phase."""
     spec = job.spec
     allocated = tuple(sorted((column, value) for column, value in job.allocated.items() if value))
     asked = NO_REQUEST if job.kept_out else job.pending_request
@@ -287,7 +287,7 @@ def claim_of(job: Job) -> JobUsage:
 
 
 def pledge_of(job: Job) -> Amounts:
-    """What a job was admitted for in an earlier cycle and does not hold yet; nothing where it states no minimum."""
+    """What a job was admitted for and does not hold yet; nothing where it states no ``minResources``."""
     spec = job.spec
     if job.kept_out:
         return NOTHING
@@ -297,13 +297,13 @@ def pledge_of(job: Job) -> Amounts:
 
 
 def shortfall_of(job: Job) -> Amounts:
-    """What a job's ``minResources`` are more than it holds, gated pods left out; nothing where it states none."""
+    """A job's ``minResources`` minus gated pods and minus what it holds, not below zero; nothing where it has none."""
     wanted = job.spec.min_resources
     return NOTHING if wanted is None else shortfall(without_gated(job, wanted), job.allocated)
 
 
 def without_gated(job: Job, wanted: Amounts) -> Amounts:
-    """``wanted`` less the requests of pods that others' scheduling gates hold back, not below zero (reference 0.4)."""
+    """``wanted`` minus the requests of pods with gates other than the queue's, not below zero (reference 0.4)."""
     if not job.gated:
         return wanted
     gated: Vector = {}

@@ -1,1 +1,1 @@
-"""Queues, the tree they make, namespaces and their quotas."""
+"""Queues, the tree of queues, namespaces and their quotas."""

@@ -1,4 +1,4 @@
-"""A queue, a namespace and a priority class as the scheduler sees them. Immutable records."""
+"""Immutable records of a queue, a namespace and a priority class."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from vsched.model.amounts.resources import NOTHING, Amounts
 OPEN, CLOSED, CLOSING, UNKNOWN = "Open", "Closed", "Closing", "Unknown"
 SHUT = (CLOSING, CLOSED)
 CLOSED_BY_PARENT = "volcano.sh/closed-by-parent"
-"""Annotation, "true": the queue is closed for its parent's sake alone."""
+"""Annotation with value "true": the queue is closed only because its parent is."""
 ROOT = "root"
-"""The queue that all others are below of."""
+"""The queue above all other queues."""
 
 
 class NodeGroups(msgspec.Struct, frozen=True):
-    """Which groups of nodes a queue's pods belong on (``spec.affinity``, reference 4.17)."""
+    """A queue's affinity and anti-affinity to node groups (``spec.affinity``, reference 4.17)."""
 
     required: tuple[str, ...] = ()
     preferred: tuple[str, ...] = ()
-    """In the order of preference."""
+    """In order of preference."""
     anti_required: tuple[str, ...] = ()
     anti_preferred: tuple[str, ...] = ()
 
@@ -32,7 +32,7 @@ class Queue(msgspec.Struct, frozen=True):
     created: float = 0.0
     weight: int = 1
     capability: Amounts = NOTHING
-    """Zeros are kept, as in what is deserved and guaranteed: a limit of none is not the absence of a limit."""
+    """Zeros are kept, also in ``deserved`` and ``guarantee``: a limit of 0 differs from no limit."""
     deserved: Amounts = NOTHING
     guarantee: Amounts = NOTHING
     reclaimable: bool = True
@@ -43,21 +43,21 @@ class Queue(msgspec.Struct, frozen=True):
     annotations: tuple[tuple[str, str], ...] = ()
     affinity: NodeGroups | None = None
     group_limits: tuple[tuple[str, Amounts], ...] | None = ()
-    """What it may hold on each group of nodes, zeros kept (``volcano.sh/nodegroup-resource-limits``).
+    """What it may hold on each node group, zeros kept (``volcano.sh/nodegroup-resource-limits``).
 
-    None where that cannot be read, so that nothing may be placed by it.
+    None where the annotation is invalid; then no pod of the queue may be placed.
     """
     missing_class: str = ""
-    """The PriorityClass that it has its priority from by its object, and that does not exist."""
+    """The PriorityClass that its object names and that does not exist; empty where there is none."""
 
     @property
     def open(self) -> bool:
-        """Whether new work may enter."""
+        """Whether the queue takes new jobs."""
         return self.state == OPEN
 
     @property
     def closed_by_parent(self) -> bool:
-        """Whether it is closed for its parent's sake alone, and opens with it."""
+        """Whether it is closed only because its parent is, and opens with the parent."""
         return (CLOSED_BY_PARENT, "true") in self.annotations
 
 
@@ -67,17 +67,17 @@ class PriorityClass(msgspec.Struct, frozen=True):
     name: str
     value: int
     is_default: bool = False
-    """Jobs that name no class have its value, unless their queue has a priority."""
+    """Jobs without a class get its value, unless their queue has a priority."""
     preempts: bool = True
-    """False for ``preemptionPolicy: Never``, which new pods of the class are given."""
+    """False for ``preemptionPolicy: Never``; new pods of the class get this policy."""
 
 
 class Namespace(msgspec.Struct, frozen=True):
-    """A namespace: its weight in fair shares and the labels that selectors look at."""
+    """A namespace: its weight in fair shares, and its labels for namespace selectors."""
 
     name: str
     weight: int = 1
     """The largest valid ``volcano.sh/namespace.weight`` of its ResourceQuotas, else 1 (seed 000)."""
     labels: tuple[tuple[str, str], ...] = ()
     queue: str = ""
-    """Default queue named by annotation, empty where there is none."""
+    """The default queue by annotation; empty where there is none."""

@@ -1,4 +1,4 @@
-"""ResourceQuotas as the scheduler sees them: what a namespace may ask for, and what it has asked for already."""
+"""ResourceQuotas: how much a namespace may request, and how much it has requested."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ class QuotaLine(msgspec.Struct, frozen=True):
     """One resource that a quota limits; base units of the resource."""
 
     name: str
-    """As the quota writes it: ``requests.cpu``."""
+    """The name in the quota, such as ``requests.cpu``."""
     resource: str
-    """What is counted: the plain resource for requests (``cpu``), else the name itself (``limits.cpu``)."""
+    """The counted resource: the plain name for requests (``cpu``), else the name itself (``limits.cpu``)."""
     hard: int
     used: int
 

@@ -1,6 +1,6 @@
-"""The tree that queues make by their parents: the queues above one, those below it, and the whole tree for people.
+"""The tree of queues by their parents: the queues above a queue, the queues below it, and the whole tree for display.
 
-Parents may be missing, and may form a ring: every walk ends.
+Parents may be missing and may form a ring; all functions here still terminate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vsched.model.queues.queue import ROOT, Queue
 
 
 class Child(Protocol):
-    """What has a name, and names its parent."""
+    """An object with a name and the name of its parent."""
 
     @property
     def name(self) -> str: ...
@@ -25,9 +25,9 @@ ChildT = TypeVar("ChildT", bound=Child)
 
 
 def above(queue: ChildT, find: Callable[[str], ChildT | None], *, rooted: bool = False) -> Iterator[ChildT]:
-    """The queues above one as they state it, the nearest first, until one is missing or comes again.
+    """The queues above a queue by their stated parents, nearest first, until one is missing or comes again.
 
-    ``rooted``: a queue that names no parent is below the root.
+    ``rooted``: a queue without a parent is below the root.
     """
     seen = {queue.name}
     at = find(_stated(queue, rooted))
@@ -38,7 +38,7 @@ def above(queue: ChildT, find: Callable[[str], ChildT | None], *, rooted: bool =
 
 
 def below(name: str, queues: Mapping[str, Queue]) -> list[str]:
-    """A queue and all below it as they state it, each once; a queue that names no parent is below the root."""
+    """A queue and all queues below it by stated parents, each once; a queue without a parent is below the root."""
     found = {name: None}
     children: dict[str, list[str]] = {}
     for queue in queues.values():
@@ -66,13 +66,13 @@ def tree(queues: Mapping[str, Queue]) -> dict[str, str]:
             seen.add(parent)
             parent = parents[parent]
         if parent:
-            # A ring of parents is cut where it is come upon first.
+            # Cut the ring of parents where the walk finds it.
             parents[parent] = ROOT if ROOT in queues else ""
     return parents
 
 
 def lineage(name: str, parents: Mapping[str, str]) -> Iterable[str]:
-    """The queues above one, the nearest first."""
+    """The queues above a queue, nearest first."""
     at = parents[name]
     while at:
         yield at
