@@ -1,4 +1,4 @@
-"""The steps of a cycle: one file an action. This list is the table of contents."""
+"""The actions: the steps of a scheduling cycle, one module each. ``ACTIONS`` lists them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""allocate: places the tasks of admitted jobs, a gang's minimum at once, then task by task in turns (reference 3.2)."""
+"""The action allocate: places the tasks of admitted jobs in turns (reference 3.2).
+
+In its first turn, a gang gets nodes for its whole minimum, or none. In each further turn it gets one more task.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from vsched.model.queues.queue import Queue
 
 
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the actions that look for nodes."""
+    """Arguments of the actions that place tasks on nodes."""
 
     error_cache: Annotated[bool, inert("what holds for one pod is always reused for its like")] = msgspec.field(
         default=True, name="predicateErrorCacheEnable"
@@ -32,7 +35,7 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 
 
 def allocate(session: Session) -> None:
-    """Turn by turn: a job's minimum as one try, then one more task a turn, until nothing more can be placed."""
+    """Give jobs turns until no more tasks can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
     place_held(session, sheets)
     gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
@@ -54,7 +57,7 @@ def allocate(session: Session) -> None:
 
 
 def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:
-    """The first turn of jobs that nodes are held for: what was freed for them is theirs, whatever others may claim."""
+    """Give jobs with nominated nodes their first turn, because the room freed for them is theirs."""
     keys = [key for key in session.snapshot.nominated if any(task.uid in session.held for task in sheets.get(key, ()))]
     for job in sorted((session.jobs[key] for key in keys), key=session.plugins.job_key):
         if not take_turn(session, session.queue(job), job, sheets[job.key]):
@@ -62,7 +65,7 @@ def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:
 
 
 def worksheet(session: Session, job: JobView) -> Worksheet:
-    """The tasks to place, empty where the job is not to be worked on in this cycle."""
+    """The tasks to place; empty where the job must not be worked on in this cycle."""
     if job.waiting_to_enter and "enqueue" not in session.policy.actions:
         job.phase = Phase.INQUEUE
     if job.waiting_to_enter or not job.job.pending:
@@ -78,7 +81,7 @@ def worksheet(session: Session, job: JobView) -> Worksheet:
 
 
 def workable(session: Session, job: JobView) -> bool:
-    """Whether the job was admitted and is sound."""
+    """Whether the job is admitted and valid; records why it is not valid."""
     if job.waiting_to_enter:
         return False
     refusal = session.plugins.job_valid(job)
@@ -88,7 +91,7 @@ def workable(session: Session, job: JobView) -> bool:
 
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
-    """One try for one job; True where it is to have another turn."""
+    """Try to place tasks of one job; True where the job needs another turn."""
     with session.reservations.lifted(job), session.statement() as statement:
         if held_back(session, queue, job, sheet):
             return False
@@ -104,7 +107,7 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 
 
 def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
-    """Place tasks until the job's minimum is met, or until what failed makes that impossible (reference 3.2.1)."""
+    """Place tasks until the job is ready, or until failed tasks make that impossible (reference 3.2.1)."""
     failed_roles: set[str] = set()
     while sheet:
         task = sheet.popleft()
@@ -134,13 +137,13 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
 
 
 def choose(session: Session, task: Task) -> Choice | None:
-    """The nominated node where the task may go there, else the best of all."""
+    """The nominated node if the task fits there, else the best node; None where no node fits."""
     row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
     return session.node_selection.choose(task, row)
 
 
 def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
-    """Whether the job's minimum can still be met after tasks of these roles found no place (reference 0.4)."""
+    """Whether the job's minimum can still be met after tasks of these roles found no node (reference 0.4)."""
     if job.min_member == len(job.job.tasks):
         return False
     minima = dict(job.spec.min_task_member)
@@ -155,5 +158,5 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 
 
 def waits_for(session: Session, choice: Choice) -> Refusal:
-    """What to say of a task that waits for others to leave."""
+    """The refusal of a task that waits for other pods to leave its node."""
     return to_leave(session.nodes.statics.names[choice.row])

@@ -1,4 +1,4 @@
-"""backfill: places tasks that ask for nothing but a pod slot, wherever they may run (reference 3.3)."""
+"""The action backfill: places best-effort tasks, which ask only for a pod slot, on any node that fits (reference 3.3)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vsched.model.pods.status import Status
 
 
 def backfill(session: Session) -> None:
-    """Queue by queue, job by job: every best-effort task that finds a node is placed.
+    """Place every best-effort task that finds a node, queue by queue and job by job.
 
-    Whether a queue has had its share does not matter: such a task takes nothing that is shared out; of what a queue or
-    a namespace may hold it takes a slot. The placements of a job are carried out as soon as its minimum is met, those
-    of earlier tries included.
+    A queue's share does not matter, because such a task uses nothing that is shared. Limits on the number of pods in
+    the queue or the namespace do apply. Once a job has its minimum, its placements are committed, including those of
+    earlier tries.
     """
     plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
@@ -50,7 +50,7 @@ def backfill(session: Session) -> None:
 
 
 def holding_nodes(session: Session) -> set[str]:
-    """Keys of the jobs with best-effort tasks that nodes are held for: those count as placed, not as pending."""
+    """Keys of jobs with nominated best-effort tasks. Such tasks count as placed, not as pending."""
     if not session.held:
         return set()
     jobs = (session.jobs[key] for key in session.snapshot.nominated if key in session.jobs)
@@ -62,7 +62,7 @@ def holding_nodes(session: Session) -> set[str]:
 
 
 def uncarried(session: Session) -> dict[str, list[Entry]]:
-    """Placements that stand and are not carried out yet, by job, in the order decided (reference 7.5)."""
+    """Allocations that are kept but not committed yet, by job, in the order decided (reference 7.5)."""
     done = {entry.task.uid for entry in session.committed}
     found: dict[str, list[Entry]] = {}
     for entry in session.ledger.log:

@@ -1,9 +1,9 @@
-"""enqueue: admits waiting jobs while the plugins agree that there is room for them (reference 3.1).
+"""The action enqueue: admits waiting jobs as long as the plugins agree that there is room for them (reference 3.1).
 
-Jobs take turns by queue, namespace and job as in ``allocate``, with two differences. What was admitted and is not held
-yet counts as held, so that the shares by which places will be given hold for what is admitted, too. And jobs that
-their queue could not place now, together with what it was admitted for in this cycle, are asked for after all others:
-what may be admitted in all is limited, and they would use it up while nodes stay idle.
+Jobs take turns by queue, namespace and job as in ``allocate``, with two differences. First, pledges (amounts that jobs
+were admitted for and do not hold yet) count as held, so that admission follows the same shares as placement. Second,
+a job comes after all others if its queue could not hold it now, together with the jobs admitted in this cycle. The
+total of admitted jobs is limited, and such jobs would use it up while nodes stay idle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vsched.model.queues.queue import Queue
 
 
 def enqueue(session: Session) -> None:
-    """Ask for each waiting job in turn; a job that is refused waits for the next cycle and blocks nobody."""
+    """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other."""
     waiting = [job for job in session.jobs.values() if job.waiting_to_enter]
     if not waiting:
         return
@@ -44,13 +44,13 @@ def enqueue(session: Session) -> None:
 
 
 def placeable(session: Session, queue: Queue, wanted: Amounts, promised: Vector) -> bool:
-    """Whether the queue could hold a job's minimum now, besides what this cycle has admitted for it."""
+    """Whether the queue could hold a job's minimum now, in addition to what this cycle has admitted in the queue."""
     together = tuple((column, amount + promised.get(column, 0)) for column, amount in wanted)
     return session.plugins.allocatable(queue, together) is None
 
 
 def refused(session: Session, job: JobView) -> bool:
-    """Whether any plugin objects, and note why; a job that states no minimum is not asked about (reference 3.1.3)."""
+    """Whether a plugin refuses the job; records why. A job without minResources always passes (reference 3.1.3)."""
     refusal = None if job.spec.min_resources is None else session.plugins.job_enqueueable(job)
     if refusal is not None:
         session.job_refusals[job.key] = refusal
@@ -58,7 +58,7 @@ def refused(session: Session, job: JobView) -> bool:
 
 
 def admit(session: Session, job: JobView) -> None:
-    """The job may have its pods made, and waits for places."""
+    """Admit the job: its pods may be created now, and it waits for nodes."""
     session.plugins.job_enqueued(job)
     session.usage.pledges.add(job.job)
     job.phase = Phase.INQUEUE

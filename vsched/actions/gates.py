@@ -1,7 +1,7 @@
-"""Opens the gates of queues: for pods that wait to be let in until their queue has room for them (reference 1.12).
+"""Removes the queue's scheduling gate from pods when their queue has room for them (reference 1.12).
 
-Whether there is a node for them is not asked: nodes may be made for pods that are let in. They are placed by a later
-cycle, once the API server has taken the gate away.
+The nodes do not matter here, because an autoscaler may add nodes for pods without a gate. A later cycle places the
+pods, once the API server has removed the gate.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from vsched.model.queues.queue import Queue
 
 
 def open_gates(session: Session, queue: Queue, job: JobView) -> None:
-    """Let in the tasks of a job that wait at the gate, one after the other while the queue has room for them.
+    """Decide to remove the gates of a job's tasks, one after the other, while the queue has room for them.
 
-    A gang whose minimum is more than the queue has room for is not let in by halves.
+    If the queue has no room for all that a gang lacks of its minimum, none of its gates are removed.
     """
     waiting = session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.awaits_queue)
     missing = session.plugins.tasks_missing(job)

@@ -1,7 +1,7 @@
-"""Jobs that are held back without a try, and the reason that people are told.
+"""Jobs that are refused without a try, and the reasons that are reported for them.
 
-What is told first is the nodes' own reason where they have no room anyway, whatever a queue may have: "Insufficient
-cpu" is something to act on, a share that is used up in a full cluster is not.
+Where the nodes have no room anyway, their reason is reported before the refusal of a queue. Users can act on
+"Insufficient cpu"; a queue's share that is used up in a full cluster tells them less.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 Worksheet = deque[Task]
-"""The tasks of a job that still want a place, in order."""
+"""The tasks of a job that still need a node, in order."""
 
 QUEUE_OVERUSED = "QueueOverused"
 
 
 def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
-    """Whether it is certain that a gang cannot reach its minimum in this cycle: then nothing is tried."""
+    """Whether a gang certainly cannot reach its minimum in this cycle, so that no try is made."""
     missing = session.plugins.tasks_missing(job)
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
@@ -33,9 +33,9 @@ def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 
 
 def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet, missing: int) -> bool:
-    """Whether the queue, or the job's namespace, cannot take what is missing of the job's minimum.
+    """Whether the queue or the namespace refuses the tasks that the job lacks of its minimum.
 
-    Asked of gangs of one shape, for all that is missing at once; task by task the answer would be the same, later.
+    Gangs of one shape are checked for all missing tasks at once. A check task by task would give the same answer later.
     """
     refusal = gang_refusal(session, queue, job, sheet, missing)
     if refusal is not None:
@@ -44,17 +44,20 @@ def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet,
 
 
 def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], missing: int) -> Refusal | None:
-    """The objection of queue or namespace to so many of these tasks at once; None as well where nobody can tell."""
+    """The refusal by queue or namespace of ``missing`` of these tasks at once.
+
+    None where there is no refusal, and where the tasks are too few or differ in shape.
+    """
     if len(tasks) < missing or any(task.shape is not tasks[0].shape for task in tasks):
         return None
     return session.plugins.grantable(queue, job.namespace, tasks[0].shape, missing)
 
 
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
-    """Whether the nodes cannot hold what is missing of the job's minimum, whatever the order.
+    """Whether the nodes cannot hold the tasks that the job lacks of its minimum, in whatever order.
 
-    The room of each shape is counted as if the others were not there, so a job that could fit is never turned away.
-    It is counted only for shapes that failed before in this cycle: the work is for backlogs, not for the common case.
+    The room for each shape is counted without the other shapes, so a job that could fit is never refused. Room is
+    counted only if a task of one of the shapes found no node earlier in this cycle, because counting takes time.
     """
     tasks = Counter(task.shape for task in sheet)
     first = {task.shape: task for task in reversed(sheet)}
@@ -67,14 +70,14 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
             return False
     stopped = next((task for task in sheet if session.node_selection.room(task).tasks < tasks[task.shape]), None)
     if stopped is None:
-        return False  # all of them fit: what is missing is held back by scheduling gates
-    told = short_of_room(session.node_selection.room(stopped), tasks[stopped.shape])
-    session.task_refusals[stopped.uid] = told._replace(fits=fits)
+        return False  # all of them fit: scheduling gates hold back the missing tasks
+    why = short_of_room(session.node_selection.room(stopped), tasks[stopped.shape])
+    session.task_refusals[stopped.uid] = why._replace(fits=fits)
     return True
 
 
 def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:
-    """What to say of a job whose queue has had its share."""
+    """Record why a job of an overused queue waits."""
     missing = max(1, session.plugins.tasks_missing(job))
     refusal = gang_refusal(session, queue, job, sheet, missing)
     if refusal is None:
@@ -86,27 +89,27 @@ def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet
 
 
 def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal: Refusal) -> None:
-    """Say of a job that waits why it does: the nodes' reason for its next task, else the refusal for all of it."""
-    told = nodes_first(session, sheet[0], missing, refusal)
-    if isinstance(told, Refusal):
-        session.job_refusals.setdefault(job.key, told)
+    """Record why a job waits: the nodes' reason for its next task, else the refusal for the whole job."""
+    why = nodes_first(session, sheet[0], missing, refusal)
+    if isinstance(why, Refusal):
+        session.job_refusals.setdefault(job.key, why)
     else:
-        session.task_refusals[sheet[0].uid] = told
+        session.task_refusals[sheet[0].uid] = why
 
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
-    """The nodes' reason, then the refusal, where they have no room for ``wanted`` tasks like this; else the refusal."""
+    """The nodes' reason, then the refusal, where nodes lack room for ``wanted`` such tasks; else only the refusal."""
     room = session.node_selection.room_at_hand(task) if refusal.rank else None
     if room is None or room.tasks >= wanted:
         return refusal
-    told = short_of_room(room, wanted)
+    why = short_of_room(room, wanted)
     if is_whole(session.snapshot, refusal):
-        return told
-    return told._replace(message=f"{told.message} Also, {refusal.message}.", also=refusal)
+        return why
+    return why._replace(message=f"{why.message} Also, {refusal.message}.", also=refusal)
 
 
 def short_of_room(room: Room, wanted: int) -> Explanation:
-    """The nodes' reason, with how many would fit where more than one is wanted."""
+    """The nodes' reason; where more than one task is wanted, also how many would fit."""
     if wanted == 1:
         return room.full
     message = f"{room.full.message} There is room for {room.tasks} of {wanted}."

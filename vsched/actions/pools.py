@@ -1,7 +1,7 @@
-"""Whom a kind of evictor may take from, node by node, and which nodes were found not worth another look.
+"""Pools: the candidate victims for a class of evictors, by node, and the nodes that were refused for them.
 
-Collected once for all evictors of one class: what an evictor of that class could not get, the next one cannot get
-either, unless the node changed since. Evictions only ever shrink what may be taken.
+A pool is collected once for all evictors of one class. If one of them found no room on a node, the next one finds none
+either, unless the node has changed since. Evictions only ever remove candidates.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 POOLS_MAX = 64
-"""Classes of evictors remembered at a time, oldest dropped first."""
+"""The most pools kept at a time; the oldest is dropped first."""
 
 
 LOOKS_MAX = 16
-"""So many nodes of a pool are looked at only to tell people who protects the victims there."""
+"""On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
 
 
 class Refusals:
-    """Nodes that cannot give enough for one shape, as of a position in the ledger's journal."""
+    """The nodes that cannot be freed for one shape, as of a position in the ledger's journal."""
 
     __slots__ = ("mask", "position")
 
@@ -41,7 +41,7 @@ class Refusals:
 
 
 class Pool:
-    """The candidates of one class of evictors; a superset of what is left, whatever was evicted since."""
+    """The candidates of one class of evictors. Tasks evicted since it was collected are still in it."""
 
     def __init__(self, session: Session, search: VictimSearch, task: Task) -> None:
         self._session = session
@@ -57,16 +57,16 @@ class Pool:
         self._passing_at: Entry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
-        """What alone kept the only victims from evictors of a shape."""
+        """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
         self.looks = LOOKS_MAX
-        """How often it may still be asked who keeps them."""
+        """How often it may still be checked what protects candidates."""
         self.hopeless: dict[Hashable, Entry | None] = {}
-        """What was asked for in vain, with the latest step in the ledger at that time."""
+        """Signatures of searches that failed, with the latest step in the ledger at that time."""
         nodes = len(session.nodes)
         self.present: Mask = np.zeros(nodes, dtype=np.bool_)
         """bool[nodes]: nodes with candidates."""
         self.freeable: dict[int, Ints] = {}
-        """What all candidates of a node hold together, ``int64[nodes]`` by column."""
+        """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
         held: dict[Shape, list[int]] = {}
         for victim, row in _candidates(session, search, task):
             self._rows.setdefault(row, []).append(victim)
@@ -83,24 +83,24 @@ class Pool:
 
     @property
     def stands(self) -> bool:
-        """Whether nothing was taken back that had been done when it was collected: that may bring more candidates."""
+        """Whether the pool is still valid: undoing a step from before it was collected could add candidates."""
         log = self._session.ledger.log
         return not self._steps or (len(log) >= self._steps and log[self._steps - 1] is self._after)
 
     @property
     def complete(self) -> bool:
-        """Whether all of its candidates are still there, as long as it stands."""
+        """Whether none of its candidates was evicted since, provided that the pool ``stands``."""
         return self._evicted == self._session.ledger.evicted
 
     def candidates(self, row: int) -> list[Task]:
-        """Those of a node that are still there, in the order in which they would go (reference 7.3)."""
+        """The candidates of a node that this session has not evicted, in the order of eviction (reference 7.3)."""
         if row not in self._ordered:
             self._rows[row] = self._order.sorted(self._rows.get(row, []))
             self._ordered.add(row)
         return [victim for victim in self._rows[row] if not is_moved(self._session, victim)]
 
     def open_to(self, search: VictimSearch, task: Task) -> Mask:
-        """bool[nodes]: where some candidate's job is not certain to be kept from the task, as things stand now."""
+        """bool[nodes]: nodes with a candidate whose job the plugins do not rule out for the task at present."""
         if not self._rows_of:
             for row, victims in self._rows.items():
                 for victim in victims:
@@ -114,7 +114,7 @@ class Pool:
         return mask
 
     def held_by(self, namespace: str) -> Mask:
-        """bool[nodes]: where there are candidates of a namespace."""
+        """bool[nodes]: nodes with candidates of a namespace."""
         if not self._held_by:
             for row, victims in self._rows.items():
                 for name in {victim.namespace for victim in victims}:
@@ -124,7 +124,10 @@ class Pool:
         return mask
 
     def richest(self, column: int) -> list[tuple[Task, int]]:
-        """Of each queue the candidates on the node where they hold most of a resource: no node frees more of any."""
+        """For each queue, its candidates on the node where they hold most of a resource, and that node's row.
+
+        No single node can free more of the resource in any queue.
+        """
         found = self._richest.get(column)
         if found is None:
             jobs, shares = self._session.snapshot.jobs, dict[str, dict[int, list[Task]]]()
@@ -138,7 +141,7 @@ class Pool:
         return found
 
     def worthwhile(self, task: Task, mask: Mask) -> Mask:
-        """The nodes of a mask that have candidates and were not refused as they are now."""
+        """The nodes of a mask that have candidates and no refusal that is still valid."""
         result: Mask = mask & self.present & ~self._current(task.shape).mask
         passing = self._passing.get((task.shape, task.labels))
         if passing is not None and self._passing_at is self._session.ledger.latest:
@@ -146,7 +149,10 @@ class Pool:
         return result
 
     def refuse(self, task: Task, row: int, *, lasting: bool) -> None:
-        """The node cannot be freed for the task: lasting, as long as nothing changes there; else as things stand."""
+        """Record that the node cannot be freed for the task.
+
+        A lasting refusal is valid until the node changes. Any other is valid until the next step in the ledger.
+        """
         if lasting:
             self._current(task.shape).mask[row] = True
             return
@@ -159,7 +165,7 @@ class Pool:
         self._passing[key][row] = True
 
     def forgive(self, shape: Shape, row: int) -> None:
-        """What a lasting refusal of a node rested on was taken back."""
+        """Remove a lasting refusal of a node, because the steps it depends on were undone."""
         self._current(shape).mask[row] = False
 
     def _current(self, shape: Shape) -> Refusals:
@@ -180,17 +186,17 @@ class Pools:
         self._session = session
         self._pools: dict[Hashable, Pool] = {}
         self.booked: list[Entry] = []
-        """Placements that nobody has to leave for, which ``allocate`` is to make: counted on until the action ends."""
+        """Placements that need no victims and that ``allocate`` will make. They stay reserved until the action ends."""
 
     def release(self) -> None:
-        """The action ends: take back what was only counted on."""
+        """Undo the reservations in ``booked``; called when the action ends."""
         with self._session.statement() as statement:
             for job, task, row, *_ in self.booked:
                 statement.withdraw(job, task, row)
             statement.keep()
 
     def of(self, search: VictimSearch, task: Task) -> Pool:
-        """The pool of the task's class, collected when first asked for; anew where it no longer stands."""
+        """The pool of the task's class. It is collected on first use, and again when it is no longer valid."""
         key = search.evictor_class(task)
         pool = self._pools.get(key)
         if pool is None or not pool.stands:
@@ -201,7 +207,7 @@ class Pools:
 
 
 def amount_of(task: Task, column: int) -> int:
-    """What a task asks for of one resource."""
+    """The request of a task for one resource."""
     for own, amount in task.shape.request:
         if own == column:
             return amount
@@ -209,16 +215,16 @@ def amount_of(task: Task, column: int) -> int:
 
 
 def is_moved(session: Session, victim: Task) -> bool:
-    """Whether this cycle has evicted the task already."""
+    """Whether this session has evicted the task already."""
     job = session.standing(victim.job)
     return isinstance(job, JobView) and victim.uid in job.moved
 
 
 class EvictionOrder:
-    """In which order candidates of one node are evicted: what goes last in every order is the first to leave.
+    """The order in which the candidates of one node are evicted (reference 7.3).
 
-    Queues by the plugins' own order of victims, then the last queue first; the last job first; the last task first
-    (reference 7.3). Where a queue and a job stand is looked up once.
+    Queues come in the plugins' order of victim queues, then in reverse queue order. Jobs come in reverse job order, and
+    tasks in reverse task order. The keys of queues and jobs are looked up once.
     """
 
     def __init__(self, session: Session, evictor: Queue) -> None:
@@ -228,7 +234,7 @@ class EvictionOrder:
         self._jobs: dict[str, Any] = {}
 
     def sorted(self, tasks: list[Task]) -> list[Task]:
-        """The tasks, the first to leave first."""
+        """The tasks in the order of eviction."""
         if len(tasks) < 2:
             return tasks
         by_job: dict[str, list[Task]] = {}

@@ -1,4 +1,7 @@
-"""preempt: starving jobs take from others of their queue, and tasks from lesser ones of their job (reference 3.4)."""
+"""The action preempt: starving jobs evict tasks within their own queue to get room (reference 3.4).
+
+First, jobs evict tasks of other jobs in the queue. Then, within a job, tasks evict tasks of the same job.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,16 @@ from vsched.model.pods.task import Task
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PRIORITY_OFFSET = 1 << 31
-"""Makes priorities positive, so that more victims never weigh less than fewer."""
+"""Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
 
 class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of preempt."""
 
     topology_aware: bool = msgspec.field(default=False, name="enableTopologyAwarePreemption")
-    """Compare what several nodes would cost, rather than take the first that does in the order of scores."""
+    """Whether to compare the victims on several nodes, instead of taking the first node that fits by score."""
     percentage: Percent = msgspec.field(default=10, name="minCandidateNodesPercentage")
-    """How many of the nodes are compared, in percent of all."""
+    """How many nodes are compared, in percent of all nodes."""
     at_least: Count = msgspec.field(default=1, name="minCandidateNodesAbsolute")
     at_most: Count = msgspec.field(default=100, name="maxCandidateNodesAbsolute")
     workers: Annotated[Count, inert("one node is tried after the other")] = msgspec.field(
@@ -37,7 +40,7 @@ class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
 
 
 def preempt(session: Session) -> None:
-    """Queue by queue: first between its jobs, then inside each of them."""
+    """For each queue: first preempt between its jobs, then within each job."""
     args = session.args("preempt", PreemptArgs)
     pick = _cheapest(args) if args.topology_aware else first_that_does
     pools = Pools(session)
@@ -55,14 +58,14 @@ def preempt(session: Session) -> None:
 
 
 def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
-    """Room for a starving job from other jobs of its queue, for its minimum or not at all."""
+    """Evict tasks of other jobs in the queue for a starving job: enough for its minimum, or none."""
     tasks = unplaced(session, job)
     if tasks and session.plugins.job_starving(job):
         take_for(session, PreemptSearch(session, job), pools, tasks, pick)
 
 
 def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
-    """Room for tasks of a starving job from its own tasks of less priority, until one finds none."""
+    """Evict tasks of a starving job for other tasks of the same job, until one task finds no victims."""
     search = PreemptWithinJob(session, job)
     for task in unplaced(session, job):
         if not session.plugins.job_starving(job):
@@ -81,7 +84,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
 
 def _cheapest(args: PreemptArgs) -> Pick:
     def pick(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
-        """Of the first nodes that can be freed, in the order of their names, the one that costs least."""
+        """Of the first nodes that can be freed, in the order of their names, the one whose victims cost least."""
         wanted = max(len(attempt.session.nodes) * args.percentage // 100, args.at_least, 1)
         wanted = min(wanted, max(args.at_most, 1))
         found: list[Taken] = []
@@ -102,7 +105,11 @@ def _cheapest(args: PreemptArgs) -> Pick:
 
 
 def _cost(taken: Taken) -> tuple[int, int, int, float]:
-    """Whom it costs, how much and how many; then how long ago the most important victim began (reference 3.4)."""
+    """The cost of victims; smaller is better (reference 3.4).
+
+    It compares the highest priority, then the sum of priorities, then the number of victims. Last, the later start of
+    the most important victim is better.
+    """
     highest = max(victim.priority for victim in taken.victims)
     weight = sum(victim.priority + PRIORITY_OFFSET for victim in taken.victims)
     earliest = min(victim.started for victim in taken.victims if victim.priority == highest)

@@ -1,7 +1,7 @@
-"""reclaim: jobs of queues below their share take from queues that can be taken from (reference 3.5).
+"""The action reclaim: jobs of queues below their share evict tasks of other, reclaimable queues (reference 3.5).
 
-First their minimum, all of it or nothing. Then, other than in the reference, task by task what their queue deserves
-beyond that: what a queue deserves is its own, whether its jobs need it to begin or can do with less.
+First, a job gets room for its whole minimum, or none. Then, unlike in the reference, it gets room for further tasks,
+one by one, up to what its queue deserves. A queue is entitled to what it deserves, also beyond the minimum of its jobs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vsched.model.pods.task import Task
 
 
 def reclaim(session: Session) -> None:
-    """Queue by queue, the one that is next as of now: all of its jobs that have a claim to more."""
+    """Take queues in their present order; for each, reclaim room for all of its jobs with pending tasks."""
     plugins, queues = session.plugins, session.snapshot.queues
     ordering = QueueOrdering(plugins, session.args("reclaim", VictimArgs))
     pools = Pools(session)
@@ -43,13 +43,13 @@ def reclaim(session: Session) -> None:
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
-    """Room for a starving job from jobs of other queues."""
+    """Evict tasks of other queues for a starving job: enough for its minimum, or none."""
     if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
         take_for(session, ReclaimSearch(session, job), pools, tasks, first_that_does)
 
 
 def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
-    """Room for the tasks that jobs of one queue have beyond their minimum, one task of each job in turn."""
+    """Evict tasks of other queues for tasks beyond the minimum of a queue's jobs, one task of each job in turn."""
     ready = (job for job in jobs if session.plugins.job_pipelined(job))
     waiting = deque((job, deque(unplaced(session, job))) for job in ready)
     while waiting:
@@ -60,7 +60,7 @@ def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
 
 
 def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools) -> bool:
-    """Room for one more task of a job that has its minimum; where one gets none, those like it do not, either."""
+    """Get room for one more task of a job that has its minimum. After a failure, tasks like it are skipped."""
     search, in_vain = ReclaimSearch(session, job, growing=True), set[Hashable]()
     while tasks:
         task = tasks.popleft()

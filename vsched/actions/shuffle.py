@@ -1,9 +1,9 @@
-"""shuffle: evicts running tasks that had better be elsewhere, as plugins name them (reference 3.7).
+"""The action shuffle: evicts running tasks that plugins want on other nodes (reference 3.7).
 
-Nobody is evicted in vain: a victim goes only where another node than its own would take it, and its queue as well, with
-all earlier victims out and their successors placed in the books. The reference does not look. A victim whose node is
-wanted back goes in any case (``VictimTasks.must_leave``): it is evicted for the node's sake, not for its own. And where
-the reference shows plugins all running tasks, those that say they may not be preempted are never among them.
+A victim is evicted only if another node has room for its successor and its queue may hold it. This is tried with all
+earlier victims evicted and their successors placed. The reference does not check this. A victim whose node must be
+freed (``VictimTasks.must_leave``) is evicted in any case. The reference also offers plugins the tasks that are marked as
+not preemptable; vsched never does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CAUSE = Cause("shuffle", beneficiary="")
 
 
 def shuffle(session: Session) -> None:
-    """Have the tasks leave that plugins name and that have a place to go to."""
+    """Evict the tasks that plugins name, if they have another node to go to or must leave."""
     leaving = movable(session, session.plugins.victim_tasks(RunningTasks(session)))
     if leaving:
         with session.statement() as statement:
@@ -35,7 +35,7 @@ def shuffle(session: Session) -> None:
 
 
 def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Task, int]]:
-    """The victims that may go, in their order, with their jobs and rows: tried on the books, where nothing is left."""
+    """The victims to evict, in their order, with their jobs and rows. The trial statement is rolled back."""
     found: list[tuple[JobView, Task, int]] = []
     with session.statement() as trial:
         for task in victims:
@@ -52,10 +52,10 @@ def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Ta
 
 
 def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: int) -> bool:
-    """Whether a successor of an evicted task has a place elsewhere; then it is put there."""
+    """Whether a successor of an evicted task fits on another node; if so, the trial places it there."""
     queue = session.snapshot.queues.get(job.queue)
     if task.unsupported or job.job.unsupported:
-        return False  # it runs, and another one in its place would wait
+        return False  # the running pod is fine, but a new one like it would not be scheduled
     if queue is None or not (task.shape.best_effort or _may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")
@@ -66,16 +66,16 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
 
 
 def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:
-    """Whether the queue would be given the task again, as allocate asks; of a best-effort one nobody asks."""
+    """Whether the queue may hold the task again, by the same rules as in ``allocate``."""
     if session.plugins.overused(queue):
         return False
     return session.plugins.grantable(queue, task.namespace, task.shape) is None
 
 
 class RunningTasks(Sequence[Task]):
-    """All running tasks that may be preempted, the first to go first; collected when first looked at.
+    """All running tasks that may be preempted, in the order of eviction. They are collected on first use.
 
-    In most cycles no plugin looks, and then a hundred thousand running pods cost nothing.
+    In most cycles no plugin uses them, so a hundred thousand running pods cost nothing.
     """
 
     def __init__(self, session: Session) -> None:
@@ -100,7 +100,7 @@ class RunningTasks(Sequence[Task]):
 
 
 def _running(session: Session) -> Iterator[Task]:
-    """What goes last in every order goes first: the last queue, its last job, that job's last task."""
+    """The running tasks in reverse order of queues, jobs and tasks: the last queue, its last job, its last task."""
     plugins, queues, holders = session.plugins, session.snapshot.queues, session.snapshot.holders
     known = sorted((name for name in holders if name in queues), key=lambda name: plugins.queue_key(queues[name]))
     unknown = sorted(name for name in holders if name not in queues)

@@ -1,6 +1,6 @@
-"""Once a whole job has its places: whoever need not leave for them after all is let stay.
+"""Removes unnecessary evictions once all tasks of a job have nodes.
 
-Victims are picked task by task, and what leaves for a later task may make a victim of an earlier one unnecessary.
+Victims are chosen task by task. The victims of a later task may make a victim of an earlier task unnecessary.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vsched.framework.session import Session
 
 
 def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
-    """Take back the evictions of a try that its placements can do without, the most valuable victims first."""
+    """Undo the evictions that the placements of a try do not need; the most valuable victims are checked first."""
     for eviction in reversed(statement.evictions):
         if not _has_room_again(session, search, eviction):
             continue
@@ -27,7 +27,7 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
 
 
 def _has_room_again(session: Session, search: VictimSearch, eviction: Entry) -> bool:
-    """Whether the amounts on the node, and in the queue where it is the evictor's own, leave room for the victim."""
+    """Whether the victim would still have room on its node, and in its queue if that is the evictor's queue."""
     request = eviction.task.shape.request
     if any(session.nodes.future_idle_at(column, eviction.row) < amount for column, amount in request):
         return False
@@ -35,7 +35,7 @@ def _has_room_again(session: Session, search: VictimSearch, eviction: Entry) -> 
 
 
 def _stands(session: Session, search: VictimSearch, statement: Statement, start: int, steps: Sequence[Entry]) -> bool:
-    """Whether every placement among these steps is possible with the evictions among them made."""
+    """Whether all placements among these steps are possible after the evictions among them."""
     statement.rollback(start)
     _redo(statement, (step for step in steps if step.cause is not None))
     for step in steps:

@@ -1,8 +1,9 @@
-"""Queues in the order of their keys while the keys change: one at a time, or whole branches of a tree together.
+"""Priority queues of scheduling queues whose sort keys change while they wait.
 
-Where queues hang in a tree, what one is given moves all that have a part of the way up in common with it. To work out
-every key after each turn would cost as much as there are queues. So keys are kept in parts, as nodes of a tree: queues
-that share a part share its node, each node knows the best of what is below it, and a change goes up one way only.
+Without a hierarchy, a turn changes only the key of the queue that had it, and a heap is enough. With a hierarchy, a
+placement in one queue also changes the keys of queues that share a parent with it. Computing all keys after each turn
+would cost time in proportion to the number of queues. So the keys are kept in parts, as the nodes of a tree: queues
+that share a part share its node, each node knows the best key below it, and a change updates one path to the root.
 """
 
 from __future__ import annotations
@@ -17,30 +18,30 @@ from vsched.model.queues.queue import Queue
 
 
 class Standings(Protocol):
-    """Queues that wait for a turn, in order."""
+    """The queues that wait for a turn, in order."""
 
     def take(self) -> Queue | None:
-        """The queue that goes first; it is out until it is put back. None where none waits."""
+        """Remove and return the queue that goes first; None where none waits."""
         ...
 
     def put(self, queue: Queue) -> None:
-        """The queue waits again, as it stands now."""
+        """Add the queue again, with its present key."""
         ...
 
     def moved(self, queues: Iterable[Queue]) -> None:
-        """What these queues hold has changed."""
+        """Update the keys after the usage of these queues has changed."""
         ...
 
 
 def standings(ordering: QueueOrdering, queues: Iterable[Queue], *, alone: bool = True) -> Standings:
-    """All of these queues, waiting. ``alone``: nobody's usage changes but those of the queue whose turn it is."""
+    """The order of these queues, which all wait. ``alone``: a turn changes only the usage of the queue that has it."""
     if alone and not ordering.moves_together:
         return AloneStandings(ordering, queues)
     return SharedStandings(ordering, queues)
 
 
 class AloneStandings:
-    """A heap of keys: a queue that waits stays where it stands, so keys do not grow stale."""
+    """A heap of keys, for queues whose keys do not change while they wait."""
 
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:
         self._key = ordering.queue_key
@@ -49,19 +50,19 @@ class AloneStandings:
         heapify(self._heap)
 
     def take(self) -> Queue | None:
-        """The queue that goes first."""
+        """Remove and return the queue that goes first; None where none waits."""
         return heappop(self._heap)[-1] if self._heap else None
 
     def put(self, queue: Queue) -> None:
-        """The queue waits again."""
+        """Add the queue again, with its present key."""
         heappush(self._heap, (self._key(queue), next(self._numbers), queue))
 
     def moved(self, queues: Iterable[Queue]) -> None:
-        """Only queues whose turn it is move here."""
+        """Nothing to update: only the key of the queue that has the turn changes, and it is not in the heap."""
 
 
 class Node:
-    """One part of the keys of all queues below it."""
+    """A node of the tree of key parts: one part, shared by the keys of all queues below it."""
 
     __slots__ = ("best", "children", "heap", "queue", "value")
 
@@ -69,21 +70,21 @@ class Node:
         self.value: Any = ()
         self.children: dict[Hashable, Node] = {}
         self.heap: list[tuple[Any, int, Node]] = []
-        """Children by their best; an entry that is not the child's best any more is dropped when it comes up."""
+        """A heap of children by their best key. Stale entries are dropped when they reach the top."""
         self.queue: Queue | None = None
-        """The queue that waits here; at the end of a way only."""
+        """The queue that waits here; only leaves have one."""
         self.best: Any = None
-        """This part, then the best of what is below; None where nothing waits. Smaller goes first."""
+        """The value of this part, then the best key below it; None where no queue waits. Smaller goes first."""
 
     def first(self) -> Node | None:
-        """The child with the best."""
+        """The child with the best key; None where no queue waits below."""
         heap = self.heap
         while heap and heap[0][0] is not heap[0][2].best:
             heappop(heap)
         return heap[0][2] if heap else None
 
     def weigh(self) -> None:
-        """Work out the best again."""
+        """Compute the best key again."""
         if self.queue is not None:
             self.best = (self.value, ())
             return
@@ -92,20 +93,20 @@ class Node:
 
 
 class SharedStandings:
-    """A tree of the parts of keys."""
+    """A tree of key parts, for queues whose keys change together."""
 
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:
         self._ordering = ordering
         self._waiting: dict[str, Queue] = {}
         self._numbers = count()
         self._out: list[Node] = []
-        """The way to the queue that was taken last, while its nodes do not know of it yet."""
+        """The path to the queue that was taken last, as long as the best keys on it are not updated."""
         for queue in queues:
             self._waiting[queue.name] = queue
         self._build()
 
     def take(self) -> Queue | None:
-        """The queue that goes first."""
+        """Remove and return the queue that goes first; None where none waits."""
         self._climb(self._out)
         if self._epoch != self._ordering.epoch():
             self._build()
@@ -120,12 +121,12 @@ class SharedStandings:
         return queue
 
     def put(self, queue: Queue) -> None:
-        """The queue waits again, as it stands now."""
+        """Add the queue again, with its present key."""
         self._waiting[queue.name] = queue
         self._hang(queue)
 
     def moved(self, queues: Iterable[Queue]) -> None:
-        """Put the parts of these queues' keys right, for all who share them."""
+        """Update the parts of these queues' keys, and with them the keys of all queues that share the parts."""
         for queue in queues:
             way = [self._root]
             for name, value in self._ordering.queue_parts(queue):
@@ -158,7 +159,7 @@ class SharedStandings:
             self._out = []
 
     def _climb(self, way: list[Node]) -> None:
-        """Put right the bests along a way, from its end up."""
+        """Update the best keys along a path, from its end to the root."""
         for parent, node in zip(reversed(way[:-1]), reversed(way), strict=False):
             node.weigh()
             if node.best is not None:

@@ -1,8 +1,8 @@
-"""Whose turn it is: queue, then namespace, then job. Each is put back with a new key after its turn.
+"""Decides which job has the next turn: by queue, then namespace, then job. After its turn each gets a new key.
 
-Heaps of (key, number) pairs; a key is worked out when something is put in. What a turn changes belongs to the queue,
-the namespace and the job whose turn it was, and those are out of their heaps meanwhile, so keys do not grow stale. Only
-where plugins put queues into a tree does a turn move other queues too (``actions.standings``).
+The order is kept in heaps of (key, number) pairs, and a key is computed when an entry is added. A turn changes the keys
+of its queue, namespace and job only, and these are not in their heaps during the turn, so no key becomes stale. With a
+hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vsched.model.queues.queue import Queue
 
 
 class Turns:
-    """Hands out jobs in turn until none is left, one wave of the ordering after the other."""
+    """Iterates over jobs in turn until none is left, one wave of the ordering after the other."""
 
     def __init__(self, ordering: QueueOrdering, queues: Mapping[str, Queue], jobs: Iterable[JobView]) -> None:
         self._ordering = ordering
@@ -54,12 +54,12 @@ class Turns:
 
 
 class QueueLane:
-    """The jobs of one queue that wait for a turn, by namespace where a plugin orders namespaces."""
+    """The jobs of one queue that wait for a turn; grouped by namespace where a plugin orders namespaces."""
 
     def __init__(self, ordering: QueueOrdering, queue: Queue) -> None:
         self.queue = queue
         self.closed = False
-        """Set to leave the queue out for the rest of the cycle."""
+        """Set by the caller to skip the queue for the rest of the action."""
         self._ordering = ordering
         self._plugins = ordering.plugins
         self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
@@ -67,24 +67,24 @@ class QueueLane:
         self._numbers = count()
 
     def add(self, job: JobView) -> None:
-        """Take a job in before the first turn."""
+        """Add a job before the first turn."""
         self._jobs.setdefault(self._namespace(job), []).append((self._plugins.job_key(job), next(self._numbers), job))
 
     def order(self) -> None:
-        """Put everything taken in into order."""
+        """Order the jobs that were added; called once, before the first turn."""
         for namespace, heap in self._jobs.items():
             heapify(heap)
             self._push_namespace(namespace)
 
     def pop(self) -> JobView | None:
-        """The next job, None where there is none; ``end_turn`` puts its namespace back."""
+        """Remove and return the next job; None where there is none. ``end_turn`` puts its namespace back."""
         if not self._namespaces:
             return None
         self._turn = heappop(self._namespaces)[-1]
         return heappop(self._jobs[self._turn])[-1]
 
     def end_turn(self, job: JobView | None) -> None:
-        """After a turn: put the job back where it wants another one, and its namespace where it has jobs."""
+        """End a turn: put the job back if it is given, and its namespace if it still has jobs."""
         heap = self._jobs[self._turn]
         if job is not None:
             heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))

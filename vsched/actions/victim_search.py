@@ -1,4 +1,4 @@
-"""Who may take from whom: within a queue, within a job, and across queues (reference 3.4, 3.5)."""
+"""Which tasks a job may evict: within its queue, within the job, and in other queues (reference 3.4, 3.5)."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ PREEMPT, RECLAIM = Purpose.PREEMPT.value, Purpose.RECLAIM.value
 
 
 class VictimArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the actions that take from others."""
+    """Arguments of the actions that evict tasks for others."""
 
     victim_tiers: Literal["protection", "reference"] = msgspec.field(default="protection", name="victimTiers")
-    """How tiers agree on victims. ``protection``: nobody whom a plugin protects absolutely, whichever tier it is in.
+    """How tiers agree on victims. ``protection``: no task that a plugin protects absolutely, in any tier.
 
-    ``reference``: as in Volcano, where a later tier may name whom an earlier one protects.
+    ``reference``: as in Volcano, where a later tier may name tasks that an earlier tier protects.
     """
 
 
 class VictimSearch(ABC):
-    """What one job may do to others."""
+    """The rules by which one job may evict tasks; one subclass for each kind of search."""
 
     action: ClassVar[str]
     by_score: ClassVar[bool]
-    """Whether nodes are tried in the order of their scores, else in that of their names."""
+    """Whether nodes are tried in the order of their scores; else they are tried in the order of their names."""
     purpose: ClassVar[Purpose]
-    """As plugins are asked."""
+    """The purpose that plugins get when they vote."""
     waits_alone: ClassVar[bool]
-    """Whether a job that nobody has to leave for is made to wait for what is on its way back."""
+    """Whether the action also pipelines a job that needs no victims, onto room that is already being released."""
 
     def __init__(self, session: Session, job: JobView) -> None:
         self.session = session
@@ -52,40 +52,40 @@ class VictimSearch(ABC):
 
     @property
     def has_claim(self) -> bool:
-        """Whether the job is to have one more task at others' expense."""
+        """Whether the job is entitled to evict others for one more task."""
         return self.plugins.job_starving(self.job)
 
     @abstractmethod
     def holders(self) -> Iterable[Job]:
-        """The jobs that tasks may be taken from, plugins aside."""
+        """The jobs whose tasks may be victims, before plugins vote."""
 
     def rules_out(self, task: Task) -> Callable[[JobState], bool]:
-        """Tells of jobs, as of now, whether it is certain that they lose nothing to the task."""
+        """A function that says whether a job certainly has no task that the task may evict at present."""
         return self.agreement.rules_out(task, by_tiers=self.by_tiers)
 
     @abstractmethod
     def takes(self, task: Task, victim: Task) -> bool:
-        """Whether a victim comes into question for the task, plugins aside."""
+        """Whether a task may be a victim of ``task``, before plugins vote."""
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        """The candidates that the plugins agree to."""
+        """The candidates that the plugins agree to evict."""
         return self.agreement.victims(task, candidates, by_tiers=self.by_tiers)
 
     @abstractmethod
     def evictor_class(self, task: Task) -> Hashable:
-        """Tasks of equal class may take from the same victims."""
+        """The class of a task as an evictor; tasks of equal class have the same candidates."""
 
     @abstractmethod
     def may_take(self, task: Task) -> bool:
-        """Whether anything may be taken for the task at all."""
+        """Whether tasks may be evicted for this task at all."""
 
     @abstractmethod
     def comes_back(self, victim: Task, evictor: Task) -> bool:
-        """Whether the victim's job could have the evictor's place back in its turn."""
+        """Whether the victim, once pending again, could evict the evictor in turn."""
 
 
 class PreemptSearch(VictimSearch):
-    """A job takes from other jobs of its queue."""
+    """Victims in other jobs of the same queue."""
 
     action = PREEMPT
     by_score = True
@@ -101,7 +101,7 @@ class PreemptSearch(VictimSearch):
         return victim.shape.best_effort or not task.shape.best_effort
 
     def evictor_class(self, task: Task) -> Hashable:
-        # The job's own tasks are left out of the victims, so a job that holds something is a class of its own.
+        # A job's own tasks are never its victims here, so each job that holds something has a class of its own.
         own = self.job.key if self.job.job.holding else ""
         return PREEMPT, self.queue.name, own, task.shape.best_effort, self.agreement.class_of(task)
 
@@ -121,7 +121,7 @@ class PreemptSearch(VictimSearch):
 
 
 class PreemptWithinJob(PreemptSearch):
-    """A task takes from other tasks of its job."""
+    """Victims among the tasks of the same job."""
 
     def holders(self) -> Iterable[Job]:
         return (self.job.job,)
@@ -131,7 +131,7 @@ class PreemptWithinJob(PreemptSearch):
 
 
 class ReclaimSearch(VictimSearch):
-    """A job takes from jobs of other queues."""
+    """Victims in jobs of other queues."""
 
     action = RECLAIM
     by_score = False
@@ -141,7 +141,7 @@ class ReclaimSearch(VictimSearch):
     def __init__(self, session: Session, job: JobView, *, growing: bool = False) -> None:
         super().__init__(session, job)
         self._growing = growing
-        """Whether it has its minimum and takes task by task what its queue deserves beyond that."""
+        """Whether the job has its minimum and now gets, task by task, what its queue deserves beyond it."""
 
     @property
     def has_claim(self) -> bool:
@@ -175,18 +175,18 @@ class ReclaimSearch(VictimSearch):
 
 
 def starving(session: Session) -> list[JobView]:
-    """The jobs that have a claim to more and may be worked on."""
+    """The starving jobs that may be worked on."""
     return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
 
 
 def claiming(session: Session) -> list[JobView]:
-    """The jobs that are below their minimum or have tasks beyond it that wait, and may be worked on."""
+    """The jobs with pending tasks that may be worked on, whether or not they have their minimum."""
     if not session.plugins.knows_starving:
         return []
     return [job for job in session.jobs.values() if job.pending_count and workable(session, job)]
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:
-    """Tasks of a job that have no place and wait for none, in their order."""
+    """The pending tasks of a job that this session has not placed and that have no gate, in their order."""
     pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
     return session.plugins.ordered_tasks(pending)

@@ -1,8 +1,10 @@
-"""The search for victims, one for preempt and reclaim: room for a job that others are to leave.
+"""The search for victims, shared by preempt and reclaim: evicts tasks to make room for a job.
 
-Everything is tried on the books first. A statement is committed only once every task of the job's minimum has a place
-with the victims gone, rules about nodes and queues included; no victim is among them that the placements could do
-without, and none whose job could have the place back in its turn.
+Every try is a statement. It is committed only if
+
+- every task of the job's minimum has a node once the victims have left, by all rules about nodes and queues;
+- the placements need every victim;
+- no victim could evict the task that takes its place in turn.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 LOOK_AGAIN_AFTER = 16
-"""After so many rows in vain it is worth asking for each job whether it has anything to give any more."""
+"""After this many rows without success, rows whose jobs can give no more victims are dropped."""
 
 Pick = Callable[["Attempt", Task, Sequence[int]], "Taken | None"]
-"""How a node is picked among those worth a try: the rows come in the order in which they are to be tried."""
+"""Picks a node for a task and frees it; the rows come in the order in which they should be tried."""
 
 
 class Taken(NamedTuple):
-    """A place that was freed for a task."""
+    """A node that was freed for a task, and the victims."""
 
     task: Task
     row: int
@@ -46,7 +48,7 @@ class Taken(NamedTuple):
 
 
 class Attempt:
-    """One job's try to get room for its tasks."""
+    """One try to make room for the tasks of a job."""
 
     def __init__(self, session: Session, search: VictimSearch, pools: Pools, statement: Statement, pick: Pick) -> None:
         self.session = session
@@ -56,23 +58,23 @@ class Attempt:
         self._pick = pick
         self._start = statement.savepoint()
         self._used: dict[Hashable, Pool] = {}
-        """Pools by what of tasks can matter to plugins."""
+        """Pools by the likeness of tasks (see ``likeness``)."""
         self._barred: set[str] = set()
-        """Victims that could come back for their places, by uid."""
+        """Uids of victims that could evict the task that takes their place in turn."""
         self._tentative: list[tuple[Pool, Shape, int]] = []
-        """Lasting refusals that rest on what this attempt has done to the books."""
+        """Lasting refusals of rows that depend on steps of this attempt."""
         self._taken: list[Taken] = []
         self._said: dict[str, Explanation | Refusal | None] = {}
-        """What was said of tasks before they were given a place, by uid."""
+        """The refusals that tasks had before this attempt placed them, by uid."""
 
     def place(self, task: Task) -> bool:
-        """Give a task a place: one with room if there is any, else one that others leave."""
+        """Place a task: on a node with room if there is one, else on a node that victims leave."""
         if not self.search.may_take(task):
             return False
         choice = self._choice_without_victims(task)
         if choice is not None:
             if task.shape.best_effort:
-                return False  # backfill is to place it, at once
+                return False  # backfill places it at once
             self.statement.pipeline(self.search.job, task, choice.row)
             self._say(task, choice)
             return True
@@ -89,22 +91,22 @@ class Attempt:
 
     @property
     def is_sound(self) -> bool:
-        """Whether no victim could still come back for a place once everything is where it is to be."""
+        """Whether no victim could evict the task that takes its place, now that all tasks are placed."""
         return not any(self.search.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether others have to leave for it, or nobody else is to make the job wait for what is on its way back."""
+        """Whether the try has victims, or may pipeline a job without victims because ``allocate`` does not follow."""
         follows = _allocate_follows(self.session, self.search.action)
         return bool(self.statement.evictions) or (self.search.waits_alone and not follows)
 
     def give_up(self) -> None:
-        """Take everything back, and forget what rested on it."""
+        """Roll the try back, with all refusals that depend on it."""
         self.statement.rollback(self._start)
         self._forget()
 
     def book(self) -> None:
-        """Leave what needs nobody to go to ``allocate``, and count on no place of it for others in the meantime."""
+        """Reserve the placements, which need no victims, until the action ends; then ``allocate`` makes them."""
         self._pools.booked += self.statement.steps
         self.statement.keep()
         self._forget()
@@ -119,12 +121,12 @@ class Attempt:
                 self.session.task_refusals[uid] = said
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
-        """The rows where something may be had after all that this attempt has done so far."""
+        """The rows that may still have victims after the evictions of this attempt."""
         mask = self._pool(task).open_to(self.search, task)
         return [row for row in rows if mask[row]]
 
     def try_row(self, task: Task, row: int) -> Taken | None:
-        """Have as few victims as possible leave the row, and put the task there; None where that is not to be had."""
+        """Evict as few victims as possible from the row and place the task there; None where that fails."""
         pool = self._pool(task)
         while True:
             before = self.statement.savepoint()
@@ -142,7 +144,7 @@ class Attempt:
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _pool(self, task: Task) -> Pool:
-        """The pool of a task's class as it was before the attempt: nothing that was done since adds to it."""
+        """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
         alike = likeness(task)
         pool = self._used.get(alike)
         if pool is None:
@@ -157,7 +159,10 @@ class Attempt:
         self.session.task_refusals[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: Pool, task: Task) -> bool:
-        """Whether the task's queue may have room for it: asked with as much gone as a node can free, by resource."""
+        """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
+
+        For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
+        """
         queue, allocatable = self.search.queue, self.session.plugins.allocatable
         for column, amount in task.shape.request:
             part = ((column, amount),)
@@ -181,14 +186,14 @@ class Attempt:
         return refusal is None
 
     def _may_have(self, task: Task) -> bool:
-        """Whether queue and namespace may take the task as things stand."""
+        """Whether queue and namespace may hold the task at present."""
         return self.session.plugins.grantable(self.search.queue, task.namespace, task.shape) is None
 
     def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
-        """The nodes worth a try, in the order in which they are to be tried."""
+        """The nodes worth a try, in the order in which they should be tried."""
         mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
-            mask &= pool.held_by(task.namespace)  # who may hold no more can only replace what it holds
+            mask &= pool.held_by(task.namespace)  # a namespace at its limit can only replace its own tasks
         rows = np.flatnonzero(mask)
         if self.search.by_score and len(rows) > 1:
             ranked = self.session.node_selection.ranking(task, mask)
@@ -197,10 +202,10 @@ class Attempt:
         return found
 
     def _free(self, pool: Pool, task: Task, row: int) -> list[Task] | None:
-        """Evict from a row what makes room for the task; None where that is not enough.
+        """Evict enough candidates from a row to make room for the task; None where that fails.
 
-        Too little to be had lasts until the row changes. Rules and queues may have it otherwise after any step, and
-        what is barred is barred from this attempt alone.
+        Where all candidates together hold too little, the refusal lasts until the row changes. A refusal by rules or
+        queues may change with any step. Barred victims are barred in this attempt only, so no refusal is recorded then.
         """
         everyone = pool.candidates(row)
         candidates = [victim for victim in everyone if victim.uid not in self._barred]
@@ -220,23 +225,23 @@ class Attempt:
         return None
 
     def _note_protection(self, pool: Pool, task: Task, row: int, candidates: Sequence[Task]) -> None:
-        """Keep what is to be said where one plugin alone protects victims that would be enough."""
+        """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
         if task.shape in pool.protections or not pool.looks or not self.session.snapshot.budgets:
             return
         if candidates and self._would_do(task, row, candidates):
             pool.looks -= 1
-            told = only_objection(
+            objection = only_objection(
                 self.session.plugins,
                 task,
                 candidates,
                 lambda agreed: self._would_do(task, row, agreed),
                 self.search.purpose,
             )
-            if told is not None:
-                pool.protections[task.shape] = told
+            if objection is not None:
+                pool.protections[task.shape] = objection
 
     def _would_do(self, task: Task, row: int, victims: Sequence[Task]) -> bool:
-        """Whether the row has room for the task with these gone, amounts alone."""
+        """Whether the row has room for the task without these victims, by amounts alone."""
         for column, amount in task.shape.request:
             free = self.session.nodes.future_idle_at(column, row)
             if free + sum(amount_of(victim, column) for victim in victims) < amount:
@@ -256,7 +261,7 @@ class Attempt:
         return None
 
     def _reprieve(self, task: Task, row: int, victims: list[Task], before: int) -> list[Task]:
-        """Let stay whoever the placement can do without, the most valuable first; the last one it cannot."""
+        """Drop victims that the placement does not need, most valuable first; the last one chosen is always needed."""
         if len(victims) == 1:
             return victims
         for spared in reversed(victims[:-1]):
@@ -283,7 +288,7 @@ class Attempt:
 
 
 def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
-    """The first row in their order that can be freed."""
+    """Frees the first row, in the given order, that can be freed."""
     for tried, row in enumerate(rows):
         if tried == LOOK_AGAIN_AFTER:
             rows = attempt.still_open(task, rows[tried:])
@@ -295,7 +300,7 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken 
 
 
 def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
-    """Get room for as many tasks as a job has a claim to, and at least for its minimum; True where that succeeds."""
+    """Make room for as many tasks as a job is entitled to, at least for its minimum; True where that succeeds."""
     job = search.job
     asked = pools.of(search, tasks[0]), signature(session, search, tasks)
     if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
@@ -308,7 +313,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
             if not search.has_claim:
                 break
             if likeness(task) in failed:
-                continue  # nothing has happened since that could make the difference
+                continue  # a task like it failed, and nothing has changed since
             if attempt.place(task):
                 failed.clear()
             elif session.plugins.tasks_missing(job) > job.waiting + left:
@@ -330,29 +335,29 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
 
 
 def note_protection(session: Session, job: JobView, pool: Pool, tasks: Sequence[Task]) -> None:
-    """Say of a job that gets nothing what protects the only victims, where one thing does."""
-    told = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
-    if told is not None:
-        session.protected[job.key] = told
+    """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
+    refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
+    if refusal is not None:
+        session.protected[job.key] = refusal
 
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
-    """What a job asks for: what was in vain for one is in vain for another of the same class that asks for the same."""
+    """What a job asks for. If a search failed for one job, it fails for jobs of equal class and signature too."""
     return tuple(likeness(task) for task in tasks), session.plugins.tasks_missing(search.job) - search.job.waiting
 
 
 def likeness(task: Task) -> Hashable:
-    """What of a task can matter to what it gets, its job aside."""
+    """The properties of a task, apart from its job, that can affect whether it gets room."""
     return task.shape, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable
 
 
 def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
-    """Each task with the number of those after it."""
+    """Each task with the number of tasks after it."""
     for position, task in enumerate(tasks, start=1):
         yield len(tasks) - position, task
 
 
 def _allocate_follows(session: Session, action: str) -> bool:
-    """Whether a placement that nobody has to leave for is still to be made in this cycle, and at once."""
+    """Whether ``allocate`` runs after this action, so that it can make placements that need no victims."""
     actions = session.policy.actions
     return "allocate" in actions[actions.index(action) :]

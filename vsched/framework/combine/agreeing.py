@@ -1,9 +1,9 @@
-"""How plugins agree on victims: what protects absolutely goes first, then the tiers decide (reference 7.2).
+"""How plugins agree on victims: plugins that protect absolutely come first, then the tiers decide (reference 7.2).
 
-In the reference an empty answer of a tier passes the question on, whoever gave it: a gang's minimum in the first tier
-is then taken because the second names it. Here nobody is a victim whom a plugin protects absolutely
-(``victim_points.VictimVotes.protects_absolutely``), whichever tier it is in. The reference's way is there for whoever
-asks for it; disruption budgets bind either way.
+In the reference, when a tier agrees to no victim, the next tier decides. So a gang that the first tier protects may
+lose tasks because the second tier names them. Here a plugin may protect absolutely
+(``VictimVotes.protects_absolutely``): then no tier can overrule it. The policy can choose the rule of the reference
+instead (``victimTiers``). Disruption budgets apply in both cases.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Tier(NamedTuple):
 
     all: Sequence[Voter]
     choosers: Sequence[Voter]
-    """Those that do not protect absolutely."""
+    """The plugins that do not protect absolutely."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether someone in it protects absolutely: such a plugin never abstains."""
+        """Whether a plugin of the tier protects absolutely. Such a plugin never abstains."""
         return len(self.choosers) < len(self.all)
 
 
@@ -50,13 +50,13 @@ class Agreement:
         self._protectors = [one.victim_votes for tier in tiers for one in tier if one.protects_absolutely]
 
     def votes(self, evictor: Task) -> Iterator[tuple[str, Votes]]:
-        """What each plugin says that has an opinion, by its name, in tier order."""
+        """The name and votes of each plugin that does not abstain, in tier order."""
         for name, ask in zip(self._names, self._voters, strict=True):
             if (votes := ask(evictor, self._purpose)) is not None:
                 yield name, votes
 
     def victims(self, evictor: Task, candidates: Sequence[Task], *, by_tiers: bool) -> list[Task]:
-        """Whom the evictor may take from, in the order of the candidates; ``by_tiers`` alone, as in the reference."""
+        """The candidates that the evictor may evict, in their order; ``by_tiers`` applies the reference's rule."""
         if by_tiers:
             asked = ((votes.agreed for votes in self._of(tier.all, evictor)) for tier in self._tiers)
             return list(self.budgets.allowed(victims(asked, candidates)))
@@ -69,9 +69,9 @@ class Agreement:
         return []
 
     def rules_out(self, evictor: Task, *, by_tiers: bool) -> Callable[[JobState], bool]:
-        """Tells of jobs whether it is certain that none of their tasks can be a victim of the evictor, as of now."""
+        """A function that says whether a job certainly has no task that the evictor may evict at present."""
         protectors = [] if by_tiers else [votes.rules_out for votes in self._of(self._protectors, evictor)]
-        # A tier where everybody abstains names nobody: it rules all jobs out, and need not be asked.
+        # A tier in which every plugin abstains names no victim. It rules out all jobs, so it is left out here.
         opinions = ([votes.rules_out for votes in self._of(tier.all, evictor)] for tier in self._tiers)
         tiers = [tier for tier in opinions if tier]
 
@@ -90,14 +90,14 @@ class Agreement:
         return is_out
 
     def could_retake(self, victim: Task, evictor: Task, *, by_tiers: bool) -> bool:
-        """Whether the victim, waiting again, could take the evictor's place."""
+        """Whether the victim, once pending again, could evict the evictor in turn."""
         if not by_tiers and not all(votes.could_regain(evictor) for votes in self._of(self._protectors, victim)):
             return False
         answers = ([votes.could_regain(evictor) for votes in self._of(tier.all, victim)] for tier in self._tiers)
         return any(tier and all(tier) for tier in answers)
 
     def class_of(self, evictor: Task) -> Hashable:
-        """Evictors of equal class in one queue with equal requests get equal answers."""
+        """The class of an evictor: evictors of one queue with equal classes and requests get equal answers."""
         return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._voters])
 
     def _of(self, voters: Sequence[Voter], evictor: Task) -> Iterator[Votes]:
@@ -106,7 +106,10 @@ class Agreement:
     def _narrowed(
         self, voters: Sequence[Voter], evictor: Task, candidates: Sequence[Task]
     ) -> tuple[Sequence[Task], bool]:
-        """Whom all of these agree to, each asked about those that the ones before it let go; and whether any voted."""
+        """The candidates that all these plugins agree to, and whether any plugin did not abstain.
+
+        Each plugin is asked only about the candidates that those before it agreed to.
+        """
         is_opinion = False
         for ask in voters:
             if not candidates:

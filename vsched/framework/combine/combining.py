@@ -1,4 +1,4 @@
-"""How the answers of several plugins become one, where that takes more than all or any (reference 7.1, 7.2)."""
+"""Rules that combine the answers of several plugins, beyond plain "all" and "any" (reference 7.1, 7.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REJECTED = Refusal("Rejected", "a plugin rejected it", code=Code.REFUSED)
 
 
 def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
-    """The vote of reference 7.1: None where it passes, else the objection."""
+    """The vote of reference 7.1: None where it passes, else the refusal."""
     for tier in tiers:
         permitted = False
         for ask in tier:
@@ -54,7 +54,10 @@ def victims(tiers: Iterable[Iterable[Agreed]], candidates: Sequence[Task]) -> li
 
 
 def number_of(name: str) -> int | None:
-    """The number at the end of a pod's name of three or more dash-separated parts, as controllers give it."""
+    """The index that controllers put at the end of a pod's name; None where there is none.
+
+    The name must have three or more parts separated by dashes.
+    """
     parts = name.rsplit("-", 2)
     if len(parts) < 3 or not parts[2].isdecimal():
         return None

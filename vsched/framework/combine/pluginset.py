@@ -1,16 +1,16 @@
-"""The plugins of one cycle, and the one place that says how their answers combine (reference 7.1, 7.2).
+"""The plugins of one session. This module alone decides how their answers are combined (reference 7.1, 7.2).
 
-Plugins are walked tier by tier, in order, each only for the points whose switch is on. What combines how:
+Plugins are called tier by tier, in order, each only for the extension points whose switch is on. The rules are:
 
 order        the first key that differs decides; then creation time, then name
 veto         all must agree: ready, allocatable, namespace limit, preemptive, valid
-any          one suffices: overused
-vote         a rejection decides at once; a permission decides at the end of its tier; silence permits
-first tier   all of the first tier that has an opinion must agree: starving
-victims      nobody whom a plugin protects absolutely; of the rest, within a tier the intersection, and a tier that ends
-             empty passes the question on
-shuffle      within a tier the union; the first tier with any decides, within disruption budgets
-score        the sum, each plugin's by the weight that the action gives it
+any          one is enough: overused
+vote         a rejection decides at once; a permission decides at the end of its tier; no vote at all permits
+first tier   all plugins of the first tier with the point must agree: starving
+victims      first, all plugins that protect absolutely must agree; then the other plugins of a tier must all agree; if
+             they agree to no task, the next tier decides
+shuffle      the union of a tier's answers; the first tier that names a task decides, within disruption budgets
+score        the sum of the plugins' scores, weighted by the action's arguments
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ OrderKey = tuple[SortKey | str, ...]
 
 
 class PluginSet:
-    """One cycle's plugins, asked together."""
+    """The plugins of one session; each method returns their combined answer."""
 
     def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
         self._trace = trace
@@ -96,18 +96,18 @@ class PluginSet:
             self.taking_part(QueuePreference),
         )
         self.budgets = NO_BUDGETS
-        """Disruption budgets; known once the plugins are open."""
+        """The disruption budgets; set when the plugins are opened."""
         self.agreement = {
             Purpose.PREEMPT: Agreement(self._in_tiers(Preemptable), Purpose.PREEMPT),
             Purpose.RECLAIM: Agreement(self._in_tiers(Reclaimable), Purpose.RECLAIM),
         }
-        """Who may be evicted for whom, by what for."""
+        """The plugins' votes on victims, by purpose."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
 
     def open(self, context: SessionContext) -> None:
-        """Give every plugin the cycle's data, in tier order."""
+        """Open every plugin with the session's data, in tier order."""
         self.budgets = Budgets(context.snapshot.budgets)
         for agreement in self.agreement.values():
             agreement.budgets = self.budgets
@@ -121,13 +121,13 @@ class PluginSet:
 
     @property
     def listeners(self) -> list[Listener]:
-        """Who is to be told of placements and evictions; known once the plugins are open."""
+        """The listeners for placements and evictions; complete once the plugins are open."""
         followers: list[Listener] = [*self.taking_part(PlacementListener)]
         return [*followers, self.budgets] if self.budgets else followers
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """While it lasts, tries are only to be compared; they have to be taken back before it ends."""
+        """A context for tries that are only compared with each other. They must be rolled back before it ends."""
         listening = self.taking_part(Rehearsing)
         for plugin in listening:
             plugin.rehearse(begins=True)
@@ -138,12 +138,12 @@ class PluginSet:
                 plugin.rehearse(begins=False)
 
     def end_cycle(self) -> None:
-        """Tell whoever wants to know that the actions have run, in tier order."""
+        """Tell the plugins with ``CycleEnd``, in tier order, that the actions have run."""
         for plugin in self.taking_part(CycleEnd):
             plugin.end_cycle()
 
     def release(self) -> None:
-        """Take the stopwatches off: a plugin that refers to itself through one is not freed with its cycle."""
+        """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""
         for plugin, name in self._measured:
             delattr(plugin, name)
         self._measured.clear()
@@ -171,9 +171,9 @@ class PluginSet:
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
         self.queues_move_together = False
-        """Whether what one queue is given can change where another stands; known once the plugins are open."""
+        """Whether a placement in one queue can change another queue's key; set when the plugins are opened."""
         self.queue_scores_move_together = False
-        """The same of scores."""
+        """Whether a placement in one queue can change another queue's score; set when the plugins are opened."""
 
     def _bind_decisions(self) -> None:
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
@@ -197,18 +197,19 @@ class PluginSet:
     # -- orders -------------------------------------------------------------------------------------------------
 
     def job_key(self, job: JobView) -> OrderKey:
-        """Where a job stands; smaller goes first."""
+        """The sort key of a job; smaller goes first."""
         return (*[key(job) for key in self._job_keys], job.created, job.key)
 
     def queue_key(self, queue: Queue, *, admitting: bool = False) -> OrderKey:
-        """Where a queue stands; smaller goes first. While jobs are admitted what was admitted counts as held."""
+        """The sort key of a queue; smaller goes first. With ``admitting``, pledges count as held."""
         keys = self._queue_admission_keys if admitting else self._queue_keys
         return (*[key(queue) for key in keys], queue.created, queue.name)
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> list[tuple[Hashable, tuple[Any, ...]]]:
-        """The same key in parts, each with its name among those that follow the same parts; compared one by one.
+        """The queue's sort key as a list of named parts, compared one by one (see ``QueueOrder.queue_parts``).
 
-        The first part after those of a plugin begins with nothing: a key of fewer parts goes before one that goes on.
+        The first part after those of a plugin starts with an empty tuple. So, of two keys that start with the same
+        parts, the one where the plugin gives fewer parts goes first.
         """
         parts: list[tuple[Hashable, tuple[Any, ...]]] = []
         ended = False
@@ -221,25 +222,25 @@ class PluginSet:
         return parts
 
     def queue_epoch(self, *, admitting: bool = False) -> tuple[int, ...]:
-        """Another value when parts have changed of queues that nothing was given to."""
+        """A value that changes when the parts of queues without new placements have changed."""
         return tuple([plugin.queue_epoch(admitting=admitting) for plugin in self._queue_orders])
 
     def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> tuple[SortKey, ...]:
-        """Where a namespace of a queue stands; equal keys leave it to the order of their jobs."""
+        """The sort key of a namespace in a queue; where keys are equal, the order of their jobs decides."""
         keys = self._namespace_admission_keys if admitting else self._namespace_keys
         return tuple([key(queue, namespace) for key in keys])
 
     def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
-        """How urgent a queue is: the sum of the plugins' scores by weight; a plugin without a weight has no say."""
+        """The urgency of a queue: the weighted sum of the plugins' scores. Plugins without a weight do not count."""
         scores = self._queue_admission_scores if admitting else self._queue_scores
         return sum(weight * scores[name](queue) for name, weight in weights.items() if name in scores)
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> tuple[SortKey, ...]:
-        """Where a queue stands among those that victims are taken from; smaller is taken from first."""
+        """The sort key of a queue as a source of victims; victims come from the queue with the smaller key first."""
         return tuple([key(victim, evictor) for key in self._victim_queue_keys])
 
     def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
-        """Tasks of one job in their order: plugins, then the number at the end of the name, then age, then name."""
+        """The tasks of one job in order: by plugins, then the index at the end of the name, then age, then name."""
         found = list(tasks)
         keys = self._task_keys
         if len(found) < 2:
@@ -260,7 +261,7 @@ class PluginSet:
     # -- decisions ----------------------------------------------------------------------------------------------
 
     def job_valid(self, job: JobView) -> Refusal | None:
-        """The first objection to working on a job at all."""
+        """Why the job is not valid: the first refusal; None where it is valid."""
         for ask in self._valid:
             refusal = ask(job)
             if refusal is not None:
@@ -268,15 +269,15 @@ class PluginSet:
         return None
 
     def job_ready(self, job: JobView) -> bool:
-        """Whether what the job holds may be bound."""
+        """Whether the job's placements may be bound."""
         return all(ask(job) for ask in self._ready)
 
     def tasks_missing(self, job: JobView) -> int:
-        """At least how many more tasks have to be placed before the job can be ready."""
+        """A lower bound on the tasks to place before the job can be ready."""
         return max((ask(job) for ask in self._missing), default=0)
 
     def job_condition(self, job: JobView) -> Condition | None:
-        """What the PodGroup's condition is to say."""
+        """The condition to write to the PodGroup; the first plugin's answer, None where there is none."""
         for ask in self._conditions:
             condition = ask(job)
             if condition is not None:
@@ -284,11 +285,11 @@ class PluginSet:
         return None
 
     def overused(self, queue: Queue) -> bool:
-        """Whether the queue is to get nothing more in this cycle."""
+        """Whether the queue must get nothing more in this cycle."""
         return any(ask(queue) for ask in self._overused)
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
-        """The first objection to one more request in the queue."""
+        """The first refusal of one more request in the queue; None where all plugins agree."""
         for ask in self._allocatable:
             refusal = ask(queue, request)
             if refusal is not None:
@@ -296,7 +297,7 @@ class PluginSet:
         return None
 
     def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
-        """The first objection to so many more pods of the namespace, in whichever queue."""
+        """The first refusal of ``count`` more pods in the namespace, whatever the queue."""
         for ask in self._namespace_limits:
             refusal = ask(namespace, shape, count)
             if refusal is not None:
@@ -304,26 +305,26 @@ class PluginSet:
         return None
 
     def grantable(self, queue: Queue, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
-        """The first objection to so many more pods of the namespace in the queue, by what either may have."""
+        """The first refusal of ``count`` more pods of the namespace in the queue, by the limits of either."""
         request = shape.request if count == 1 else times(shape.request, count)
         return self.allocatable(queue, request) or self.namespace_limit(namespace, shape, count)
 
     def slot_limit(self, queue: Queue, shape: Shape) -> Refusal | None:
-        """The objection to one more pod that asks for nothing but its slot: the queue's capability may limit pods."""
+        """The refusal of one more best-effort pod: only the queue's capability may limit its pod slot."""
         refusal = self.allocatable(queue, shape.request)
         return refusal if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY else None
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
-        """Whether the queue may take from others for the request."""
+        """Whether the queue may reclaim room from other queues for the request."""
         return all(ask(queue, request) for ask in self._preemptive)
 
     def job_enqueued(self, job: JobView) -> None:
-        """Tell everyone who wants to know that a job was admitted."""
+        """Tell the plugins with ``JobEnqueued`` that a job was admitted."""
         for tell in self._enqueued:
             tell(job)
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
-        """What sets how much of a resource the queue may hold at most, where a plugin says so."""
+        """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""
         for one in self.taking_part(QueueDivider):
             bound = one.bound(queue, column)
             if bound is not None:
@@ -331,7 +332,7 @@ class PluginSet:
         return None
 
     def division(self, queue: Queue) -> QueueDivision | None:
-        """How the cluster is divided for the queue, where a plugin divides it."""
+        """The queue's share of the cluster; None where no plugin divides the cluster."""
         for ask in self._dividers:
             division = ask(queue)
             if division is not None:
@@ -341,11 +342,11 @@ class PluginSet:
     # -- votes --------------------------------------------------------------------------------------------------
 
     def job_pipelined(self, job: JobView) -> bool:
-        """Whether what the job holds and waits for may be kept."""
+        """Whether the job's placements, pipelined ones included, may be kept for the session."""
         return vote(self._pipelined, job) is None
 
     def job_enqueueable(self, job: JobView) -> Refusal | None:
-        """The objection to admitting the job, None where it is admitted; what lasts goes before what may pass."""
+        """Why the job is not admitted; None where it is. A refusal that lasts goes before one that may pass."""
         refusal = vote(self._enqueueable, job)
         if refusal is None or not refusal.rank or refusal.code is Code.REFUSED:
             return refusal
@@ -353,7 +354,7 @@ class PluginSet:
         return min((refusal, *(one for one in others if isinstance(one, Refusal))), key=lambda one: one.rank)
 
     def job_starving(self, job: JobView) -> bool:
-        """Whether the job may take from others: all of the first tier that has an opinion agree."""
+        """Whether the job may evict others to get room: all plugins of the first tier with this point agree."""
         for tier in self._starving:
             if tier:
                 return all(ask(job) for ask in tier)
@@ -361,13 +362,13 @@ class PluginSet:
 
     @property
     def knows_starving(self) -> bool:
-        """Whether any plugin says who may take from others."""
+        """Whether any plugin has the point ``JobStarving``."""
         return any(self._starving)
 
     # -- victims ------------------------------------------------------------------------------------------------
 
     def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
-        """Running tasks that had better be elsewhere, in the order of the candidates."""
+        """The running tasks that should move to another node, in the order of the candidates."""
         for tier in self._victim_tasks:
             chosen = {task.uid for ask in tier for task in ask(candidates)}
             if chosen:
@@ -376,7 +377,7 @@ class PluginSet:
         return []
 
     def must_leave(self, victim: Task) -> bool:
-        """Whether a victim's node is wanted back, whether or not it has another place to go to."""
+        """Whether a victim's node must be freed, even if no other node has room for the victim."""
         return any(ask(victim) for ask in self._must_leave)
 
 

@@ -1,4 +1,7 @@
-"""Who keeps an evictor from victims that would be enough: the plugins that object, each asked for itself."""
+"""Finds which plugins, or disruption budgets, protect candidates whose eviction would make enough room.
+
+Each plugin is asked on its own. Messages name the plugin or budget that is the only obstacle.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ class Objection(NamedTuple):
     """One plugin that agrees to too few victims, or the disruption budgets."""
 
     because: str
-    """Why it keeps them, said of them."""
+    """Why it protects the others, for messages."""
     refusal: Refusal | None
-    """What the job's own message says where it alone objects."""
+    """The refusal to report for the job where this is the only objection."""
 
 
 def objections(
     plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, purpose: Purpose
 ) -> list[Objection]:
-    """Whose agreement would not be enough, were they the only ones: plugins, and disruption budgets in any case."""
+    """The plugins that agree to too few victims even on their own, and the disruption budgets if they do."""
     found: list[Objection] = []
     for name, votes in _votes(plugins, evictor, purpose):
         agreed = votes.agreed(candidates)
@@ -40,14 +43,14 @@ def objections(
 def only_objection(
     plugins: PluginSet, evictor: Task, candidates: Sequence[Task], enough: Enough, purpose: Purpose
 ) -> Refusal | None:
-    """What the one thing is said to be that stands between an evictor and victims that would be enough."""
+    """The refusal of the only objection between an evictor and enough victims; None where there are several or none."""
     return said_alone(objections(plugins, evictor, candidates, enough, purpose))
 
 
 def said_alone(found: Sequence[Objection]) -> Refusal | None:
-    """What all that object say as one: a plugin may speak for the budgets, which bind without it, too."""
-    told = {one.refusal for one in found}
-    return told.pop() if len(told) == 1 else None
+    """The refusal that all objections share; None where they differ. A plugin may give the refusal of the budgets."""
+    refusals = {one.refusal for one in found}
+    return refusals.pop() if len(refusals) == 1 else None
 
 
 def _votes(plugins: PluginSet, evictor: Task, purpose: Purpose) -> Iterator[tuple[str, Votes]]:

@@ -1,9 +1,8 @@
-"""The extension points: the classes a plugin inherits are the decisions it takes part in.
+"""The extension points. A plugin takes part in a decision by inheriting the class of its extension point.
 
-A plugin gets data in ``open`` and answers questions; it has no way to change the cluster, the session or another
-plugin. A point that must be answered is abstract, so a plugin that forgets to cannot be made. Orders are sort keys
-(smaller first), not comparisons. ``framework.combine.pluginset`` combines the answers of several plugins (reference
-7.1).
+A plugin gets its data in ``open``, and then answers calls. It must not change the cluster, the session or another
+plugin. Methods that a plugin must provide are abstract. Orders are sort keys (smaller first), not comparisons.
+``framework.combine.pluginset`` combines the answers of several plugins (reference 7.1).
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from vsched.model.snapshot import Snapshot
 
 SortKey = float | int | tuple[float | int, ...]
 QueuePart = tuple[Hashable, SortKey]
-"""A part of a queue's key, and what it is the standing of."""
+"""One part of a queue's sort key: the name of the part (a queue, or a queue above it) and its value."""
 JobState = JobView | Job
-"""A job as it stands: the cycle's view where the cycle has touched the job, else the mirror's record."""
+"""The present state of a job: the session's view where there is one, else the mirror's record."""
 
 
 class NoArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of a plugin or action that has none."""
+    """The arguments type of a plugin or action without arguments."""
 
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
 
 class Vote(IntEnum):
-    """An answer that others may overrule (reference 7.1)."""
+    """The answer of one plugin where plugins vote (reference 7.1)."""
 
     REJECT = -1
     ABSTAIN = 0
@@ -53,44 +52,44 @@ class Vote(IntEnum):
 
 
 class SessionContext(NamedTuple):
-    """What a plugin may look at for the length of one cycle."""
+    """The data that a plugin may read during one session."""
 
     snapshot: Snapshot
     nodes: NodeTable
-    """The cycle's own node table; changes as tasks are placed. Read only."""
+    """The session's own node table; it changes as tasks are placed. Read only."""
     jobs: Mapping[str, JobView]
-    """The cycle's view of every job that it may do something for; changes as tasks are placed. Read only."""
+    """The views of all jobs that the session may work on; they change as tasks are placed. Read only."""
     usage: SessionUsage
-    """What queues and namespaces hold; changes as tasks are placed. Read only."""
+    """The amounts that queues and namespaces hold; they change as tasks are placed. Read only."""
     standing: Callable[[str], JobState | None]
-    """Any job by key as the cycle sees it now, those it has no work for included; None where there is no such job."""
+    """Returns the present state of any job by key, also of jobs that are not active; None where there is none."""
     switches: Switches = Switches()
-    """The plugin's own: its modes, and whether it takes part in what another of its decisions may rest on."""
+    """The plugin's own switches: its modes, and which of its extension points are on."""
     callout: Callout | None = None
-    """The way out to services outside; None where the cycle is run without one."""
+    """Calls external services; None where the cycle runs without them."""
     budgets: Budgets = NO_BUDGETS
-    """The disruption budgets, as evictions use them up. Read only."""
+    """The disruption budgets; the session's evictions use them up. Read only."""
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin of one cycle; made anew for each, so nothing survives in it."""
+    """One plugin in one session. Each session makes new plugin objects, so a plugin keeps no state between sessions."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
     heeds: ClassVar[frozenset[str]] = frozenset()
-    """Switches that it looks at itself, those of its points aside."""
+    """Switches that the plugin reads itself, besides those of its extension points."""
     hierarchical: ClassVar[bool] = False
-    """Whether ``enableHierarchy`` makes it do something else."""
+    """Whether ``enableHierarchy`` changes what the plugin does."""
 
     def __init__(self, args: ArgsT) -> None:
         self.args = args
 
     def open(self, context: SessionContext) -> None:
-        """Take what is needed from the cycle's data."""
+        """Prepare for the session; called once, before any other method."""
 
 
 class Point(ABC):
-    """Base of the extension points; ``point`` is the switch that turns a plugin's part in it off."""
+    """Base of the extension points; ``point`` names the switch of the policy that turns it on and off."""
 
     point: ClassVar[str]
 
@@ -102,7 +101,7 @@ class JobOrder(Point):
     name: ClassVar[str]
     """The plugin's own."""
     goes_first: ClassVar[str] = ""
-    """What is said of a job that goes before another by this: ``holds the smaller share``. Empty names the plugin."""
+    """Words for messages on why a job goes first: ``holds the smaller share``. If empty, messages name the plugin."""
 
     @abstractmethod
     def job_key(self, job: JobView) -> SortKey:
@@ -129,23 +128,23 @@ class QueueOrder(Point):
         """Smaller goes first."""
 
     def queue_admission_key(self, queue: Queue) -> SortKey:
-        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        """The key while jobs are admitted: pledges (admitted, not held yet) count as held."""
         return self.queue_key(queue)
 
     def queues_move_together(self) -> bool:
-        """Whether what one queue is given can change where another stands."""
+        """Whether a placement in one queue can change the key of another queue."""
         return False
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
-        """The queue's key in parts, the first decides first; where queues move together, parts that they share.
+        """The queue's key as a list of parts, compared in order; queues whose keys change together share parts.
 
-        Parts of equal names, after equal names before them, are one part, and equal. What one queue is given changes
-        its own parts only; ``queue_epoch`` says where it changed more.
+        Two queues share a part if its name and the names of all parts before it are equal; its value is equal then. A
+        placement in a queue changes only that queue's parts. If it changes others, ``queue_epoch`` must change.
         """
         return ((queue.name, self.queue_admission_key(queue) if admitting else self.queue_key(queue)),)
 
     def queue_epoch(self, *, admitting: bool = False) -> int:
-        """Another number when the parts of any queue may have changed."""
+        """A number that changes when the parts of other queues may have changed."""
         return 0
 
 
@@ -161,32 +160,32 @@ class NamespaceOrder(Point):
         """Smaller goes first."""
 
     def namespace_admission_key(self, queue: str, namespace: str) -> SortKey:
-        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        """The key while jobs are admitted: pledges (admitted, not held yet) count as held."""
         return self.namespace_key(queue, namespace)
 
 
 class JobValid(Point):
-    """Whether a job can be worked on at all. Has no switch."""
+    """Whether a job is valid, so that actions may work on it. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def job_valid(self, job: JobView) -> Refusal | None:
-        """None where nothing is wrong; the first refusal decides."""
+        """None where the job is valid; the first refusal decides."""
 
 
 class JobCondition(Point):
-    """What the PodGroup's condition says when the cycle is over; the first answer decides. Has no switch."""
+    """The condition of the PodGroup at the end of the cycle; the first answer decides. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def job_condition(self, job: JobView) -> Condition | None:
-        """None where there is nothing to say."""
+        """The condition to write; None where the plugin has none."""
 
 
 class JobReady(Point):
-    """Whether what a job holds may be bound; all must agree."""
+    """Whether the placements of a job may be bound; all plugins must agree."""
 
     point = "job_ready"
 
@@ -195,12 +194,12 @@ class JobReady(Point):
         """True where the job's minimum is met."""
 
     def tasks_missing(self, job: JobView) -> int:
-        """At least how many more tasks have to be placed before ``job_ready`` can be true; 0 where nothing is known."""
+        """A lower bound on the tasks to place before ``job_ready`` can be true; 0 where none is known."""
         return 0
 
 
 class JobPipelined(Point):
-    """Whether what a job holds and waits for may be kept; a vote."""
+    """Whether the placements of a job, pipelined ones included, may be kept for the session; plugins vote."""
 
     point = "job_pipelined"
 
@@ -210,21 +209,21 @@ class JobPipelined(Point):
 
 
 class JobStarving(Point):
-    """Whether a job may take from others; all of the first tier that has an opinion must agree."""
+    """Whether a job may evict others to get room; all plugins of the first tier with this point must agree."""
 
     point = "job_starving"
 
     @abstractmethod
     def job_starving(self, job: JobView) -> bool:
-        """True where the job has a claim to more."""
+        """True where the job is entitled to more."""
 
 
 class JobEnqueueable(Point):
-    """Whether a waiting job is admitted; a vote."""
+    """Whether a waiting job is admitted; plugins vote."""
 
     point = "job_enqueued"
     asks_outside: ClassVar[bool] = False
-    """Whether the answer is somebody else's, who is asked once a job and no more."""
+    """Whether the plugin calls an external service for the answer; it must be called only once per job then."""
 
     @abstractmethod
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
@@ -232,29 +231,29 @@ class JobEnqueueable(Point):
 
 
 class JobEnqueued(Point):
-    """Is told of every job that was admitted."""
+    """Called for every job that was admitted."""
 
     point = "job_enqueued"
 
     @abstractmethod
     def job_enqueued(self, job: JobView) -> None:
-        """Take note of the admission."""
+        """Record the admission."""
 
 
 class Overused(Point):
-    """Whether a queue is to get nothing more; any one suffices."""
+    """Whether a queue must get nothing more; one plugin that says so is enough."""
 
     point = "overused"
 
     @abstractmethod
     def overused(self, queue: Queue) -> bool:
-        """True where the queue has had its share."""
+        """True where the queue has its share."""
 
 
 class Allocatable(Point):
-    """Whether a queue may take one more request; all must agree.
+    """Whether a queue may hold one more request; all plugins must agree.
 
-    Also asked with the sum of several requests; what is refused must stay refused when more is asked for.
+    The request may also be the sum of several requests. If a request is refused, every larger one must be refused too.
     """
 
     point = "allocatable"
@@ -265,9 +264,9 @@ class Allocatable(Point):
 
 
 class NamespaceLimit(Point):
-    """Whether a namespace may take more pods of a shape, whatever its queue may; all must agree.
+    """Whether a namespace may hold ``count`` more pods of a shape, in any queue; all plugins must agree.
 
-    As with ``Allocatable``, what is refused must stay refused when more is asked for.
+    As with ``Allocatable``: if a request is refused, every larger one must be refused too.
     """
 
     point = "allocatable"
@@ -278,17 +277,17 @@ class NamespaceLimit(Point):
 
 
 class Reserving(Point):
-    """Counts room that a queue keeps for pods to come as if it were held, where it says what may be allocated."""
+    """Counts room reserved in a queue as held, where the plugin limits what the queue may hold."""
 
     point = "allocatable"
 
     @abstractmethod
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
-        """Keep this much more room (``sign=1``), or this much less (``sign=-1``)."""
+        """Reserve this much more room (``sign=1``) or less (``sign=-1``)."""
 
 
 class Preemptive(Point):
-    """Whether a queue may take from others for a request; all must agree."""
+    """Whether a queue may reclaim room from other queues for a request; all plugins must agree."""
 
     point = "preemptive"
 
@@ -298,73 +297,73 @@ class Preemptive(Point):
 
 
 class QueueScore(Point):
-    """How urgent a queue is, as a number to be weighed against other plugins' numbers (seed 004)."""
+    """How urgent a queue is, as a number; actions add up the weighted numbers of all plugins (seed 004)."""
 
     point = "queue_score_order"
     name: ClassVar[str]
-    """The plugin's own: actions give weights by it."""
+    """The plugin's own name; weights are given by it."""
 
     @abstractmethod
     def queue_score(self, queue: Queue) -> float:
         """Higher goes first; about 0 to 1 before the action's weight for this plugin."""
 
     def queue_admission_score(self, queue: Queue) -> float:
-        """The same while jobs are admitted: what was admitted and is not held yet counts as held."""
+        """The score while jobs are admitted: pledges (admitted, not held yet) count as held."""
         return self.queue_score(queue)
 
     def queue_scores_move_together(self) -> bool:
-        """Whether what one queue is given can change the score of another."""
+        """Whether a placement in one queue can change the score of another queue."""
         return False
 
 
 class PlacementListener(Point):
-    """State that follows placements: told by the ledger forwards and in undo. Has no switch."""
+    """Keeps state about placements. The ledger calls it for each step and for each undo. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """The task was placed on the row (allocated or pipelined)."""
+        """The task was placed on the row (allocated or pipelined), or its eviction was undone."""
 
     @abstractmethod
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """The placement was taken back, or the task is to leave."""
+        """The task was evicted from the row, or its placement was undone."""
 
 
 class CycleEnd(Point):
-    """Is told that the actions have run. Has no switch."""
+    """Called once when all actions have run. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def end_cycle(self) -> None:
-        """Nothing is asked after this but what reports need."""
+        """The actions have run; only calls for the report follow."""
 
 
 class QueueDivision(NamedTuple):
-    """How a plugin divides the cluster for one queue; for reports."""
+    """A queue's share of the cluster as one plugin computes it, for reports."""
 
     share: float
-    """Dominant share of what the queue deserves; above 1 it has more."""
+    """Dominant share of what the queue deserves; above 1 where it holds more than that."""
     deserved: Mapping[int, float]
     """Base units by column."""
     overused: bool
     capability: Amounts
-    """What the queue may hold at most, as the plugin reads its spec."""
+    """The most the queue may hold, as the plugin reads its spec."""
     problem: Refusal | None = None
-    """Why the queue is left out, or what of its limits is not in force."""
+    """Why the queue is left out, or which of its limits are not in force."""
     subtree: Mapping[int, int] = {}
-    """What the queue and all below it hold; empty where the plugin keeps no tree of queues."""
+    """What the queue and all queues below it hold; empty where the plugin knows no hierarchy of queues."""
 
 
 class QueueDivider(Point):
-    """Divides the cluster among queues and can say how; the first answer is reported. Has no switch."""
+    """Divides the cluster among queues; the first plugin's answer is reported. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def division(self, queue: Queue) -> QueueDivision | None:
-        """The division of one queue, None where the plugin keeps none for it."""
+        """The division for one queue; None where the plugin has none for it."""
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
-        """What sets how much of a resource the queue may hold at most; None where the plugin keeps none for it."""
+        """What limits how much of a resource the queue may hold; None where the plugin sets no limit for it."""

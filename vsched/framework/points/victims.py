@@ -1,4 +1,8 @@
-"""Extension points about victims: who may take from whom, in which order, and who had better be elsewhere."""
+"""Extension points about victims: which tasks may be evicted for a task, in which order, and which to move.
+
+The evictor is the task that needs room. The candidates are tasks that could be evicted for it; victims are those that
+are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from vsched.model.queues.queue import Queue
 
 
 class Purpose(StrEnum):
-    """Why tasks are to leave: which action asks."""
+    """Which action looks for victims."""
 
     PREEMPT = "preempt"
     """For a task of the same queue, often of the same job."""
@@ -23,82 +27,82 @@ class Purpose(StrEnum):
 
 
 class OwnJob(Enum):
-    """The default of ``Votes.depends_on``: evictors of one job get equal answers, others may not."""
+    """The default of ``Votes.depends_on``: evictors of one job get equal answers; those of different jobs may not."""
 
     OWN_JOB = "own job"
 
 
 def rules_out_nobody(job: JobState) -> bool:
-    """Takes a closer look at every job."""
+    """The default of ``Votes.rules_out``: every job has to be looked at."""
     return False
 
 
 def no_refusal(kept: Sequence[Task]) -> Refusal | None:
-    """Only those who ask are told."""
+    """The default of ``Votes.refusal``: the plugin has no message for the job."""
     return None
 
 
 class Votes(NamedTuple):
-    """What a plugin says about the victims of one evictor, as things stand."""
+    """A plugin's answer about the victims of one evictor, for the present state of the session."""
 
     agreed: Callable[[Sequence[Task]], Sequence[Task] | None]
-    """Those it agrees to, of candidates on one node in the order in which they would go; None abstains.
+    """Returns the candidates that the plugin agrees to evict; None where it abstains.
 
-    Each candidate counts as gone for those after it.
+    The candidates are on one node, in the order of eviction. For each candidate, those before it count as evicted.
     """
     because: str = ""
-    """Why it keeps the others, said of them: ``their priority is not lower``. Where it is empty the plugin is named."""
+    """Why the plugin protects other candidates: ``their priority is not lower``. If empty, messages name the plugin."""
     rules_out: Callable[[JobState], bool] = rules_out_nobody
-    """Whether it can agree to no task of a job, whatever else is asked for. Saves looking at the job's nodes.
+    """Whether the plugin agrees to no task of a job at all. The job's nodes are then skipped.
 
-    Asked once for each job before any node is looked at, so it has to be quick. It must stay True while more tasks are
+    Called once for each job before any node, so it must be quick. Once True, it must stay True while more tasks are
     evicted.
     """
     depends_on: Hashable = OwnJob.OWN_JOB
-    """What of the evictor decides, besides its queue and its request. Evictors of equal values share their candidates.
+    """What of the evictor affects the answer, besides its queue and its request; None where nothing else does.
 
-    None where it makes no difference who asks.
+    Evictors with equal values share their candidates.
     """
     regains: Callable[[Task], bool] | None = None
-    """Whether the evictor could take its place back from a task that took it; by default where it agrees to that task.
+    """Whether this evictor could evict a task that took its place; by default, whether ``agreed`` accepts that task.
 
-    Keeps two tasks from taking one place from each other in turn: asked of the votes of a victim that waits again, with
-    the victim out and the other task placed in the books.
+    This prevents two tasks from evicting each other in turn. It is called on the votes of a victim, as if the victim
+    were pending again; in the session's state the victim is evicted and the other task is placed.
     """
     refusal: Callable[[Sequence[Task]], Refusal | None] = no_refusal
-    """What the job's own message says where this plugin alone keeps these tasks, and they would be enough."""
+    """The refusal to report for the job where this plugin alone protects these tasks, and they would be enough."""
 
     @classmethod
     def each(cls, agrees: Callable[[Task], bool], because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
-        """Votes that look at every candidate for itself."""
+        """Votes that judge each candidate on its own."""
         return cls(lambda candidates: [task for task in candidates if agrees(task)], because, depends_on=depends_on)
 
     @classmethod
     def none(cls, because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
-        """Agrees to nobody."""
+        """Votes that agree to no victim."""
         return cls(lambda candidates: (), because, lambda job: True, depends_on)
 
     def could_regain(self, taker: Task) -> bool:
-        """Whether the evictor could take its place back from the task that took it."""
+        """Whether the evictor could evict the task that took its place."""
         return bool(self.agreed((taker,))) if self.regains is None else self.regains(taker)
 
 
 class VictimVotes(Point):
-    """Who may be evicted for whom; a plugin inherits ``Preemptable`` or ``Reclaimable`` or both.
+    """Which tasks may be evicted for an evictor; a plugin inherits ``Preemptable`` or ``Reclaimable`` or both.
 
-    How the votes of several plugins combine is ``framework.combine.agreeing``'s business.
+    ``framework.combine.agreeing`` combines the votes of several plugins.
     """
 
     name: ClassVar[str]
-    """The plugin's own."""
+    """The plugin's own name."""
     protects_absolutely: ClassVar[bool] = False
-    """Whether nobody becomes a victim without its agreement, whichever tier it is in. Such a plugin never abstains."""
+    """Whether no task may be evicted without this plugin's agreement, in any tier. Such a plugin never abstains."""
 
     @abstractmethod
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
-        """What the plugin says about the evictor's victims; None where it abstains whatever it is asked.
+        """The plugin's votes on victims of the evictor; None where it abstains for every candidate.
 
-        Asked again whenever anything has changed, so it may keep what it works out in the functions it returns.
+        It is called again after every change, so the returned functions may cache what they compute.
         """
 
 
@@ -115,29 +119,29 @@ class Reclaimable(VictimVotes):
 
 
 class VictimQueueOrder(Point):
-    """From which queue victims are taken first; where keys are equal, the queue that goes last. Has no switch."""
+    """From which queue victims are taken first; of equal queues, from the one last in queue order. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> SortKey:
-        """Smaller is taken from first."""
+        """A sort key; victims are taken from the queue with the smaller key first."""
 
 
 class Rehearsing(Point):
-    """Is told when a try is only to be compared with others, and is taken back whatever comes of it. Has no switch."""
+    """Called around tries that are only compared with each other and are always rolled back. Has no switch."""
 
     point = ""
 
     @abstractmethod
     def rehearse(self, begins: bool) -> None:
-        """Such a try begins or is over."""
+        """Such tries begin (``begins``) or are over."""
 
 
 class VictimTasks(Point):
-    """Which running tasks had better be elsewhere; what ``shuffle`` evicts, within disruption budgets.
+    """Which running tasks should move to another node. ``shuffle`` evicts them, within disruption budgets.
 
-    The first tier that names any decides.
+    The first tier that names any task decides.
     """
 
     point = "victim"
@@ -147,5 +151,5 @@ class VictimTasks(Point):
         """The victims among all running tasks that may be preempted."""
 
     def must_leave(self, victim: Task) -> bool:
-        """Whether a victim's node is wanted back, so that it goes even where no other node has room for it."""
+        """Whether a victim's node must be freed, so that it is evicted even if no other node has room for it."""
         return False
