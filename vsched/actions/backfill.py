@@ -1,4 +1,4 @@
-"""The action backfill: places best-effort tasks, which ask only for a pod slot, on any node that fits (reference 3.3)."""
+"""The action backfill: places best-effort tasks, which ask only for a pod slot, on nodes they fit (reference 3.3)."""
 
 from __future__ import annotations
 

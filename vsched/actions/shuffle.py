@@ -2,7 +2,7 @@
 
 A victim is evicted only if another node has room for its successor and its queue may hold it. This is tried with all
 earlier victims evicted and their successors placed. The reference does not check this. A victim whose node must be
-freed (``VictimTasks.must_leave``) is evicted in any case. The reference also offers plugins the tasks that are marked as
+freed (``VictimTasks.must_leave``) is evicted in any case. The reference also offers plugins tasks that are marked as
 not preemptable; vsched never does.
 """
 

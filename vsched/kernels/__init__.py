@@ -1,1 +1,1 @@
-"""Arithmetic: arrays in, arrays out. Knows nodes and pods only as the model's tables and records."""
+"""Kernels: pure functions on numpy arrays, and on the tables and records of the model. They keep no state."""

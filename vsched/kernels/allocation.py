@@ -1,10 +1,10 @@
-"""Least, most and balanced allocated: how Kubernetes scores a node by what it would hold with the pod on it.
+"""The scores leastAllocated, mostAllocated and balancedAllocation of Kubernetes, by what a node holds with the pod.
 
-Each comes for many nodes at once and for one node in plain numbers, with equal results bit for bit: both do the same
-operations on the same doubles in the same order. Kubernetes divides integers; here ``floor`` of a quotient of doubles
-stands for that. The numerator is exact while an amount stays below 2**53/100 (about 80 TiB or 90 trillion milli-cores),
-and there the quotient of two such integers is rounded by less than its distance from the next whole number, so the
-floor is the integer quotient.
+Each score has a function for many nodes and one for a single node in plain numbers. Their results are equal bit for
+bit, because both do the same operations on the same doubles in the same order. Kubernetes divides integers; here
+``floor`` of a quotient of doubles gives the same result. The numerator is exact for amounts below 2**53/100 (about
+80 TiB or 90 trillion milli-cores). For such integers the rounding error of the quotient is less than its distance from
+the next whole number, so the floor is the integer quotient.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ HALF_SCORE = 50.0
 
 
 class Capacity(NamedTuple):
-    """What nodes have of the scored resources, prepared once for many scores."""
+    """The capacity of nodes in the scored resources, prepared once for many scores."""
 
     amounts: Floats
     """float64[resource, node], base units."""
     divisor: Floats
-    """The same with 1 in place of 0."""
+    """The amounts, with 1 in place of 0."""
     counted: Floats
-    """float64[node]: how many of the resources the node has at all, but at least 1."""
+    """float64[node]: how many of the resources the node has, at least 1."""
     complete: bool
-    """Whether every node has all of them."""
+    """Whether every node has all of the resources."""
 
 
 def capacity_of(allocatable: Ints | Floats) -> Capacity:
-    """Prepare amounts (int64[resource, node], base units)."""
+    """Prepare the capacity from allocatable amounts (int64[resource, node], base units)."""
     amounts = np.ascontiguousarray(allocatable, dtype=np.float64)
     counted = np.count_nonzero(amounts, axis=0).astype(np.float64)
     return Capacity(
@@ -53,10 +53,10 @@ def capacity_at(capacity: Capacity, rows: slice | Sequence[int] | npt.NDArray[np
 
 
 def least_allocated(taken: Floats, capacity: Capacity) -> Floats:
-    """0..100 a node, more where less is taken.
+    """0..100 per node, higher where less is taken.
 
-    ``taken`` (float64[resource, node], base units) includes the pod. All resources weigh the same, so their integer
-    mean needs no weights; one that a node has none of does not count there.
+    ``taken`` (float64[resource, node], base units) includes the pod. All resources have the same weight. A resource
+    that a node does not have does not count there.
     """
     left = np.subtract(capacity.amounts, taken)
     left *= MAX_SCORE
@@ -78,7 +78,7 @@ def least_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
 
 
 def most_allocated(taken: Floats, capacity: Capacity) -> Floats:
-    """0..100 a node, more where more is taken; arguments as for ``least_allocated``."""
+    """0..100 per node, higher where more is taken; arguments as for ``least_allocated``."""
     part = np.minimum(taken, capacity.amounts)
     part *= MAX_SCORE
     part /= capacity.divisor
@@ -97,12 +97,12 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
 
 
 def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, now: Floats | None = None) -> Floats:
-    """50..100 a node, more where the pod brings the taken fractions of its resources closer to each other.
+    """50..100 per node, higher where the pod brings the taken fractions of its resources closer to each other.
 
-    ``held``: what pods on the nodes take, [resource, node]; ``asked``: what the new one asks for, [resource, 1];
-    ``now``: the ``balance`` of held where it is known already, float64[node]. What the pod changes about the balance,
-    -100..100, is brought to 50..100: 75 where it changes nothing. (kube-scheduler does so since 1.36, so that a node
-    out of balance is no worse than an idle one if the pod mends it.)
+    ``held``: what pods on the nodes take, [resource, node]; ``asked``: the request of the pod, [resource, 1]; ``now``:
+    the ``balance`` of ``held`` where it is known already, float64[node]. The score is 75 plus half of the change in
+    balance, rounded down; it is 75 where the pod changes nothing. (kube-scheduler does so since 1.36, so that an
+    unbalanced node is no worse than an idle one if the pod improves its balance.)
     """
     score = balance(np.add(held, asked), capacity)
     score -= balance(held, capacity) if now is None else now
@@ -113,10 +113,10 @@ def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, 
 
 
 def balance(taken: Floats | Ints, capacity: Capacity) -> Floats:
-    """0..100 a node, more where the taken fractions of its resources are closer to each other.
+    """0..100 per node, higher where the taken fractions of its resources are closer to each other.
 
-    100 x (1 - standard deviation of the fractions), rounded down; of two fractions that is half their difference, and
-    fewer cannot differ. Resources that a node has none of do not count there.
+    The balance is 100 x (1 - standard deviation of the fractions), rounded down. For two fractions, the deviation is
+    half their difference; for fewer it is 0. A resource that a node does not have does not count there.
     """
     fractions = np.divide(taken, capacity.divisor)
     np.minimum(fractions, 1.0, out=fractions)
@@ -168,7 +168,7 @@ def _mean(scores: Floats, capacity: Capacity) -> Floats:
 
 
 def _deviation(fractions: Floats, present: Mask) -> Floats:
-    """Standard deviation over the present fractions of each node, by the rule for two and for more than two."""
+    """The standard deviation of the present fractions of each node; for two fractions, half their difference."""
     count = np.count_nonzero(present, axis=0)
     divisor = np.maximum(count, 1).astype(np.float64)
     fractions = np.where(present, fractions, 0.0)

@@ -1,7 +1,7 @@
-"""Binpack: how full, or how free, a node would be in the requested resources, weighted (reference 4.9, 4.24).
+"""Binpack: scores nodes by how full (or how free) they would be in the requested resources (reference 4.9, 4.24).
 
-For many nodes at once and for one node in plain numbers, equal bit for bit: the same operations on the same doubles in
-the same order. Amounts are exact in doubles below 2**53.
+There is a function for many nodes and one for a single node in plain numbers. Their results are equal bit for bit,
+because both do the same operations on the same doubles in the same order. Doubles hold amounts below 2**53 exactly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vsched.model.nodes.table import Floats, Ints
 
 
 class Wish(NamedTuple):
-    """One requested resource that counts."""
+    """One requested resource that counts for the score."""
 
     column: int
     amount: int
@@ -23,7 +23,7 @@ class Wish(NamedTuple):
     weight: int
     """Above 0."""
     free: bool = False
-    """Whether what would stay free counts, in place of what would be used."""
+    """Whether the free amount counts instead of the used amount."""
 
 
 def binpack(
@@ -34,10 +34,10 @@ def binpack(
     scale: float,
     some_lack: Sequence[bool],
 ) -> Floats:
-    """Scores by node: ``scale`` times the weighted mean of what counts, 0 where a resource does not suffice.
+    """Scores by node: ``scale`` times the weighted mean of the used (or free) fractions; 0 where a resource is short.
 
-    ``idle`` and ``allocatable`` are [resource, node], float64 for speed; ``some_lack`` says for each wish whether some
-    node has none of the resource at all: there it counts nothing, but its weight still divides.
+    ``idle`` and ``allocatable`` are [resource, node], float64 for speed. ``some_lack`` says for each wish whether some
+    node has none of the resource at all. On such a node the resource counts 0, but its weight is still in the divisor.
     """
     total: Floats | None = None
     enough = None

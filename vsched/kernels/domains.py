@@ -1,7 +1,7 @@
-"""Pods by topology domain: sums over the nodes that share a label's value.
+"""Counts pods by topology domain. A domain is the set of nodes with the same value of a label.
 
-A ``Topology`` numbers the domains of one label key. Sums by domain have one place more than there are domains: the
-last belongs to the nodes that lack the label, and stays zero.
+A ``Topology`` numbers the domains of one label key. Sums by domain have one more element than there are domains: the
+last one is for nodes without the label, and stays 0.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Topology(NamedTuple):
     size: int
     """How many domains there are."""
     present: Mask
-    """bool[nodes]: where the label is."""
+    """bool[nodes]: nodes that have the label."""
     everywhere: bool
     """Whether every node has the label."""
     order: Rows
-    """intp[nodes]: rows grouped by domain."""
+    """intp[nodes]: the node rows, grouped by domain."""
     starts: Rows
     """intp[size + 2]: domain ``d`` has the rows ``order[starts[d]:starts[d + 1]]``."""
 
@@ -66,7 +66,7 @@ def labelled_nodes(statics: NodeStatics, key: str) -> Topology:
 
 
 def members(domains: Topology, domain: int) -> Rows:
-    """The rows of one domain."""
+    """The node rows of one domain."""
     return domains.order[domains.starts[domain] : domains.starts[domain + 1]]
 
 
@@ -76,9 +76,9 @@ def tally(
     row: Mapping[str, int],
     eligible: Mask | None = None,
 ) -> Ints:
-    """int64[size + 1]: pods by domain, from pods by node name and the weight of each such pod.
+    """int64[size + 1]: weighted pods by domain. ``weighted`` has counts of pods by node name, with a weight for each.
 
-    Nodes that are not in the table, and rows that are not ``eligible``, do not count.
+    Nodes that are not in ``row`` (row by node name), and rows that are not ``eligible``, do not count.
     """
     sums = np.zeros(domains.size + 1, dtype=np.int64)
     found: list[int] = []
@@ -96,7 +96,7 @@ def tally(
 
 
 def domains_with(domains: Topology, eligible: Mask | None) -> Mask:
-    """bool[size]: domains that have an eligible node."""
+    """bool[size]: domains with an eligible node."""
     if eligible is None:
         return np.ones(domains.size, dtype=np.bool_)
     found = np.zeros(domains.size + 1, dtype=np.bool_)

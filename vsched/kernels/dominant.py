@@ -1,13 +1,14 @@
-"""Dominant resource fairness in whole amounts: progressive filling by weight, from floors upwards (seed 001).
+"""Dominant resource fairness in integer amounts: progressive filling by weight, starting from floors (seed 001).
 
-Ghodsi et al., Dominant Resource Fairness. Everybody's part grows along what it demands, so that ``dominant share /
-weight`` of all rises together: that is the level. Once a resource is used up, nobody gets more of it, and a next round
-deals the others in the same way: shares are then measured by the resources that are still free. So nothing is left that
-anybody demands. (In the paper, who demands what is used up gets no more of anything else; but its users run tasks that
-are all alike. A namespace that waits for a GPU has other pods as well.)
+The source is Ghodsi et al., Dominant Resource Fairness. The amounts of every party grow in proportion to its demand, so
+that ``dominant share / weight`` rises equally for all parties; this common value is the level. When a resource is used
+up, no party gets more of it, and the next round divides the remaining resources in the same way. Shares are then
+measured by the resources that are still free. So no resource that is demanded is left over. (In the paper, a user who
+demands a used-up resource gets no more of any resource, because all tasks of a user are alike there. Here, a namespace
+that waits for a GPU has other pods as well.)
 
-Amounts are exact: levels are floats, but whatever is dealt is a whole number of units, and sums are compared as
-integers. A unit is one base unit, except of resources of which there is so much that a float cannot tell.
+Amounts are exact: levels are floats, but each party gets a whole number of units, and sums are compared as integers. A
+unit is one base unit; for resources with very large totals it is larger, because a float could not tell the difference.
 """
 
 from __future__ import annotations
@@ -19,38 +20,37 @@ import numpy as np
 from vsched.model.nodes.table import Floats, Ints
 
 LARGEST = 1 << 61
-"""No amount is larger, so that the sum of any two can be written."""
+"""The largest amount allowed, so that the sum of any two fits into an int64."""
 
 _UNIT_BITS = 42
-"""A resource is dealt in units of at most ``total / 2**41``: below 4Ti, memory is dealt by the byte."""
+"""A resource is divided in units of at most ``total / 2**41``: below 4Ti, memory is divided by the byte."""
 _CLOSE = 0.0113
-"""Units by which a float may fall short of the whole number that is meant; above what a thousand sums can err by, and
-no fraction that small weights make."""
+"""How many units a float may fall short of the exact whole number. This is more than the rounding error of a thousand
+sums, and it is not a fraction that results from small weights."""
 _MET = 1 - 1e-12
-"""Who has this part of its demand has all of it."""
+"""A party at this fraction of its full level gets its whole demand."""
 _STEPS_BACK = (0.0, *(2.0**-exponent for exponent in range(40, 0, -1)), 1.0)
-"""By how much a level is lowered where rounding dealt out more than there is; at the last, only floors are left."""
+"""Fractions by which a level is lowered where rounding exceeds the capacity; the last one leaves only the floors."""
 
 
 class Wants(NamedTuple):
-    """What is demanded by whom; amounts are ``int64[party, resource]``, from 0 to ``LARGEST``."""
+    """The weights, demands and floors of all parties; amounts are ``int64[party, resource]``, from 0 to ``LARGEST``."""
 
     weights: Floats
     """float64[party], above zero."""
     demand: Ints
     floor: Ints
-    """What a party has in any case; it may exceed its demand."""
+    """What a party gets in any case; it may exceed the demand."""
 
 
 def column_sums(amounts: Ints) -> Ints:
-    """Sums over all parties, ``int64[resource]``; what cannot be written is twice ``LARGEST``."""
+    """Sums over all parties, ``int64[resource]``; a sum that is too large becomes twice ``LARGEST``."""
     written = amounts.sum(axis=0, dtype=np.float64) < 2 * LARGEST
     return np.where(written, amounts.sum(axis=0), 2 * LARGEST)
 
 
 def cut_to_fit(floors: Ints, capacity: Ints) -> Ints:
-    """Floors of which the capacity (``int64[resource]``) holds the sum: cut in proportion where it did not, rounded
-    down."""
+    """The floors, reduced in proportion (rounded down) where their sum exceeds the capacity (``int64[resource]``)."""
     exceeding = np.flatnonzero(column_sums(floors) > capacity)
     if not len(exceeding):
         return floors
@@ -63,10 +63,10 @@ def cut_to_fit(floors: Ints, capacity: Ints) -> Ints:
 
 
 def progressive_fill(capacity: Ints, total: Ints, wants: Wants) -> Ints:
-    """Divide ``capacity`` (``int64[resource]``, as the ``total`` that shares are measured by) among all parties.
+    """Divide ``capacity`` among all parties; shares are fractions of ``total``. Both are ``int64[resource]``.
 
-    Floors are together at most the capacity. Nobody gets less than its floor, nor more than floor and demand, whichever
-    is larger; equal parties get the same. Of a resource that does not suffice, less than a unit a party remains.
+    The sum of the floors must not exceed the capacity. Each party gets at least its floor, and at most the larger of
+    floor and demand. Equal parties get equal amounts. Of a scarce resource, less than one unit per party remains.
     """
     dealt = np.maximum(wants.demand, wants.floor)
     scarce = column_sums(dealt) > capacity
@@ -87,9 +87,9 @@ def progressive_fill(capacity: Ints, total: Ints, wants: Wants) -> Ints:
 
 
 def _amounts_at(level: float, full: Floats, capacity: Ints, unit: Ints, demand: Ints, lower: Ints) -> Ints:
-    """Everybody's part at a level in whole units, no more than there is.
+    """The amounts of all parties at a level, in whole units, within the capacity.
 
-    ``full`` (float64[party]) are the levels at which all demands are met, ``lower`` is what each has already.
+    ``full`` (float64[party]) is the level at which a party's demand is met; ``lower`` is what each party has already.
     """
     amounts, levels = lower, np.full(len(capacity), level)
     for step in _STEPS_BACK:
@@ -104,10 +104,10 @@ def _amounts_at(level: float, full: Floats, capacity: Ints, unit: Ints, demand: 
 
 
 def _last_levels(capacity: Floats, demand: Ints, lower: Ints, full: Floats) -> Floats:
-    """The level up to which each resource suffices, ``float64[resource]``; infinity where it always does.
+    """The highest level that the capacity of each resource allows, ``float64[resource]``; infinity where it allows any.
 
-    The sum by level is a line with bends: where somebody's part outgrows what it has already, and where it is all that
-    is demanded.
+    The sum of all amounts is a piecewise linear function of the level. It bends where a party's amount begins to exceed
+    what the party has already, and where it reaches the demand.
     """
     slope = demand / full[:, None]
     begin = np.divide(lower, slope, out=np.full(demand.shape, np.inf), where=demand > 0)
@@ -122,7 +122,7 @@ def _last_levels(capacity: Floats, demand: Ints, lower: Ints, full: Floats) -> F
     within = (lower.sum(axis=0, dtype=np.float64) + rises <= capacity).sum(axis=0)
     always = within == len(rises)
     low, high = bends[within, across], bends[np.minimum(within + 1, len(rises)), across]
-    # Between two bends the sum is a straight line. Its slope is summed anew, for running sums lose digits.
+    # Between two bends the sum is linear. Its slope is summed again here, because running sums lose precision.
     middle = (low + high) / 2
     growing = (begin < middle) & (end > middle)
     met = np.where(end <= middle, np.maximum(slope * end, lower), lower)

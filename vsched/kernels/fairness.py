@@ -1,4 +1,4 @@
-"""Fair division: dominant shares, and water-filling by weight with floors and caps."""
+"""Fair division among queues: dominant shares, and water-filling by weight with floors and limits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Mask
 
 EPSILON = 0.1
-"""Amounts closer than this count as equal, less than this as nothing (reference 0.1)."""
+"""Amounts that differ by less than this count as equal; smaller amounts count as nothing (reference 0.1)."""
 
 ROUNDS_MAX = 1000
-"""Water-filling ends long before: every round but the last meets a queue or empties the rest."""
+"""A safety bound. Water-filling ends long before: each round but the last satisfies a queue or uses up the rest."""
 
 
 def dominant_share(held: Mapping[int, int], total: Sequence[int] | Mapping[int, float]) -> float:
@@ -27,36 +27,36 @@ def dominant_share(held: Mapping[int, int], total: Sequence[int] | Mapping[int, 
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole``; of nothing, nothing is 0 and anything is 1 (reference 0.2, Share)."""
+    """``part / whole``; if ``whole`` is 0, the result is 0 for ``part`` 0 and 1 otherwise (reference 0.2, Share)."""
     if whole == 0:
         return 0.0 if part == 0 else 1.0
     return part / whole
 
 
 class Demand(NamedTuple):
-    """What the queues of a division bring along; all arrays ``float64[queue, resource]`` but the weights."""
+    """The queues among which resources are divided; arrays are ``float64[queue, resource]``, except the weights."""
 
     weights: Floats
     """float64[queue]."""
     request: Floats
-    """What a queue holds and asks for: it deserves no more."""
+    """What a queue holds and asks for; it deserves no more than that."""
     limit: Floats
-    """What a queue may hold at most; infinity where there is no limit."""
+    """The most a queue may hold; infinity where there is no limit."""
     floor: Floats
-    """What a queue is guaranteed whatever it asks for."""
+    """What a queue is guaranteed, even if it asks for less."""
 
 
 def water_fill(total: Floats, demand: Demand) -> Floats:
-    """Divide ``total`` (float64[resource]) among queues by weight, at least their floor, at most limit and request.
+    """Divide ``total`` (float64[resource]) among queues by weight, with floors, limits and requests.
 
-    Returns deserved, ``float64[queue, resource]``. In rounds: what remains is dealt out by weight among the queues
-    that are not met yet; a queue is met once it deserves all it asks for, or once a round leaves it unchanged. What
-    limits and requests cut off remains for the next round (reference 4.5).
+    Returns the deserved amounts, ``float64[queue, resource]``. Each round divides the remaining amounts by weight among
+    the queues that are not satisfied yet. A queue is satisfied once it deserves all it asks for, or once a round does
+    not change its amounts. What limits and requests cut off remains for the next round (reference 4.5).
     """
     deserved = np.zeros_like(demand.request)
     open_queues: Mask = np.ones(len(demand.weights), dtype=np.bool_)
     remaining = total.astype(np.float64)
-    counted = np.arange(len(total)) != PODS  # pod slots left over are no reason for another round (reference 0.1)
+    counted = np.arange(len(total)) != PODS  # leftover pod slots alone do not start another round (reference 0.1)
     for _ in range(ROUNDS_MAX):
         weight = demand.weights[open_queues].sum()
         if weight == 0:
@@ -75,6 +75,6 @@ def water_fill(total: Floats, demand: Demand) -> Floats:
 
 
 def covers(inner: Floats, outer: Floats) -> Mask:
-    """Whether ``inner <= outer`` in every resource, closer than ``EPSILON`` counting as equal; one answer a row."""
+    """bool[row]: whether ``inner <= outer`` in every resource; amounts within ``EPSILON`` count as equal."""
     result: Mask = np.all(inner < outer + EPSILON, axis=-1)
     return result

@@ -1,8 +1,9 @@
-"""Hierarchical dominant resource fairness: who has enough, and what a node of the tree holds (reference 4.4).
+"""Hierarchical dominant resource fairness (HDRF): saturated jobs, and what a node of the tree holds (reference 4.4).
 
-Bhattacharya et al., Hierarchical Scheduling for Diverse Datacenter Workloads: before the children of a node are added
-up, those that still want something are scaled down to the smallest of them. A child that cannot use more of what its
-siblings lack takes nothing away from their common parent.
+The source is Bhattacharya et al., Hierarchical Scheduling for Diverse Datacenter Workloads. Before the amounts of the
+children of a node are summed, the children that are not saturated are scaled down to the smallest share among them. So
+a child with a larger share, which may use resources that its siblings cannot use, does not count more against the
+common parent.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from vsched.model.nodes.table import Floats, Mask
 
 
 def saturated_jobs(held: Floats, wanted: Floats, demanding: Mask) -> Mask:
-    """Which jobs are saturated, ``bool[job]``: they hold all they want of something, or want what nobody can have.
+    """Which jobs are saturated, ``bool[job]``: they hold all they want of a resource, or want a used-up resource.
 
-    ``held`` and ``wanted`` are ``float64[job, resource]`` in base units, ``demanding`` is ``bool[resource]``: True
-    where the cluster has something left. Of cpu and memory a job may want what it does not hold any of.
+    ``held`` and ``wanted`` are ``float64[job, resource]`` in base units. ``demanding`` is ``bool[resource]``: True
+    where the cluster has some of the resource left. A used-up resource counts only for jobs that hold some of it; cpu
+    and memory count for all jobs.
     """
     wants = wanted != 0
     holds = held != 0
@@ -30,10 +32,10 @@ def saturated_jobs(held: Floats, wanted: Floats, demanding: Mask) -> Mask:
 
 
 def held_together(held: Floats, shares: Floats, saturated: Mask) -> Floats:
-    """What a node holds by what its children hold, ``float64[resource]``.
+    """The amounts of a node, ``float64[resource]``, from the amounts of its children.
 
     ``held`` is ``float64[child, resource]``, ``shares`` ``float64[child]``, ``saturated`` ``bool[child]``. Saturated
-    children count whole, the others as if all of them had the smallest share among them.
+    children count in full. The others count as if all of them had the smallest share among them.
     """
     active = (shares != 0) & ~saturated
     least = min(1.0, shares[active].min()) if active.any() else 1.0
@@ -44,7 +46,7 @@ def held_together(held: Floats, shares: Floats, saturated: Mask) -> Floats:
 
 
 def dominant(held: Floats, total: Floats) -> float:
-    """The largest part of any resource; of a resource the cluster does not have, anything is all (reference 0.2)."""
+    """The dominant share: the largest ``held / total``; 1 for a held resource with total 0 (reference 0.2)."""
     parts = np.where(held != 0, 1.0, 0.0)
     np.divide(held, total, out=parts, where=total != 0)
     return float(parts.max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Image locality: nodes that already have much of what a pod would pull score higher."""
+"""Image locality: nodes that already have large images of a pod score higher."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ MAX_SCORE = 100
 
 
 def full_name(image: str) -> str:
-    """The name with its tag: without one it means ``latest``."""
+    """The image name with its tag; ``latest`` where it has none."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
 def image_locality(images: Sequence[str], containers: int, statics: NodeStatics) -> Floats | None:
-    """float64[nodes]: 0..100 by the bytes of the pod's images that a node has; None where no node has any.
+    """float64[nodes]: 0..100 by the bytes of the pod's images that a node has; None where all scores are 0.
 
-    An image counts with its size times the part of the nodes that have it, so that one node with a rare image does
-    not draw every pod. The sum is placed between 23 MiB and 1,000 MiB a container.
+    An image counts with its size times the fraction of nodes that have it, so that a single node with a rare image does
+    not attract every pod. The sum is scaled between 23 MiB (score 0) and 1,000 MiB per container (score 100).
     """
     total = np.zeros(len(statics), dtype=np.int64)
     for image in images:

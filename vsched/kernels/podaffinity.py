@@ -1,6 +1,6 @@
-"""Pod affinity and anti-affinity: which pods a term means, which nodes it allows, how a preference scores.
+"""Pod affinity and anti-affinity: which pods a term selects, which nodes it allows, and how preferences score nodes.
 
-Counting the pods of each topology domain is ``kernels.domains``' business; here the sums become masks and scores.
+``kernels.domains`` counts the pods of each topology domain. This module turns the counts into masks and scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_SCORE = 100.0
 
 
 def namespaces_of(term: PodTerm, namespaces: Mapping[str, Namespace]) -> frozenset[str] | None:
-    """The namespaces a term looks into: the listed ones and those its selector matches; None means all of them."""
+    """The namespaces of a term: the listed ones and those its namespace selector matches; None means all."""
     selector = term.namespace_selector
     if selector is None:
         return frozenset(term.namespaces)
@@ -31,11 +31,11 @@ def namespaces_of(term: PodTerm, namespaces: Mapping[str, Namespace]) -> frozens
 def term_matches(
     term: PodTerm, labels: PodLabels, namespaces: Mapping[str, Namespace], pairs: dict[str, str] | None = None
 ) -> bool:
-    """Whether a term means a pod of this namespace and these labels; ``pairs`` are those, where they are at hand."""
+    """Whether a term selects a pod with this namespace and these labels; ``pairs`` are the labels as a dict."""
     selector = term.selector
     if selector is None:
         return False
-    if labels.namespace not in term.namespaces:  # the cheaper question goes first: most terms mean their own namespace
+    if labels.namespace not in term.namespaces:  # the cheaper check goes first: most terms name only their namespace
         wider = term.namespace_selector
         if wider is None:
             return False
@@ -46,15 +46,16 @@ def term_matches(
 
 
 def preferences(affinity: PodAffinity) -> tuple[tuple[int, PodTerm], ...]:
-    """Preferred terms with their weights, those of anti-affinity negative."""
+    """Preferred terms with their weights; the weights of anti-affinity are negative."""
     return (*affinity.preferred, *((-weight, term) for weight, term in affinity.anti_preferred))
 
 
 def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itself: bool) -> Mask:
     """bool[nodes]: where required affinity is met.
 
-    For each term its topology and bool[nodes]: where the domain has a pod that all terms mean. While there is none in
-    the cluster (``found`` False), a pod that its own terms mean may be the first, on any node that has all the keys.
+    ``terms`` has for each term its topology, and bool[nodes]: where the domain has a pod that all terms select. If the
+    cluster has no such pod (``found`` is False), a pod that its own terms select may be the first, on any
+    node that has all the topology keys.
     """
     first = not found and matches_itself
     mask: Mask | None = None
@@ -67,7 +68,7 @@ def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itsel
 
 
 def preference_sum(sums: Sequence[tuple[Topology, Ints]], nodes: int) -> Floats:
-    """float64[nodes]: weights of the pods in the node's domains, summed over the topologies."""
+    """float64[nodes]: the weights of the pods in the node's domains, summed over the topologies."""
     total = np.zeros(nodes)
     for domains, by_domain in sums:
         total += by_domain.take(domains.ids)
@@ -75,9 +76,9 @@ def preference_sum(sums: Sequence[tuple[Topology, Ints]], nodes: int) -> Floats:
 
 
 def scaled_between(raw: Floats, candidates: Mask) -> Floats | None:
-    """float64[nodes]: ``raw`` scaled so that the least candidate gets 0 and the most 100, rounded down.
+    """float64[nodes]: ``raw`` scaled so that the lowest candidate gets 0 and the highest 100, truncated.
 
-    None where the candidates do not differ. What nodes get that are no candidates has no meaning.
+    None where the candidates do not differ. The values of other nodes have no meaning.
     """
     most = raw.max(where=candidates, initial=-np.inf)
     least = raw.min(where=candidates, initial=np.inf)
@@ -91,9 +92,9 @@ def scaled_between(raw: Floats, candidates: Mask) -> Floats | None:
 
 
 def scaled_to_most(raw: Floats, candidates: Mask, reverse: bool = False) -> Floats | None:
-    """float64[nodes]: ``raw`` (0 or more) as whole hundredths of the most a candidate has; ``reverse`` counts down.
+    """float64[nodes]: ``raw`` (0 or more) in whole percent of the highest candidate; ``reverse`` subtracts from 100.
 
-    None where no candidate has any. What nodes get that are no candidates has no meaning.
+    None where every candidate has 0. The values of other nodes have no meaning.
     """
     most = raw.max(where=candidates, initial=0.0)
     if most == 0.0:

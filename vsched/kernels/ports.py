@@ -1,4 +1,4 @@
-"""Ports of the host: two pods cannot hold the same one on a node."""
+"""Host ports: two pods on one node cannot use the same port."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ EVERY_ADDRESS = "0.0.0.0"
 
 
 def conflict(one: HostPort, other: HostPort) -> bool:
-    """Whether two ports cannot be held on one node: same number and protocol, on addresses that overlap."""
+    """Whether two host ports conflict: same number and protocol, and overlapping addresses."""
     if one.port != other.port or one.protocol != other.protocol:
         return False
     return one.ip == other.ip or EVERY_ADDRESS in (one.ip, other.ip)
 
 
 def conflicting(wanted: Sequence[HostPort]) -> Callable[[Sequence[HostPort]], int]:
-    """Counts how many of other ports are in the way of these, at the cost of those others."""
+    """A function that counts how many of the held ports conflict with ``wanted``; its time grows with those held."""
     alike: dict[tuple[int, str], list[HostPort]] = {}
     for port in wanted:
         alike.setdefault((port.port, port.protocol), []).append(port)

@@ -1,6 +1,6 @@
-"""Quotas of queues in a tree: what is left of stated limits where they contradict each other, and what they leave.
+"""Quotas of queues in a hierarchy: makes the stated guarantees, deserved amounts and capabilities consistent.
 
-Arrays are ``float64[queue, resource]``; whole numbers below 2**53 are exact in them. Row 0 is the root of the tree.
+Arrays are ``float64[queue, resource]``, which hold integers below 2**53 exactly. Row 0 is the root of the tree.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 
 
 class Tree(NamedTuple):
-    """Which row is below which."""
+    """The hierarchy of queues by row."""
 
     parents: Ints
     """int64[queue]: the row of each row's parent; the root's own is 0."""
     levels: tuple[Ints, ...]
-    """Rows at each depth below the root, nearest to it first."""
+    """The rows at each depth below the root, the level next to the root first."""
 
 
 class Quota(NamedTuple):
-    """What queues state, or what of it is in force."""
+    """The amounts that queues state, or those in force."""
 
     guarantee: Floats
     deserved: Floats
@@ -33,14 +33,14 @@ class Quota(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """Which amounts a queue names at all, ``bool[queue, resource]``: a queue does not limit what it does not name."""
+    """Which amounts a queue states, ``bool[queue, resource]``. An amount that is not stated sets no limit."""
 
     guarantee: Mask
     deserved: Mask
 
 
 def tree_of(parents: Sequence[int]) -> Tree:
-    """The tree of these parents, by row; every row is preceded by its parent, and row 0 is the root."""
+    """The tree with these parents by row. Every parent must come before its children, and row 0 is the root."""
     depths = [0] * len(parents)
     for row, parent in enumerate(parents[1:], start=1):
         depths[row] = depths[parent] + 1
@@ -51,7 +51,7 @@ def tree_of(parents: Sequence[int]) -> Tree:
 
 
 def dense(amounts: Iterable[tuple[int, int]], width: int) -> Floats:
-    """Amounts as a row; nothing where no amount is named."""
+    """Amounts as an array row, ``float64[width]``; 0 where no amount is given."""
     row = np.zeros(width)
     for column, value in amounts:
         row[column] = value
@@ -59,7 +59,7 @@ def dense(amounts: Iterable[tuple[int, int]], width: int) -> Floats:
 
 
 def limit_of(capability: Amounts, width: int) -> Floats:
-    """A capability as a row: infinity where none is named; of what is given as none there is none."""
+    """A capability as an array row, ``float64[width]``: infinity where no amount is given; 0 stays 0."""
     row = np.full(width, np.inf)
     for column, value in capability:
         row[column] = value
@@ -67,13 +67,14 @@ def limit_of(capability: Amounts, width: int) -> Floats:
 
 
 def in_force(quota: Quota, stated: Stated, tree: Tree) -> Quota:
-    """What of the stated amounts is in force once no queue has more than its parent passes on.
+    """The amounts in force: the stated amounts, reduced so that no queue has more than its parent passes on.
 
-    Capability is at most that of the parent. Deserved is at least the guarantee, and what the children of a queue
-    deserve together is at most what the queue does; guarantees likewise, and at most what their parent deserves.
-    Where children claim more, each keeps its guarantee and the rest is cut in proportion. A queue that names no amount
-    of a resource passes on what its own parent leaves to it. What the root deserves and guarantees is the sum of what
-    its children do.
+    - A capability is at most that of the parent.
+    - A deserved amount is at least the guarantee. The children of a queue together deserve at most what the queue does.
+    - The children of a queue are together guaranteed at most what the queue is, and at most what it deserves.
+    - Where children claim more, each keeps its guarantee and the rest is reduced in proportion.
+    - A queue that states no amount of a resource passes on what its own parent leaves to it.
+    - The deserved amount and the guarantee of the root are the sums over its children.
     """
     capability = quota.capability.copy()
     for rows in tree.levels:
@@ -90,11 +91,11 @@ def in_force(quota: Quota, stated: Stated, tree: Tree) -> Quota:
 
 
 def real_limits(top: Floats, quota: Quota, tree: Tree) -> Floats:
-    """What each queue may hold at most: what its parent may, less what siblings are guaranteed (reference 4.6).
+    """The most each queue may hold: what its parent may hold, less what siblings are guaranteed (reference 4.6).
 
-    What a queue is guaranteed is guaranteed by all above it as well, as far as they may hold it: else it would be lent
-    to those beside them. ``top`` is ``float64[resource]``: what there is to be had at the root. The root's own limit is
-    its capability.
+    A guarantee of a queue also counts as a guarantee of all queues above it, as far as they may hold it; otherwise
+    their siblings could use it. ``top`` is ``float64[resource]``: the amounts available at the root. The root's own
+    limit is its capability.
     """
     guarantee = np.minimum(_summed(quota.guarantee, tree), np.maximum(quota.guarantee, quota.capability))
     limits = np.empty_like(quota.capability)
@@ -110,7 +111,7 @@ def real_limits(top: Floats, quota: Quota, tree: Tree) -> Floats:
 
 
 def _claims(own: Floats, named: Mask, bounds: tuple[Floats, Floats], tree: Tree) -> Floats:
-    """What each row asks of its parent, within bounds: its own amount where it names one, else what is asked of it."""
+    """What each row claims from its parent: its own amount where it states one, else its children's claims; bounded."""
     least, most = bounds
     claims = np.zeros_like(own)
     asked = np.zeros_like(own)
@@ -122,7 +123,7 @@ def _claims(own: Floats, named: Mask, bounds: tuple[Floats, Floats], tree: Tree)
 
 
 def _summed(guarantee: Floats, tree: Tree) -> Floats:
-    """Each row's own amount, or what its children come to where that is more."""
+    """The larger of each row's own amount and the sum over its children."""
     found = guarantee.copy()
     below = np.zeros_like(found)
     for rows in reversed(tree.levels):
@@ -132,7 +133,7 @@ def _summed(guarantee: Floats, tree: Tree) -> Floats:
 
 
 def _granted(claims: Floats, floors: Floats, tree: Tree) -> Floats:
-    """What each row gets of its claim so that no row passes on more than it gets; the root passes on any amount."""
+    """The claims, reduced so that the children of a row together get no more than the row; the root has no limit."""
     granted = claims.copy()
     granted[0] = np.inf
     for rows in tree.levels:
@@ -148,7 +149,10 @@ def _granted(claims: Floats, floors: Floats, tree: Tree) -> Floats:
 
 
 def _cut(claims: Sequence[float], floors: Sequence[float], room: float) -> list[int]:
-    """Claims cut down to ``room`` together: each keeps its floor, the rest in proportion, rounded down."""
+    """Claims reduced so that their sum is ``room``: each keeps its floor, and the rest is divided in proportion.
+
+    Amounts are rounded down.
+    """
     least = [int(floor) for floor in floors]
     excess = [int(claim) - floor for claim, floor in zip(claims, least, strict=True)]
     left, whole = max(0, int(room) - sum(least)), max(1, sum(excess))

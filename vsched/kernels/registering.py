@@ -1,4 +1,7 @@
-"""Devices that nodes are to have and have not registered yet: what a device plugin brings comes after the node."""
+"""Finds nodes that should have devices but have not registered them yet.
+
+A device plugin registers its devices some time after the kubelet has registered the node.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from vsched.model.nodes.table import Ids, Mask, NodeStatics, NodeTable
 
 
 def awaited(nodes: NodeTable, column: int) -> Mask:
-    """bool[nodes]: is to have some of a resource, by its labels or as others made like it have some, and has none.
+    """bool[nodes]: nodes that should have a resource but have none yet.
 
-    A node that has registered any devices of the vendor has registered what it has.
+    A node should have it if its labels announce it, or if other nodes of its pool have it. A node that has registered
+    any device of the same vendor is not waited for.
     """
     name = nodes.axis.names[column]
     domain, _, device = name.partition("/")
@@ -34,7 +38,7 @@ def _announcing(statics: NodeStatics, resource: str) -> Mask:
 
 
 def _pools(statics: NodeStatics) -> tuple[Ids, int]:
-    """int32[nodes]: the number of what each node was made like, 0 where nothing says so; and how many there are."""
+    """int32[nodes]: the number of each node's pool, 0 where its labels name none; and the number of pools plus one."""
     numbers = {"": 0}
     ids = [numbers.setdefault(pool_of(node.labels), len(numbers)) for node in statics.attributes]
     return np.array(ids, dtype=np.int32), len(numbers)

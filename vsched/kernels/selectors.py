@@ -1,7 +1,7 @@
-"""Node selectors and node affinity as masks over all nodes, through the columns of their labels.
+"""Node selectors and node affinity as masks over all nodes, by columns of node labels.
 
-A requirement is worked out once for each distinct value of a label, then spread over the nodes by their value's
-number. Masks are remembered with the nodes' attributes, so they live as long as no node changes.
+A requirement is evaluated once for each distinct value of a label. The result is then looked up for each node by the
+number of its value. Masks are cached with the nodes' attributes, as long as no node changes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ NAME_FIELD = "metadata.name"
 
 
 def requirement_mask(requirement: Requirement, statics: NodeStatics) -> Mask:
-    """bool[nodes]: where one requirement holds of the node's label."""
+    """bool[nodes]: where the node's label meets one requirement."""
     key, operator = requirement.key, requirement.operator
     column = statics.label(key)
-    holds = np.zeros(len(column.values) + 1, dtype=np.bool_)  # a node without the label has number -1: the last place
+    holds = np.zeros(len(column.values) + 1, dtype=np.bool_)  # nodes without the label have number -1: the last element
     if operator in ("In", "NotIn"):
         named = [position for value in requirement.values if (position := column.positions.get(value)) is not None]
         holds[:] = operator == "NotIn"
@@ -41,7 +41,7 @@ class Numbers(NamedTuple):
 
     values: Ints
     known: Mask
-    """Where the value is a number."""
+    """Where the value is an integer."""
 
 
 def _numbers(statics: NodeStatics, key: str) -> Numbers:
@@ -65,12 +65,12 @@ def field_mask(requirement: Requirement, statics: NodeStatics) -> Mask:
 
 
 def node_mask(name: str, statics: NodeStatics) -> Mask:
-    """bool[nodes]: the node of that name alone."""
+    """bool[nodes]: True only for the node of that name."""
     return _named((name,), statics)
 
 
 def term_mask(term: NodeTerm, statics: NodeStatics) -> Mask:
-    """bool[nodes]: where all of a term holds; an empty term holds nowhere."""
+    """bool[nodes]: where a node meets all requirements of a term; an empty term matches no node."""
     if not term.expressions and not term.fields:
         return np.zeros(len(statics), dtype=np.bool_)
     mask = np.ones(len(statics), dtype=np.bool_)
@@ -82,7 +82,7 @@ def term_mask(term: NodeTerm, statics: NodeStatics) -> Mask:
 
 
 def selector_mask(rules: Rules, statics: NodeStatics) -> Mask | None:
-    """bool[nodes]: node selector and required node affinity; None where there is neither."""
+    """bool[nodes]: where node selector and required node affinity match; None where the pod has neither."""
     if not rules.node_selector and rules.required is None:
         return None
     return remembered(
@@ -91,7 +91,7 @@ def selector_mask(rules: Rules, statics: NodeStatics) -> Mask | None:
 
 
 def affinity_mask(rules: Rules, statics: NodeStatics) -> Mask | None:
-    """bool[nodes]: ``selector_mask`` and the pinned node; None where the pod may go anywhere."""
+    """bool[nodes]: ``selector_mask`` and ``spec.nodeName``; None where neither restricts the pod."""
     selected = selector_mask(rules, statics)
     if not rules.node_name:
         return selected
@@ -100,7 +100,7 @@ def affinity_mask(rules: Rules, statics: NodeStatics) -> Mask | None:
 
 
 def preference(rules: Rules, statics: NodeStatics) -> Floats:
-    """float64[nodes]: summed weights of the preferred terms that hold."""
+    """float64[nodes]: the sum of the weights of the preferred terms that match."""
 
     def compute() -> Floats:
         total = np.zeros(len(statics))
@@ -113,7 +113,7 @@ def preference(rules: Rules, statics: NodeStatics) -> Floats:
 
 
 def remembered(statics: NodeStatics, key: Hashable, compute: Callable[[], Mask]) -> Mask:
-    """A mask that is worked out once while the nodes' attributes stay as they are, and cannot be written to."""
+    """A read-only mask that is computed once and cached until the nodes' attributes change."""
 
     def made() -> Mask:
         mask = compute()

@@ -1,7 +1,7 @@
-"""Topology spread constraints: how far apart the domains' pod counts may be, and which domain is the better one.
+"""Topology spread constraints: which nodes keep the skew within its bound, and scores that prefer emptier domains.
 
-Counting pods by domain is ``kernels.domains``' business; counts have one place more than there are domains, for the
-nodes without the label.
+``kernels.domains`` counts the pods by domain. Counts have one more element than there are domains, for nodes without
+the label.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_SCORE = 100.0
 
 
 def fewest(counts: Ints, eligible: Mask, min_domains: int) -> int:
-    """The count to compare with: that of the emptiest eligible domain, 0 where there are too few of them."""
+    """The global minimum: the count of the emptiest eligible domain; 0 where there are fewer than ``min_domains``."""
     domains = int(np.count_nonzero(eligible))
     if domains < min_domains or not domains:
         return 0
@@ -29,8 +29,8 @@ def within_skew(
 ) -> Mask:
     """bool[nodes]: where one more pod keeps the skew within its bound.
 
-    ``counts`` are matching pods on eligible nodes, ``eligible`` is bool[size]: domains that have such a node.
-    Nodes without the label pass here; that they lack it is another reason.
+    ``counts`` are the matching pods on eligible nodes by domain. ``eligible`` is bool[size]: domains with an eligible
+    node. Nodes without the label pass here, because another check reports them.
     """
     bound = max_skew + fewest(counts, eligible, min_domains) - int(counts_itself)
     passes = counts <= bound
@@ -39,21 +39,24 @@ def within_skew(
 
 
 def size_weight(domains: int) -> float:
-    """The weight of a topology by its number of domains, so that small ones are not drowned by large ones."""
+    """The weight of a topology, which grows with its number of domains.
+
+    Topologies with few domains have more pods in each, and would dominate the score otherwise.
+    """
     return math.log(domains + 2)
 
 
 def candidate_domains(domains: Topology, candidates: Mask) -> Mask:
-    """bool[size + 1]: domains that have a candidate."""
+    """bool[size + 1]: domains with a candidate node."""
     found = np.zeros(domains.size + 1, dtype=np.bool_)
     found[domains.ids[candidates]] = True
     return found
 
 
 def crowding(domains: Topology, counts: Ints, weight: float, max_skew: int) -> Floats:
-    """float64[nodes]: what one constraint adds to a node's raw score: more where its domain has more pods.
+    """float64[nodes]: what one constraint adds to a node's raw score; more where its domain has more pods.
 
-    Nothing on nodes without the label.
+    It is 0 for nodes without the label.
     """
     by_domain: Floats = counts * np.float64(weight)
     by_domain += float(max_skew - 1)
@@ -62,7 +65,7 @@ def crowding(domains: Topology, counts: Ints, weight: float, max_skew: int) -> F
 
 
 def emptier_is_better(raw: Floats, scored: Mask) -> Floats:
-    """float64[nodes]: the raw scores of the scored nodes turned round, the emptiest highest; 0 for all others."""
+    """float64[nodes]: the raw scores inverted and scaled: the emptiest node is highest; 0 for unscored nodes."""
     rounded = np.floor(raw + 0.5)
     most = rounded.max(where=scored, initial=0.0)
     if most == 0.0:

@@ -1,4 +1,4 @@
-"""Taints against tolerations, once for each distinct list of taints, not for each node."""
+"""Matches taints with tolerations. The work is done once for each distinct list of taints, not for each node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vsched.model.pods.shape import Toleration
 REPELLING = ("NoSchedule", "NoExecute")
 DISCOURAGING = ("PreferNoSchedule",)
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
-"""The taint that stands for ``spec.unschedulable``: who tolerates it may go to a cordoned node."""
+"""The taint that stands for ``spec.unschedulable``: pods that tolerate it may run on a cordoned node."""
 
 PASSING_BEGIN = (
     "node.kubernetes.io/",
@@ -35,7 +35,9 @@ PASSING_BEGIN = (
     "ToBeDeletedTaint",
     "DeletionCandidateOfClusterAutoscaler",
 )
-"""Taints that machinery puts on nodes that start, are not well or are about to go, and takes off or goes with them."""
+"""Keys (or their beginnings) of taints that controllers add to nodes that start, are unhealthy or will be removed.
+
+The controllers remove the taint, or the node with it."""
 PASSING_END = (
     "not-ready",
     "notready",
@@ -47,11 +49,11 @@ PASSING_END = (
     "unreachable",
 )
 PASSING_PARTS = ("startup", "starting", "not-ready", "pressure")
-"""What others name such taints: ``node.cilium.io/agent-not-ready``, ``ebs.csi.aws.com/agent-not-ready``, …"""
+"""Parts of names that other products use for such taints: ``node.cilium.io/agent-not-ready``, …"""
 
 
 class TaintLists(NamedTuple):
-    """The distinct lists of taints with some effects, and which node has which."""
+    """The distinct lists of taints with certain effects, and which list each node has."""
 
     numbers: npt.NDArray[np.intp]
     """intp[nodes]: position in ``lists``."""
@@ -65,13 +67,13 @@ def taint_lists(statics: NodeStatics, effects: Sequence[str]) -> TaintLists:
 
 
 def passes(taint: Taint) -> bool:
-    """Whether the taint comes and goes by itself, with how its node is doing."""
+    """Whether controllers add and remove the taint with the state of its node."""
     return passes_by_itself(taint.key)
 
 
 @lru_cache(1024)
 def passes_by_itself(key: str) -> bool:
-    """Whether a taint of this key is one that machinery takes off again, without anybody changing anything."""
+    """Whether controllers remove taints with this key by themselves, as the state of the node changes."""
     if key.startswith(PASSING_BEGIN):
         return True
     name = key.rpartition("/")[2].lower()
@@ -84,9 +86,10 @@ def is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
 
 
 def untolerated(statics: NodeStatics, tolerations: Sequence[Toleration]) -> list[tuple[Taint, Mask]]:
-    """Each taint that keeps the pod off some node as the first of its list, and bool[nodes]: where it does not.
+    """The taints that keep a pod off nodes, each with bool[nodes], which is False on the nodes concerned.
 
-    Those that stay go before those that pass by themselves: waiting for one of these would be in vain.
+    A node with several untolerated taints counts for one of them: the first lasting one, or else the first. Waiting for
+    a passing taint would not help on a node that has a lasting one.
     """
     numbers, lists = taint_lists(statics, REPELLING)
     keeps_off: dict[tuple[str, str], tuple[Taint, list[int]]] = {}
@@ -104,7 +107,7 @@ def untolerated(statics: NodeStatics, tolerations: Sequence[Toleration]) -> list
 
 
 def tolerated_mask(statics: NodeStatics, tolerations: tuple[Toleration, ...]) -> Mask | None:
-    """bool[nodes]: where no taint keeps the pod off; None where that is everywhere."""
+    """bool[nodes]: nodes without untolerated taints; None where no node has taints."""
     if len(taint_lists(statics, REPELLING).lists) == 1:
         return None
 
@@ -118,7 +121,7 @@ def tolerated_mask(statics: NodeStatics, tolerations: tuple[Toleration, ...]) ->
 
 
 def cordoned(statics: NodeStatics) -> Mask:
-    """bool[nodes]: where new pods are not wanted (``spec.unschedulable``)."""
+    """bool[nodes]: cordoned nodes (``spec.unschedulable``)."""
     return remembered(
         statics,
         "cordoned",
@@ -127,7 +130,7 @@ def cordoned(statics: NodeStatics) -> Mask:
 
 
 def discouraged(statics: NodeStatics, tolerations: tuple[Toleration, ...]) -> Floats | None:
-    """float64[nodes]: how many untolerated PreferNoSchedule taints each has; None where all nodes are alike."""
+    """float64[nodes]: the number of untolerated PreferNoSchedule taints; None where it is the same on all nodes."""
     if len(taint_lists(statics, DISCOURAGING).lists) == 1:
         return None
     counts = statics.remember(("discouraged", tolerations), lambda: _discouraged(statics, tolerations))

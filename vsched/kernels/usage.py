@@ -1,7 +1,7 @@
-"""How loaded nodes are: what was measured, what was placed since and is not measured yet, and scores by both.
+"""The load of nodes and scores by load. The load is the measured usage plus the estimate for pods placed since.
 
-Loads are [dimension, node] with cpu first, memory second, as parts of 1. What is done for one row in plain numbers
-gives what the arrays give, bit for bit.
+Loads are [dimension, node] with cpu first and memory second, as fractions of 1. Functions for one row (``_row``) use
+plain numbers and give the same results as the array functions, bit for bit.
 """
 
 from __future__ import annotations
@@ -14,24 +14,29 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.nodes.usage import UsageTable
 
 View = Any
-"""The ``data`` of an array of two dimensions: a memoryview, whose type knows of whole numbers only."""
+"""The ``data`` of a two-dimensional array: a memoryview, whose type stub only allows integers."""
 DIMENSIONS = 2
 LEFT_AT_PEAKS = 0.01
-"""How much of what a node has left on average counts as left even where its peaks take all of it."""
+"""The part of a node's average free capacity that counts as free even if its peaks use all of it."""
 
 
 class Risk(NamedTuple):
-    """When load that is estimated counts for more than it is (reference 4.11)."""
+    """When nodes are at risk, so that a higher estimate of their load applies (reference 4.11)."""
 
     cpu: float
-    """What cpu weighs in how loaded a node is."""
+    """The weight of cpu in the load of a node."""
     memory: float
+    """The weight of memory."""
     threshold: float
-    """The load from which on nodes are at risk, times both weights."""
+    """Nodes with at least this weighted sum of loads are at risk."""
 
 
 def figures(table: UsageTable, period: str, resource: str, now: float, stale_seconds: float) -> tuple[Floats, Floats]:
-    """Averages and spreads in percent by node, NaN where unknown, no number, or older than ``stale_seconds``."""
+    """Averages and spreads in percent by node.
+
+    An average is NaN where it is unknown, not finite, or older than ``stale_seconds``. The spread is 0 where it is not
+    finite, and NaN where the whole period is unknown.
+    """
     columns = table.cpu if resource == "cpu" else table.memory
     column = columns.get(period)
     if column is None:
@@ -43,10 +48,10 @@ def figures(table: UsageTable, period: str, resource: str, now: float, stale_sec
 
 
 def pressing(average: Floats, spread: Floats, factor: float) -> Floats:
-    """The load to reckon with as a part of 1, NaN where unknown: the average and ``factor`` times what it varies by.
+    """The load to use, as a fraction of 1: the average plus ``factor`` times the spread; NaN where unknown.
 
-    A node cannot be more than full, but one that is full at its peaks only is less loaded than one that always is: a
-    little of what it has left on average tells them apart.
+    The load is at most 1. A node that is full only at its peaks gets slightly less than one that is always full: a
+    small part of its average free capacity (``LEFT_AT_PEAKS``) is subtracted.
     """
     steady = np.clip(average / 100.0, 0.0, 1.0)
     peak = np.maximum((average + factor * np.maximum(spread, 0.0)) / 100.0, 0.0)
@@ -55,23 +60,23 @@ def pressing(average: Floats, spread: Floats, factor: float) -> Floats:
 
 
 def lacking(started: Floats, measured: Floats, window_seconds: float) -> Floats:
-    """Which part of a load that began at ``started`` an average over the window before ``measured`` lacks."""
+    """The fraction of a load, started at ``started``, that an average over the window before ``measured`` misses."""
     part: Floats = np.clip((started - (measured - window_seconds)) / window_seconds, 0.0, 1.0)
     return part
 
 
 def filled(amounts: Ints, has: Ints) -> Floats:
-    """Amounts as parts of what nodes have, 1 at most and where a node has none."""
+    """Amounts as fractions of the nodes' capacity, at most 1; 1 where a node has no capacity."""
     parts = np.divide(amounts, has, out=np.ones(amounts.shape), where=has > 0)
     return np.minimum(1.0, parts, out=parts)
 
 
 def loads(measured: Floats, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
-    """How loaded nodes are: measured plus what is coming; by requests where nothing is known of a dimension.
+    """The loads of nodes: measured plus coming; where a dimension is not measured, the requests are used instead.
 
-    What is measured and coming together may be more than 1: of two nodes that are too full one is fuller.
+    The sum may exceed 1, so that of two overloaded nodes the fuller one is known.
 
-    ``coming`` is [4, node]: cpu and memory as estimated, then the same for nodes at risk.
+    ``coming`` is [4, node]: estimates of cpu and memory not measured yet, then the same for nodes at risk.
     """
     known: Mask = ~np.isnan(measured)
     by_request = filled(requested, has)
@@ -85,7 +90,7 @@ def loads(measured: Floats, coming: Ints, has: Ints, requested: Ints, risk: Risk
 
 
 def loads_row(measured: View, coming: View, has: View, requested: View, risk: Risk, row: int) -> tuple[float, float]:
-    """``loads`` of one node; of each array its ``data``, elements of which cost a third of numpy's own."""
+    """``loads`` of one node. Arrays are passed as their ``data``: reading an element costs a third of numpy's time."""
     cpu, memory = (
         _load_row(measured, coming, has, requested, 0, 0, row),
         _load_row(measured, coming, has, requested, 1, 1, row),
@@ -102,12 +107,12 @@ def _load_row(measured: View, coming: View, has: View, requested: View, dimensio
     if load == load:
         total: float = load + (min(1.0, coming[kind, row] / of) if of > 0 else 1.0)
         return total
-    load = requested[dimension, row] / of if of > 0 else 1.0  # unknown
+    load = requested[dimension, row] / of if of > 0 else 1.0  # the measured load is NaN: unknown
     return load if load < 1.0 else 1.0
 
 
 def idleness(load: Floats, cpu: float, memory: float, scale: float) -> Floats:
-    """Scores: ``scale`` times what is not used of both, by weights that add up to 1; negative where more than full."""
+    """Scores: ``scale`` times the weighted free fraction; weights add up to 1. Negative for overloaded nodes."""
     scores: Floats = ((1.0 - load[0]) * cpu + (1.0 - load[1]) * memory) * scale
     return scores
 
