@@ -1,1 +1,1 @@
-"""The node table, groups of nodes, and what nodes really use."""
+"""Nodes: the table of amounts, node groups by labels, and measured usage."""

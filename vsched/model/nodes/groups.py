@@ -1,11 +1,11 @@
-"""Which group a node belongs to, and what it is to have though it does not say so yet, by its labels."""
+"""What node labels say: the node's group, its pool, and devices that it has not registered yet."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 GROUP = "volcano.sh/nodegroup-name"
-"""The label that a queue's affinity is about."""
+"""The label that queue affinity refers to."""
 GROUP_LABELS = (
     GROUP,
     "node.kubernetes.io/instance-type",
@@ -13,7 +13,7 @@ GROUP_LABELS = (
     "cloud.google.com/gke-accelerator",
     "accelerator",
 )
-"""What names a node's group; the first label that a node has does."""
+"""Labels that name a node's group; the first one that a node has counts."""
 POOL_LABELS = (
     *GROUP_LABELS,
     "karpenter.sh/nodepool",
@@ -21,7 +21,7 @@ POOL_LABELS = (
     "cloud.google.com/gke-nodepool",
     "kubernetes.azure.com/agentpool",
 )
-"""What names nodes that were made alike."""
+"""Labels that name a pool of nodes with the same configuration."""
 ANNOUNCED_BY = {
     "nvidia.com": (
         "nvidia.com/gpu.",
@@ -35,7 +35,7 @@ ANNOUNCED_BY = {
     "google.com": ("cloud.google.com/gke-tpu",),
     "aws.amazon.com": ("karpenter.k8s.aws/instance-accelerator-",),
 }
-"""How labels begin that say of a node that it has devices of a vendor, besides those named like the resource."""
+"""By vendor domain: prefixes of labels that announce devices, besides labels that begin with the resource's name."""
 PCI_LABEL, PCI_VENDORS = "feature.node.kubernetes.io/pci-", {"nvidia.com": "10de", "amd.com": "1002"}
 NONE = ("false", "0", "no", "none")
 
@@ -46,12 +46,12 @@ def group_of(labels: Mapping[str, str]) -> str:
 
 
 def pool_of(labels: Mapping[str, str]) -> str:
-    """What a node was made like, by its labels; empty where none says so."""
+    """The pool of a node, as ``label=value``; empty where no label names one."""
     return next((f"{label}={labels[label]}" for label in POOL_LABELS if labels.get(label)), "")
 
 
 def announces(labels: Mapping[str, str], resource: str) -> bool:
-    """Whether the labels say that the node has devices of a resource, whatever it has registered."""
+    """Whether the labels announce devices of a resource, even if the node has not registered them."""
     domain, _, base = resource.partition("/")
     if not base:
         return False

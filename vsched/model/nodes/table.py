@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 T = TypeVar("T")
 
 NO_DOMAIN = -1
-"""The id of a node that lacks the label in question."""
+"""The id of a node without the label."""
 
 
 class Taint(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Taint(msgspec.Struct, frozen=True):
 
 
 class NodeAttributes(msgspec.Struct, frozen=True):
-    """What static filters look at of one node."""
+    """The attributes of one node that static filters use."""
 
     name: str
     labels: dict[str, str]
@@ -48,25 +48,24 @@ class NodeAttributes(msgspec.Struct, frozen=True):
 
 
 class LabelColumn(msgspec.Struct, frozen=True):
-    """One label key over all nodes: which value each node has, as small integers."""
+    """The values of one label key on all nodes, as small integers."""
 
     ids: Ids
     """int32[nodes]: position in ``values``, or ``NO_DOMAIN``."""
     values: tuple[str, ...]
     positions: dict[str, int]
-    """Of each value."""
+    """The position of each value in ``values``."""
 
     @property
     def count(self) -> int:
-        """How many distinct values there are."""
+        """The number of distinct values."""
         return len(self.values)
 
 
 class NodeStatics:
-    """The nodes' names and attributes, with everything derived from them alone remembered.
+    """The nodes' names and attributes, with a cache of results derived from these alone.
 
-    Immutable but for the memo, which only ever answers what it would compute again. A change of any node's
-    attributes makes a new ``NodeStatics`` and drops the memo with the old one.
+    Immutable except for the cache. A change of any node's attributes makes a new ``NodeStatics`` with an empty cache.
     """
 
     MEMO_LIMIT = 4096
@@ -81,7 +80,7 @@ class NodeStatics:
         return len(self.names)
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The value of ``compute()``, worked out once for this key while the nodes' attributes stay as they are."""
+        """The value of ``compute()``, computed once for this key while the nodes' attributes do not change."""
         found = self._memo.get(key)
         if found is None:
             if len(self._memo) >= self.MEMO_LIMIT:
@@ -90,7 +89,7 @@ class NodeStatics:
         return found  # type: ignore[return-value]  # the key names the computation, so the type is its own
 
     def known(self, key: str) -> str:
-        """The key, or an empty one where no node has it, so that only keys there are can be remembered."""
+        """The key, or the empty string where no node has it, so that unknown keys do not fill the cache."""
         keys: frozenset[str] = self.remember("label keys", lambda: frozenset[str]().union(*self._labels()))
         return key if key in keys else ""
 
@@ -155,11 +154,11 @@ class NodeTable:
         self.pipelined = pipelined
         """Reserved for tasks that wait for resources being released."""
         self.requested = requested
-        """Used plus reserved: what scoring counts as taken."""
+        """Used plus pipelined; scores count this as used."""
         self.scoring = scoring
-        """``int64[2, node]``: cpu and memory taken, with Kubernetes' defaults for containers that ask for none."""
+        """``int64[2, node]``: requested cpu and memory, with Kubernetes' defaults for containers that request none."""
         self.in_motion = bool(releasing.any() or pipelined.any())
-        """Whether anything leaves its node or waits for that: only then do idle and future idle differ."""
+        """Whether any amount is releasing or pipelined; only then do idle and future idle differ."""
         self.terminating: Ints = releasing[PODS].copy()
         """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
         gone, so no further pod waits for these; slots of pods that this cycle evicts may be counted on."""
@@ -171,7 +170,7 @@ class NodeTable:
 
     @property
     def width(self) -> int:
-        """How many resources the table has rows for."""
+        """The number of resources (rows)."""
         return int(self.idle.shape[0])
 
     def copy(self) -> NodeTable:
@@ -189,12 +188,12 @@ class NodeTable:
         )
 
     def future_idle(self, column: int) -> Ints:
-        """Idle once everything releasing is back and everything pipelined has landed; may be negative."""
+        """Idle amounts after all releasing amounts are free and all pipelined tasks are placed; may be negative."""
         future: Ints = self.idle[column] + self.releasing[column] - self.pipelined[column]
         return future - self.terminating if column == PODS else future
 
     def future_idle_at(self, column: int, row: int) -> int:
-        """The same of one node."""
+        """``future_idle`` of one node."""
         future = self.idle[column, row] + self.releasing[column, row] - self.pipelined[column, row]
         return int(future - self.terminating[row] if column == PODS else future)
 

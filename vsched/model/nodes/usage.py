@@ -1,7 +1,7 @@
-"""What nodes really use: figures of one round of collection, as averages over periods.
+"""Measured usage of nodes: figures of one round of collection, as averages over periods.
 
-Unknown is unknown: a node, a resource or a period without data is absent, never nought. A ``Reading`` is what was
-collected, by node; a ``UsageTable`` is the same by rows of a node table, for cycles.
+A node, resource or period without data is absent; it never counts as 0. A ``Reading`` has the collected figures by
+node. A ``UsageTable`` has the same figures by rows of a node table, for cycles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from vsched.model.pods.shape import Shape
 
 STALE_SECONDS = 300.0
-"""Figures whose newest sample is older than this say nothing of a node any more (reference 4.11)."""
+"""Figures are stale, and do not count, if their newest sample is older than this (reference 4.11)."""
 DEFAULT_PERIOD = "5m"
 
 _PERIOD = re.compile(r"([1-9][0-9]{0,5})(s|m|h)")
@@ -26,13 +26,13 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def period_seconds(text: str) -> float | None:
-    """The length of a period as written (``90s``, ``5m``, ``1h``); None where the text is none."""
+    """The length in seconds of a period as written (``90s``, ``5m``, ``1h``); None where the text is no period."""
     found = _PERIOD.fullmatch(text)
     return None if found is None else int(found[1]) * _SECONDS[found[2]]
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """How much of a node's capacity of one resource was used over one period, in percent."""
+    """Usage of one resource of a node over one period, in percent of the node's capacity."""
 
     average: float
     spread: float = 0.0
@@ -40,10 +40,10 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class NodeUsage(msgspec.Struct, frozen=True):
-    """What one node uses."""
+    """The usage of one node."""
 
     measured: float
-    """The newest sample that the averages rest on, in seconds since the epoch."""
+    """The time of the newest sample in the averages, seconds since the epoch."""
     cpu: dict[str, Figures] = {}
     """By period as written: ``5m``, ``1h``."""
     memory: dict[str, Figures] = {}
@@ -72,14 +72,14 @@ class Column(NamedTuple):
 
 
 class Young(NamedTuple):
-    """Pods whose load the averages lack, wholly or in part: an entry a pod, in no order."""
+    """Pods whose load the averages do not contain, or only in part. One entry a pod, in no order."""
 
     rows: _Positions
-    """intp[pods]: where each is."""
+    """intp[pods]: the row of the pod's node."""
     shapes: _Positions
     """intp[pods]: position in ``kinds``."""
     started: _Floats
-    """float64[pods]: seconds since the epoch; infinity where it does not run yet."""
+    """float64[pods]: start times, seconds since the epoch; infinity where the pod does not run yet."""
     kinds: tuple[Shape, ...]
 
 
@@ -87,10 +87,10 @@ NOBODY = Young(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0), ())
 
 
 class UsageTable(NamedTuple):
-    """One reading by the rows of a node table; shared by cycles, never written to."""
+    """One reading by the rows of a node table; cycles share it and never write to it."""
 
     measured: _Floats
-    """float64[nodes]: the newest sample, seconds since the epoch; NaN where nothing is known of the node."""
+    """float64[nodes]: the time of the newest sample, seconds since the epoch; NaN for a node without data."""
     cpu: dict[str, Column]
     """By period as written."""
     memory: dict[str, Column]
@@ -98,7 +98,7 @@ class UsageTable(NamedTuple):
 
 
 def table_of(reading: Reading, names: Sequence[str]) -> UsageTable:
-    """A reading by row. A sample that claims to be newer than the reading was taken with it: nothing stays fresh."""
+    """The table of a reading. A sample newer than the reading counts as taken with it, so figures cannot stay fresh."""
     found = [reading.nodes.get(name) for name in names]
     measured = np.array([np.nan if usage is None else min(usage.measured, reading.taken) for usage in found])
     return UsageTable(
@@ -109,7 +109,7 @@ def table_of(reading: Reading, names: Sequence[str]) -> UsageTable:
 
 
 def reading_of(table: UsageTable, names: Sequence[str], now: float) -> Reading:
-    """The reading that a table was made of; when it was taken is only known to within its newest sample."""
+    """The reading of a table; ``taken`` is the time of its newest sample, or ``now`` where it has none."""
     nodes = {
         name: NodeUsage(measured, _figures(table.cpu, row), _figures(table.memory, row))
         for row, (name, measured) in enumerate(zip(names, table.measured.tolist(), strict=True))

@@ -1,1 +1,1 @@
-"""A pod as the scheduler sees it: what it asks for, where it may run, its status, and what others select of it."""
+"""Pods: requests and placement rules (shape), tasks and their statuses, and indexes of pods on nodes by labels."""

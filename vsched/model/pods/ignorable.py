@@ -1,4 +1,4 @@
-"""What pods, PodGroups and Queues may ask for that is not built, by the word people have it ignored with."""
+"""Unsupported features of pods, PodGroups and Queues, by the word that a configuration ignores them with."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which pods, by what selectors see of them, are on which nodes: the data behind pod affinity, spread and host ports.
+"""Counts of pods on nodes by labels, affinity terms and host ports: the data behind pod affinity, spread and ports.
 
-Counts are kept by interned label set (not by pod), with an index from label pair to label sets, so that a selector
-finds its pods without walking all of them. One writer, the mirror; ``publish`` brings a second index up to date at the
-cost of what changed.
+Counts are kept by interned label set, not by pod. An index from label pair to label sets finds the pods of a selector
+without a walk over all of them. Only the mirror writes; ``publish`` copies what changed into a second index.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class PlacedPods:
-    """Counts of pods by label set, by the affinity terms they carry and by host port, each by node."""
+    """Counts of pods by label set, by their affinity terms and by host port; each count is by node."""
 
     __slots__ = (
         "_by_namespace",
@@ -36,9 +35,9 @@ class PlacedPods:
     def __init__(self) -> None:
         self.counts: dict[PodLabels, NodeCounts] = {}
         self.terms: dict[TermKey, NodeCounts] = {}
-        """Pods that carry affinity terms, by terms and namespace."""
+        """Pods with affinity terms, by terms and namespace."""
         self.ports: dict[HostPort, NodeCounts] = {}
-        """Pods that hold a port of their host."""
+        """Pods with host ports, by port."""
         self.repelling = TermIndex()
         """Carriers in ``terms`` with required anti-affinity, by the pods that they repel."""
         self.preferring = TermIndex()
@@ -66,7 +65,7 @@ class PlacedPods:
         return made
 
     def shift(self, labels: PodLabels, shape: Shape, node: str, by: int) -> None:
-        """One pod more (``by=1``) or less (``by=-1``) on a node."""
+        """Count one pod more (``by=1``) or less (``by=-1``) on a node."""
         if _shift(self.counts, labels, node, by):
             self._index(labels, labels in self.counts)
         self._dirty[labels] = None
@@ -94,7 +93,7 @@ class PlacedPods:
                 yield labels
 
     def looked_at(self, selector: Selector, namespaces: frozenset[str] | None) -> int:
-        """How many label sets ``matching`` looks at."""
+        """How many label sets ``matching`` compares."""
         smallest: int | None = None
         for requirement in selector.requirements:
             if requirement.operator == "In":
@@ -122,7 +121,7 @@ class PlacedPods:
         return list(self.counts)
 
     def publish(self, to: PlacedPods) -> None:
-        """Bring ``to`` up to date with this index; cost follows what changed since the last call."""
+        """Update ``to`` from this index; the cost follows what changed since the last call."""
         for labels in self._dirty:
             if _copy(self.counts, to.counts, labels):
                 to._index(labels, labels in to.counts)
@@ -136,7 +135,7 @@ class PlacedPods:
         self._dirty_ports.clear()
 
     def copy(self) -> PlacedPods:
-        """The same, to be read only; a published index replaces counts and never changes them, so they are shared."""
+        """A read-only copy. It shares the counts: a published index replaces them and never changes them in place."""
         other = PlacedPods()
         other.counts, other.terms, other.ports = self.counts.copy(), self.terms.copy(), self.ports.copy()
         other.repelling, other.preferring = self.repelling.copy(), self.preferring.copy()
@@ -145,7 +144,7 @@ class PlacedPods:
         return other
 
     def writable(self) -> PlacedPods:
-        """The same, to be changed."""
+        """A copy that may be changed."""
         other = self.copy()
         other.counts = {labels: counts.copy() for labels, counts in self.counts.items()}
         other.terms = {key: counts.copy() for key, counts in self.terms.items()}
@@ -153,7 +152,7 @@ class PlacedPods:
         return other
 
     def clear(self, node: str) -> None:
-        """No pod is on a node any more."""
+        """Remove all pods from a node."""
         for labels, counts in _on(self.counts, node):
             if _shift(self.counts, labels, node, -counts[node]):
                 self._index(labels, present=False)
@@ -201,7 +200,7 @@ def _on(table: dict[Key, NodeCounts], node: str) -> list[tuple[Key, NodeCounts]]
 
 
 def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:
-    """Change one count; True where the key came or went."""
+    """Change one count; True where the key was added or removed."""
     counts = table.get(key)
     if counts is None:
         table[key] = {node: by}
@@ -218,7 +217,7 @@ def _shift(table: dict[Key, NodeCounts], key: Key, node: str, by: int) -> bool:
 
 
 def _copy(table: dict[Key, NodeCounts], to: dict[Key, NodeCounts], key: Key) -> bool:
-    """Bring one key of ``to`` up to date; True where it came or went."""
+    """Update one key of ``to``; True where it was added or removed."""
     known = key in to
     counts = table.get(key)
     if counts is None:

@@ -15,18 +15,18 @@ Pair = tuple[str, str]
 
 
 class Index(NamedTuple):
-    """Each selector once."""
+    """An index of selectors; each selector is in it once."""
 
     by_pair: dict[Pair, list[Selector]]
-    """Under that of its pairs which fewest others are found by."""
+    """By label pair: a selector is under the one of its pairs that has the fewest selectors."""
     rest: list[Selector]
-    """Those that name no pair."""
+    """Selectors that require no single label pair."""
 
 
 class Selections:
     """The selectors of one namespace, found by a pod's labels.
 
-    Immutable but for the index, which is made when a pod first asks: most namespaces that change place no pod.
+    Immutable except for the index. It is made at the first use, because most changed namespaces place no pod.
     """
 
     __slots__ = ("_known", "selectors")
@@ -36,7 +36,7 @@ class Selections:
         self._known: Index | None = None
 
     def merged(self, labels: PodLabels) -> Selector | None:
-        """All the selectors that match the labels as one; None where none does."""
+        """One selector with the requirements of all selectors that match the labels; None where none matches."""
         found: set[Requirement] = set()
         pairs = dict(labels.pairs)
         by_pair, rest = self._index()
@@ -58,7 +58,7 @@ class Selections:
 
 
 def _pairs(selector: Selector) -> list[Pair]:
-    """The labels a pod cannot do without."""
+    """The label pairs that a matching pod must have."""
     return [
         (requirement.key, requirement.values[0])
         for requirement in selector.requirements

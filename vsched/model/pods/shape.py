@@ -1,8 +1,8 @@
-"""What a pod asks for and where it may run, without its name: the key under which feasibility and scores are shared.
+"""A pod's requests and placement rules, without its name: the key under which feasibility and scores are cached.
 
-Two tasks with the same ``Shape`` object are interchangeable to every filter and score, except for what their labels
-mean to other pods; labels live in ``PodLabels`` beside the shape, so that an index label does not split a gang.
-Shapes are interned: compare them by identity.
+Tasks with the same ``Shape`` object are equal for each filter and score, except for rules that read their labels.
+Labels are in ``PodLabels``, apart from the shape, so that a label with a pod index does not split a gang into many
+shapes. Shapes are interned: compare them by identity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Selector(msgspec.Struct, frozen=True, cache_hash=True):
-    """A label selector as a conjunction; without requirements it matches everything."""
+    """A label selector: all requirements have to hold; without requirements it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
 
@@ -64,7 +64,7 @@ def _compares(value: str, operator: str, bounds: tuple[str, ...]) -> bool:
 
 
 def as_int64(text: str) -> int | None:
-    """The number that a label stands for, None where Kubernetes does not take it for one."""
+    """The label value as a number; None where Kubernetes does not accept it as one."""
     value = int(text) if _NUMBER.fullmatch(text) else _INT64
     return value if -_INT64 <= value < _INT64 else None
 
@@ -96,7 +96,7 @@ class Toleration(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True, cache_hash=True):
-    """Where a pod may run by attributes of nodes alone: static, so masks are cached by this value."""
+    """The placement rules of a pod that depend on node attributes only; masks are cached by this value."""
 
     node_name: str = ""
     """The node that ``spec.affinity`` pins by name field; a bound pod's ``spec.nodeName`` is not a rule."""
@@ -106,7 +106,7 @@ class Rules(msgspec.Struct, frozen=True, cache_hash=True):
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     revocable: bool = False
-    """May use nodes that are lent for a time of the day only (``volcano.sh/revocable-zone``)."""
+    """Whether it may use nodes of revocable zones (``volcano.sh/revocable-zone``)."""
 
 
 class PodTerm(msgspec.Struct, frozen=True):
@@ -117,11 +117,11 @@ class PodTerm(msgspec.Struct, frozen=True):
     """None matches no pod."""
     namespaces: tuple[str, ...] = ()
     namespace_selector: Selector | None = None
-    """With neither names nor selector the term means the pod's own namespace, which ingest fills in."""
+    """A term without names and selector is for the pod's own namespace; ingest fills that in."""
 
 
 class PodAffinity(msgspec.Struct, frozen=True, cache_hash=True):
-    """A pod's wishes about other pods; weights 1 to 100."""
+    """A pod's (anti-)affinity to other pods; weights of preferred terms are 1 to 100."""
 
     required: tuple[PodTerm, ...] = ()
     preferred: tuple[tuple[int, PodTerm], ...] = ()
@@ -151,30 +151,30 @@ class HostPort(msgspec.Struct, frozen=True):
 
 
 class Strategy(msgspec.Struct, frozen=True):
-    """How a pod wants nodes to be scored by what it asks for, whatever the policy says."""
+    """How a pod wants nodes to be scored by its requests; it overrides the policy."""
 
     most: bool
-    """Fuller nodes are better; else emptier ones."""
+    """True: fuller nodes are better. False: emptier ones."""
     weights: tuple[tuple[str, int], ...]
-    """By resource, or by the beginning of its name with a star after it; sorted. What is not here does not count."""
+    """Weights by resource, or by a prefix of its name and a star; sorted. Other resources do not count."""
 
 
 class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
-    """Namespace and labels of a pod, interned: what selectors of other pods look at."""
+    """Namespace and labels of a pod, interned; selectors of other pods match them."""
 
     namespace: str
     pairs: tuple[tuple[str, str], ...]
 
 
 class Shape(msgspec.Struct, frozen=True, eq=False):
-    """What a pod asks for and where it may run. Interned by ``ShapeTable``; identity is equality."""
+    """A pod's requests and placement rules. Interned by ``ShapeTable``; identity is equality."""
 
     number: int
     """Position in the table that interned it; for reports and ordering of caches, never for decisions."""
     request: Amounts
-    """What the pod takes from a node, ``pods: 1`` included."""
+    """The amounts that the pod takes from a node, ``pods: 1`` included."""
     scoring_cpu: int
-    """Milli-cores for scoring, with Kubernetes' defaults where a container asks for none (reference appendix B)."""
+    """Milli-cores for scoring, with Kubernetes' defaults for containers that request none (reference appendix B)."""
     scoring_memory: int
     """Bytes for scoring, with the same defaults."""
     rules: Rules
@@ -184,13 +184,13 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     images: tuple[str, ...] = ()
     containers: int = 1
     strategy: Strategy | None = None
-    """None where the policy decides."""
+    """The pod's own scoring strategy; None where the policy decides."""
     best_effort: bool = False
-    """Asks for nothing but a pod slot: backfill's business."""
+    """Whether it requests nothing except ``pods``; the action backfill places such pods."""
     burst: tuple[int, int] = (0, 0)
-    """Milli-cores and bytes that its limits let it use beyond what it asks for; 0 where it has no limit."""
+    """Milli-cores and bytes of its limits beyond its requests; 0 where it has no limit."""
     limits: tuple[tuple[str, int], ...] = ()
-    """Sums of its containers' limits as quotas count them (``limits.cpu``), sorted; base units."""
+    """Sums of its containers' limits by the names of quotas (``limits.cpu``), sorted; base units."""
 
 
 ShapeKey = tuple[
@@ -220,11 +220,11 @@ class ShapeTable:
         self._made = 0
 
     def rules(self, rules: Rules) -> Rules:
-        """The one object that stands for these rules."""
+        """The interned object for these rules."""
         return self._rules.setdefault(rules, rules)
 
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
-        """The one object that stands for this namespace and these labels."""
+        """The interned object for this namespace and these labels."""
         made = PodLabels(namespace, tuple(sorted(labels.items())))
         return self._labels.setdefault(made, made)
 
@@ -244,7 +244,7 @@ class ShapeTable:
         burst: tuple[int, int] = (0, 0),
         limits: tuple[tuple[str, int], ...] = (),
     ) -> Shape:
-        """The one shape of these values."""
+        """The interned shape with these values."""
         rules = self.rules(rules or Rules())
         scoring = (scoring_cpu, scoring_memory)
         key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits)
@@ -270,7 +270,7 @@ class ShapeTable:
         return shape
 
     def forget_unused(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
-        """Drop what nothing in use refers to; the caller bounds the table by calling this when it has grown."""
+        """Keep only these shapes and labels; the caller calls this when the table has grown, to bound it."""
         self._shapes = {key: shape for key, shape in self._shapes.items() if shape in shapes}
         rules = {shape.rules for shape in shapes}
         self._rules = {rule: rule for rule in rules}
@@ -281,5 +281,5 @@ class ShapeTable:
 
     @property
     def labels_count(self) -> int:
-        """How many label sets are interned."""
+        """The number of interned label sets."""
         return len(self._labels)

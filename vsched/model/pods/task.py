@@ -1,4 +1,4 @@
-"""A task: one pod as the scheduler sees it. Immutable; a change of status is a new record."""
+"""A task: the scheduler's record of one pod. Immutable; a change of status makes a new record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     namespace: str
     name: str
     job: str
-    """Key of the job it belongs to (``namespace/podgroup``), empty where it only occupies its node."""
+    """The key of its job (``namespace/podgroup``); empty for a pod that only occupies its node."""
     shape: Shape
     labels: PodLabels
     status: Status
@@ -25,57 +25,57 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Seconds since the epoch, the API server's creation time stamp."""
     role: str = ""
     gated: bool = False
-    """Has a scheduling gate, or waits and asks for what is not supported, so it is not placed."""
+    """Whether it has a scheduling gate, or is pending with unsupported requirements; it is not placed then."""
     nominated: str = ""
     preemptable: bool = True
     preempts: bool = True
     """False for ``preemptionPolicy: Never``."""
     priority_class: str = ""
     condition: str = ""
-    """Reason and message of its ``PodScheduled=False`` condition, to write it only when it changes."""
+    """Reason and message of its ``PodScheduled=False`` condition, so that only changes are written."""
     started: float = 0.0
-    """When its node took it up (``status.startTime``), seconds since the epoch; 0 where that is not known."""
+    """When its node started it (``status.startTime``), seconds since the epoch; 0 where that is not known."""
     protected_until: float = 0.0
-    """When the cool-down after it was scheduled is over (``volcano.sh/cooldown-time``); 0 where it has none."""
+    """When its cool-down ends (``volcano.sh/cooldown-time``), seconds since the epoch; 0 where it has none."""
     preferred_victim: bool = False
-    """Its owner would have it evicted before its other pods (annotation ``PREFERRED_VICTIM``)."""
+    """Whether its owner wants it evicted before the owner's other pods (annotation ``PREFERRED_VICTIM``)."""
     returns: bool = False
-    """Owned by a DaemonSet, or a mirror pod: it comes back to its node, so evicting it gains nothing."""
+    """Whether it is a mirror pod or owned by a DaemonSet: then it comes back to its node after an eviction."""
     spared: bool = False
     """Its eviction was refused and must not be retried for now. As long as this lasts it is not preemptable either."""
 
     awaits_queue: bool = False
-    """Gated, by the gate alone that is opened once its queue has room for it (reference 1.12)."""
+    """Whether its only gate is the queue's, which vsched removes once the queue has room for it (reference 1.12)."""
     reserves: bool = False
-    """Its gate was opened and it has no node yet: its queue keeps room for it."""
+    """Whether its gate was removed and it has no node yet: then its queue reserves room for it."""
     owned: bool = False
-    """A controller owns it, and makes another one in its place."""
+    """Whether a controller owns it, and replaces it."""
     expected: float = 0.0
-    """How long it is to run by what it says (annotation ``EXPECTED_DURATION``), seconds; 0 where it does not say."""
+    """Its stated run time (annotation ``EXPECTED_DURATION``), seconds; 0 where it states none."""
     limit: float = 0.0
     """The longest it may run (``activeDeadlineSeconds``), seconds; 0 where it has no limit."""
     endless: bool = False
-    """Started again whenever it ends (``restartPolicy: Always``): how long others ran says nothing of it."""
+    """Whether it restarts whenever it ends (``restartPolicy: Always``), so run times of similar pods do not apply."""
     unready: bool = False
-    """Runs, and says that it is not ready."""
+    """Whether it runs and reports that it is not ready."""
     finished: float = 0.0
     """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
 
     unsupported: str = ""
-    """What it asks for that is not built, and how people have that ignored; empty where nothing is."""
+    """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
 
     @property
     def at_gate(self) -> bool:
-        """Whether a scheduling gate is all that keeps it from being tried."""
+        """Whether a scheduling gate is the only reason not to try to place it."""
         return self.gated and not self.unsupported
 
     @property
     def key(self) -> str:
-        """``namespace/name``, as people and reports write it."""
+        """``namespace/name``, as in reports."""
         return f"{self.namespace}/{self.name}"
 
     def moved(self, status: Status, node: str) -> Task:
-        """The same pod in another status, on another node."""
+        """A record of the same pod with another status and node."""
         return Task(
             self.uid,
             self.namespace,

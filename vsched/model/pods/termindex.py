@@ -1,7 +1,7 @@
-"""Which terms that pods carry may be about a pod of given labels, without walking all of them.
+"""An index of pod affinity terms by the labels they select, to find the terms that may match a pod.
 
-A term that asks for one of a few label values is found under these label pairs; any other is a candidate for every
-pod. Candidates still have to be matched: the index only leaves out what cannot match.
+A term that requires one of a few label values is indexed under these label pairs. Any other term is a candidate for
+each pod. The index only leaves out terms that cannot match; the caller still has to match the candidates.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
 
 TermKey = tuple[PodAffinity, str]
-"""The terms a pod carries, and its namespace."""
+"""The affinity of a pod (its terms), and the pod's namespace."""
 
 Pair = tuple[str, str]
 
 
 class TermIndex:
-    """Carriers of terms by the label pairs their terms select."""
+    """Affinities by the label pairs that their terms select."""
 
     __slots__ = ("_by_pair", "_others")
 
@@ -29,7 +29,7 @@ class TermIndex:
         return bool(self._by_pair or self._others)
 
     def add(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
-        """Index one carrier by its terms."""
+        """Index one affinity by its terms."""
         for term in terms:
             pairs = _pairs(term)
             if pairs is None:
@@ -39,7 +39,7 @@ class TermIndex:
                     self._by_pair.setdefault(pair, {})[key] = None
 
     def discard(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
-        """Drop one carrier, added with the same terms."""
+        """Remove an affinity that was added with the same terms."""
         for term in terms:
             for pair in _pairs(term) or ():
                 keys = self._by_pair.get(pair)
@@ -50,14 +50,14 @@ class TermIndex:
         self._others.pop(key, None)
 
     def copy(self) -> TermIndex:
-        """The same, independent of what is added later."""
+        """A copy that later changes do not affect."""
         other = TermIndex()
         other._by_pair = {pair: keys.copy() for pair, keys in self._by_pair.items()}
         other._others = self._others.copy()
         return other
 
     def about(self, labels: PodLabels) -> list[TermKey]:
-        """Carriers with a term that may mean a pod of these labels, each once."""
+        """Affinities with a term that may match a pod with these labels, each once."""
         found = {id(key): key for key in self._others}
         by_pair = self._by_pair
         if by_pair:
@@ -70,7 +70,7 @@ class TermIndex:
 
 
 def _pairs(term: PodTerm) -> list[Pair] | None:
-    """The label pairs of which a matching pod has at least one; None where that cannot be said."""
+    """Label pairs of which each matching pod has at least one; None where the term names no such pairs."""
     if term.selector is None:
         return []
     smallest: list[Pair] | None = None
