@@ -107,60 +107,60 @@ class SharedStandings:
 
     def take(self) -> Queue | None:
         """Remove and return the queue that goes first; None where none waits."""
-        self._climb(self._out)
+        self._update_path(self._out)
         if self._epoch != self._ordering.epoch():
             self._build()
-        way = [self._root]
-        while (first := way[-1].first()) is not None:
-            way.append(first)
-        queue = way[-1].queue
+        path = [self._root]
+        while (first := path[-1].first()) is not None:
+            path.append(first)
+        queue = path[-1].queue
         if queue is not None:
-            way[-1].queue = None
+            path[-1].queue = None
             del self._waiting[queue.name]
-            self._out = way
+            self._out = path
         return queue
 
     def put(self, queue: Queue) -> None:
         """Add the queue again, with its present key."""
         self._waiting[queue.name] = queue
-        self._hang(queue)
+        self._insert(queue)
 
     def moved(self, queues: Iterable[Queue]) -> None:
         """Update the parts of these queues' keys, and with them the keys of all queues that share the parts."""
         for queue in queues:
-            way = [self._root]
+            path = [self._root]
             for name, value in self._ordering.queue_parts(queue):
-                child = way[-1].children.get(name)
+                child = path[-1].children.get(name)
                 if child is None:
                     break
                 child.value = value
-                way.append(child)
-            self._climb(way)
-            if self._out and way[-1] is self._out[-1]:
+                path.append(child)
+            self._update_path(path)
+            if self._out and path[-1] is self._out[-1]:
                 self._out = []
 
     def _build(self) -> None:
         self._epoch = self._ordering.epoch()
         self._root, self._out = Node(), []
         for queue in self._waiting.values():
-            self._hang(queue)
+            self._insert(queue)
 
-    def _hang(self, queue: Queue) -> None:
-        way = [self._root]
+    def _insert(self, queue: Queue) -> None:
+        path = [self._root]
         for name, value in self._ordering.queue_parts(queue):
-            child = way[-1].children.get(name)
+            child = path[-1].children.get(name)
             if child is None:
-                child = way[-1].children[name] = Node()
+                child = path[-1].children[name] = Node()
             child.value = value
-            way.append(child)
-        way[-1].queue = queue
-        self._climb(way)
-        if self._out and way[-1] is self._out[-1]:
+            path.append(child)
+        path[-1].queue = queue
+        self._update_path(path)
+        if self._out and path[-1] is self._out[-1]:
             self._out = []
 
-    def _climb(self, way: list[Node]) -> None:
+    def _update_path(self, path: list[Node]) -> None:
         """Update the best keys along a path, from its end to the root."""
-        for parent, node in zip(reversed(way[:-1]), reversed(way), strict=False):
+        for parent, node in zip(reversed(path[:-1]), reversed(path), strict=False):
             node.weigh()
             if node.best is not None:
                 heappush(parent.heap, (node.best, next(self._numbers), node))

@@ -109,13 +109,13 @@ class PreemptSearch(VictimSearch):
         return task.preempts
 
     def comes_back(self, victim: Task, evictor: Task) -> bool:
-        robbed = self.session.view(victim.job)
+        victim_job = self.session.view(victim.job)
         return (
             victim.preempts
             and evictor.preemptable
             and self.takes(victim, evictor)
-            and robbed is not None
-            and self.plugins.job_starving(robbed)
+            and victim_job is not None
+            and self.plugins.job_starving(victim_job)
             and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
 
@@ -163,10 +163,10 @@ class ReclaimSearch(VictimSearch):
         return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
 
     def comes_back(self, victim: Task, evictor: Task) -> bool:
-        robbed = self.session.view(victim.job)
-        if robbed is None or not victim.preempts or not evictor.preemptable or not self.queue.reclaimable:
+        victim_job = self.session.view(victim.job)
+        if victim_job is None or not victim.preempts or not evictor.preemptable or not self.queue.reclaimable:
             return False
-        queue: Queue = self.session.queue(robbed)
+        queue: Queue = self.session.queue(victim_job)
         return (
             not self.plugins.overused(queue)
             and self.plugins.preemptive(queue, victim.shape.request)

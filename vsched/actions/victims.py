@@ -64,7 +64,7 @@ class Attempt:
         self._tentative: list[tuple[Pool, Shape, int]] = []
         """Lasting refusals of rows that depend on steps of this attempt."""
         self._taken: list[Taken] = []
-        self._said: dict[str, Explanation | Refusal | None] = {}
+        self._earlier_refusals: dict[str, Explanation | Refusal | None] = {}
         """The refusals that tasks had before this attempt placed them, by uid."""
 
     def place(self, task: Task) -> bool:
@@ -76,7 +76,7 @@ class Attempt:
             if task.shape.best_effort:
                 return False  # backfill places it at once
             self.statement.pipeline(self.search.job, task, choice.row)
-            self._say(task, choice)
+            self._record_wait(task, choice)
             return True
         pool = self._pool(task)
         if not pool or (pool.complete and not self._queue_could_take(pool, task)):
@@ -86,7 +86,7 @@ class Attempt:
         if taken is None:
             return False
         self._taken.append(taken)
-        self._say(task, Choice(taken.row, waits=True))
+        self._record_wait(task, Choice(taken.row, waits=True))
         return True
 
     @property
@@ -114,11 +114,11 @@ class Attempt:
     def _forget(self) -> None:
         for pool, shape, row in self._tentative:
             pool.forgive(shape, row)
-        for uid, said in self._said.items():
-            if said is None:
+        for uid, earlier in self._earlier_refusals.items():
+            if earlier is None:
                 self.session.task_refusals.pop(uid, None)
             else:
-                self.session.task_refusals[uid] = said
+                self.session.task_refusals[uid] = earlier
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows that may still have victims after the evictions of this attempt."""
@@ -154,8 +154,8 @@ class Attempt:
     def _choice_without_victims(self, task: Task) -> Choice | None:
         return choose(self.session, task) if self._may_have(task) else None
 
-    def _say(self, task: Task, choice: Choice) -> None:
-        self._said.setdefault(task.uid, self.session.task_refusals.get(task.uid))
+    def _record_wait(self, task: Task, choice: Choice) -> None:
+        self._earlier_refusals.setdefault(task.uid, self.session.task_refusals.get(task.uid))
         self.session.task_refusals[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: Pool, task: Task) -> bool:

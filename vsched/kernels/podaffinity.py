@@ -54,8 +54,8 @@ def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itsel
     """bool[nodes]: where required affinity is met.
 
     ``terms`` has for each term its topology, and bool[nodes]: where the domain has a pod that all terms select. If the
-    cluster has no such pod (``found`` is False), a pod that its own terms select may be the first, on any
-    node that has all the topology keys.
+    cluster has no such pod (``found`` is False), a pod that its own terms select may be the first, on any node
+    that has all the topology keys.
     """
     first = not found and matches_itself
     mask: Mask | None = None

@@ -117,7 +117,7 @@ class Ledger:
 
     def _put(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
         """Count the request of a task on the row, on its job and on its queue."""
-        self._book(task, row, before if before is Status.RELEASING else status, 1)
+        self._add_amounts(task, row, before if before is Status.RELEASING else status, 1)
         job.move(task, before, status, self._names[row])
         self._usage.shift(job.queue, job.namespace, task.shape.request, 1)
         for listener in self._listeners:
@@ -129,9 +129,9 @@ class Ledger:
             listener.on_release(job, task, row)
         self._usage.shift(job.queue, job.namespace, task.shape.request, -1)
         job.move(task, before, status, "" if status is Status.PENDING else self._names[row])
-        self._book(task, row, status if status is Status.RELEASING else before, -1)
+        self._add_amounts(task, row, status if status is Status.RELEASING else before, -1)
 
-    def _book(self, task: Task, row: int, status: Status, sign: int) -> None:
+    def _add_amounts(self, task: Task, row: int, status: Status, sign: int) -> None:
         idle, requested = self._idle, self._requested
         shape = task.shape
         if status is Status.ALLOCATED:

@@ -51,8 +51,8 @@ class SessionUsage:
         held = self._queues.get(name)
         if held is not None:
             return held
-        books = self._base_queues.get(name)
-        return _NONE if books is None else books.allocated
+        sums = self._base_queues.get(name)
+        return _NONE if sums is None else sums.allocated
 
     def namespace(self, queue: str, namespace: str) -> Mapping[int, int]:
         """The amounts that a namespace holds in a queue, base units by column."""

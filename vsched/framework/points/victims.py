@@ -32,7 +32,7 @@ class OwnJob(Enum):
     OWN_JOB = "own job"
 
 
-def rules_out_nobody(job: JobState) -> bool:
+def rules_out_none(job: JobState) -> bool:
     """The default of ``Votes.rules_out``: every job has to be looked at."""
     return False
 
@@ -52,7 +52,7 @@ class Votes(NamedTuple):
     """
     because: str = ""
     """Why the plugin protects other candidates: ``their priority is not lower``. If empty, messages name the plugin."""
-    rules_out: Callable[[JobState], bool] = rules_out_nobody
+    rules_out: Callable[[JobState], bool] = rules_out_none
     """Whether the plugin agrees to no task of a job at all. The job's nodes are then skipped.
 
     Called once for each job before any node, so it must be quick. Once True, it must stay True while more tasks are

@@ -86,11 +86,11 @@ def _views(session: Session) -> Iterable[JobView]:
     """
     yield from session.jobs.values()
     yield from session.stranded.values()
-    robbed = {key: view for key, view in session.victimised.items() if view.moved}
-    yield from robbed.values()
+    with_victims = {key: view for key, view in session.victimised.items() if view.moved}
+    yield from with_victims.values()
     jobs = session.snapshot.jobs
     for key in session.snapshot.changed:
-        if key not in session.jobs and key not in session.stranded and key not in robbed and key in jobs:
+        if key not in session.jobs and key not in session.stranded and key not in with_victims and key in jobs:
             yield JobView(jobs[key])
 
 

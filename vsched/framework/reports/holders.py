@@ -48,7 +48,7 @@ class Holders:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._told: dict[tuple[Shape, str, str, str], Told] = {}
+        self._cache: dict[tuple[Shape, str, str, str], Told] = {}
         """A cache: thousands of waiting jobs get the same explanation."""
 
     @cached_property
@@ -91,9 +91,9 @@ class Holders:
             return Told(why)
         view = self._session.view(key)
         case = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
-        known = self._told.get(case)
+        known = self._cache.get(case)
         if known is None:
-            known = self._told[case] = self._explained(key, task, why)
+            known = self._cache[case] = self._explained(key, task, why)
         return known
 
     def _explained(self, key: str, task: Task, why: Explanation) -> Told:
