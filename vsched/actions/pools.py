@@ -89,7 +89,7 @@ class Pool:
 
     @property
     def complete(self) -> bool:
-        """Whether none of its candidates was evicted since, provided that the pool ``stands``."""
+        """Whether no task was evicted since the pool was collected; only meaningful while the pool ``stands``."""
         return self._evicted == self._session.ledger.evicted
 
     def candidates(self, row: int) -> list[Task]:

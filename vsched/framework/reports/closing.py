@@ -80,7 +80,7 @@ def _bound(session: Session) -> set[str]:
 
 
 def _views(session: Session) -> Iterable[JobView]:
-    """The jobs to report: those of the session, those without a queue, those with victims, those that changed.
+    """The jobs to report: those of the session, those that it skipped, those with victims, those that changed.
 
     "Changed" means changed since the last cycle. Each job comes once.
     """

@@ -172,7 +172,7 @@ class UnschedulableReasons:
     def _most(self, view: JobView, task: Task, missing: int) -> int | None:
         """How many of the missing tasks of a gang would fit if all nodes were empty.
 
-        None where all would fit, or where the pods of the gang are not alike.
+        None where all would fit, for best-effort tasks, and where the pods of the gang differ in shape.
         """
         room = self._if_empty(view, task).room
         if room >= view.min_member or task.shape.best_effort:
