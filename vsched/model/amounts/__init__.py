@@ -1,1 +1,1 @@
-"""Quantities, amounts of resources, lengths of time."""
+"""Quantities, amounts of resources, and durations."""

@@ -1,4 +1,4 @@
-"""Lengths of time in Go's notation (``300ms``, ``1m30s``), to seconds and back."""
+"""Durations in Go's notation (``300ms``, ``1m30s``), to seconds and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = {
     "h": Decimal(3600),
 }
 _LONGEST = Decimal(9_000_000_000)
-"""285 years: about what Go can hold, and exact as a float."""
+"""The longest duration, 285 years: about Go's maximum, and exact as a float."""
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
 _WHOLE = re.compile(rf"[+-]?(?:0|(?:{_PART.pattern})+)")
 
@@ -31,6 +31,6 @@ def parse_duration(text: str) -> float | None:
 
 
 def format_duration(seconds: float) -> str:
-    """The text that ``parse_duration`` turns into the same number of seconds; what is below a nanosecond is lost."""
+    """The text that ``parse_duration`` reads as the same number of seconds, rounded to the nanosecond."""
     exact = round(Decimal(repr(float(seconds))), 9).normalize()
     return f"{exact:f}s"

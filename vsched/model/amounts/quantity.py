@@ -12,16 +12,16 @@ from functools import lru_cache
 from vsched.errors import BadQuantity
 
 UNLIMITED = 1 << 62
-"""Stands for "no limit"; larger quantities are clipped to it so that int64 sums of a few of them cannot be written."""
+"""Stands for "no limit". Larger quantities are clipped to it, so each amount fits into int64."""
 
 MOST = 1 << 60
-"""What is read of any amount at most, 1Ei of bytes: sums of several such can be written, and no node has as much."""
+"""The largest amount that is read, 1Ei of bytes: no node has as much, and sums of several fit into int64."""
 MOST_HELD = 1 << 52
-"""What counts at most of what one pod holds of its node, however much it says: sums of a thousand can be written."""
+"""The largest amount that counts for one pod on its node: sums of a thousand such pods fit into int64."""
 
 _PATTERN = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z")
 _MAXIMUM_LENGTH = 100
-"""Longer texts are no quantities anyone means, and Python refuses to read numbers of thousands of digits."""
+"""The longest quantity in characters; Python refuses to read numbers of thousands of digits."""
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 

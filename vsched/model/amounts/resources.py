@@ -46,7 +46,7 @@ def is_schedulable(name: str) -> bool:
 
 
 class Columns(Protocol):
-    """Says which column a resource has."""
+    """Maps resource names to columns."""
 
     @property
     def names(self) -> list[str]:
@@ -69,7 +69,7 @@ class ResourceAxis:
         self._idle: set[int] = set()
         """Columns that nothing uses: the next new names get them."""
         self.crowded = False
-        """Whether a column was refused since the last ``keep``."""
+        """Whether a column was refused since the last call of ``keep``."""
         self.version = 0
         """Grows whenever a name is added or replaced."""
         for name in names:
@@ -111,7 +111,7 @@ class ResourceAxis:
         return len(self._asked) < ASKED_MAX
 
     def copy(self) -> ResourceAxis:
-        """The names as they are now."""
+        """A copy with the names as they are now."""
         return ResourceAxis(self.names[PODS + 1 :])
 
     def _made(self, name: str) -> int:
@@ -127,7 +127,7 @@ class ResourceAxis:
         return column
 
     def find(self, name: str) -> int | None:
-        """The column of ``name``, None where nothing has named it yet: a cycle must not grow the axis."""
+        """The column of ``name``; None where it has none. A cycle uses this, because it must not add columns."""
         return self._columns.get(name)
 
     def parse(self, quantities: Mapping[str, object] | None) -> Amounts:
@@ -171,7 +171,7 @@ class AskedColumns:
 
 
 class KnownColumns:
-    """Columns there are; what has none does not count."""
+    """The existing columns; amounts of resources without a column do not count."""
 
     __slots__ = ("_axis",)
 
@@ -194,7 +194,7 @@ def parse_amount(name: str, quantity: object) -> int:
 
 
 def parse_scaled(name: str, quantity: object, scale: int) -> int:
-    """The same of whatever has a name, and so many base units in one unit."""
+    """One named quantity in base units, with ``scale`` base units in one unit; raises BadQuantity with the name."""
     text = quantity if isinstance(quantity, str) else str(quantity)
     try:
         value = parse_quantity(text.strip(), scale)
@@ -219,7 +219,7 @@ def add(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
 
 
 def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
-    """Take amounts from a running sum; the caller owns the proof that they were added before."""
+    """Subtract amounts from a running sum; the caller has to make sure that they were added before."""
     for column, value in amounts:
         into[column] = into.get(column, 0) - value
 
@@ -245,7 +245,7 @@ def plus(left: Amounts, right: Amounts) -> Amounts:
 
 
 def times(amounts: Amounts, count: int) -> Amounts:
-    """What so many of the same ask for together."""
+    """``amounts`` multiplied by ``count``."""
     return tuple((column, value * count) for column, value in amounts)
 
 

@@ -1,1 +1,1 @@
-"""A cycle to JSON and back."""
+"""Recordings: a cycle (snapshot, policy, calls, report) to JSON and back."""

@@ -1,16 +1,16 @@
-"""A cycle to JSON and back: what it was decided on, by which policy, what outside answered, and what was decided.
+"""A recording of one cycle to JSON and back: the snapshot, the policy, answers of external services, and the report.
 
-Exact: the cycle run again on what is read gives the report that was recorded, byte for byte (``report_bytes``). A
-recording is one JSON object, gzipped or not::
+A recording is exact: the same cycle, run again on it, gives the recorded report byte for byte (``report_bytes``). It is
+one JSON object, gzipped or not::
 
     {"kind": "vsched recording", "format": 1,
      "head": {"version": "0.1.0", "number": 17, "why": "asked", …},
      "policy": "actions: …",          the policy file that loads as the policy that was in force
-     "calls": […],                    what services outside answered, in order
+     "calls": […],                    answers of external services, in order
      "snapshot": {…},                 see ``dump_snapshot``
      "report": {…}}                   see ``dump_report``; null where the cycle ended in an error
 
-Values that a newer vsched has added have their defaults where they are missing; what this one does not know is refused.
+Missing fields get their defaults, so this vsched reads recordings of older ones. Unknown fields are refused.
 """
 
 from __future__ import annotations
@@ -30,62 +30,62 @@ from vsched.model.snapshot import Snapshot
 
 KIND = "vsched recording"
 FORMAT = 1
-"""Grows when older programs could no longer read what is written, or would read it wrongly."""
+"""The version of the format; it grows when older programs could not read a recording, or would read it wrongly."""
 MOST_BYTES = 1 << 30
-"""Of JSON: far more than ten thousand nodes and a million pods come to."""
+"""The largest JSON text: far more than ten thousand nodes and a million pods need."""
 _USUAL_BYTES, _MOST_TIMES = 64 << 20, 200
-"""What a gzip may unpack to, however short it is, and how many times its length."""
+"""The size that each gzip may unpack to, and for larger files the limit as a multiple of the gzip's length."""
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31
-"""What zlib calls its format with the header and trailer of gzip."""
+"""zlib's number for the gzip format."""
 _LEVEL = 5
-"""Of compression: half the time of the usual 6, for a few percent more bytes."""
+"""The compression level: half the time of the usual 6, for a few percent more bytes."""
 ASKED = "asked"
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a recording."""
+    """The description of a recording."""
 
     number: int = 0
-    """Of the session, from 1 on."""
+    """The number of the cycle, from 1 on."""
     at: float = 0.0
-    """When it was, seconds since the epoch."""
+    """The time of the cycle, seconds since the epoch."""
     version: str = ""
-    """Of the vsched that decided."""
+    """The version of the vsched that ran the cycle."""
     commit: str = ""
     why: str = ASKED
-    """Why it was kept, in one word: ``asked``, ``exception``, ``no-progress``, ``useless-eviction``."""
+    """Why it was recorded, in one word: ``asked``, ``exception``, ``no-progress``, ``useless-eviction``."""
     says: str = ""
-    """The same in a sentence."""
+    """Why it was recorded, as a sentence."""
     anonymous: bool = False
-    """Names are made up; their order, and which are the same, is as it was."""
+    """Whether pseudonyms replace the names; these keep the order of names, and equal names stay equal."""
     error: str = ""
-    """What the cycle ended in, where there is no report."""
+    """The error that ended the cycle, where there is no report."""
     scheduler_names: tuple[str, ...] = ()
-    """Pods with any of these in ``spec.schedulerName`` are the daemon's."""
+    """The daemon schedules pods with any of these in ``spec.schedulerName``."""
     default_queue: str = "default"
-    """The queue of PodGroups that name none."""
+    """The queue of PodGroups that name no queue."""
     unrecorded: int = 0
-    """Answers from outside that were too long to be kept: without them the cycle cannot be run again exactly."""
+    """The number of answers that were too long to record; without them the cycle cannot be repeated exactly."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One question to a service outside, in the course of a cycle."""
+    """One call to an external service during a cycle."""
 
     verb: str
     question: str
-    """A digest of what was sent, to notice that something else is asked."""
+    """A digest of the request, to notice a different request when the cycle is repeated."""
     answer: bytes | None
-    """None where there was none."""
+    """The answer; None where the call failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One cycle."""
+    """The record of one cycle."""
 
     snapshot: Snapshot
     policy: str
-    """The text of a policy file that loads as the policy in force, without secrets."""
+    """The text of a policy file that loads as the policy of the cycle, without secrets."""
     report: CycleReport | None
     """None where the cycle ended in an error."""
     head: Head = field(default_factory=Head)
@@ -93,7 +93,7 @@ class Recording:
 
 
 class _Document(msgspec.Struct, frozen=True):
-    """A recording as it is read."""
+    """The JSON object of a recording, for decoding."""
 
     head: Head
     policy: str
@@ -103,7 +103,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 class _Label(msgspec.Struct, frozen=True):
-    """What tells a recording from other JSON."""
+    """The fields that distinguish a recording from other JSON."""
 
     kind: str = ""
     format: int = 0
@@ -115,7 +115,7 @@ def encode(recording: Recording) -> bytes:
 
 
 def pack(recording: Recording, between: Callable[[], object] = lambda: None) -> bytes:
-    """The recording as JSON, gzipped; equal ones give equal bytes. ``between`` is called between any two pieces."""
+    """The recording as gzipped JSON; equal recordings give equal bytes. ``between`` is called after each piece."""
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_BITS)
     squeezed = []
     for piece in json_pieces(recording):
@@ -125,7 +125,7 @@ def pack(recording: Recording, between: Callable[[], object] = lambda: None) -> 
 
 
 def json_pieces(recording: Recording) -> Iterator[bytes]:
-    """The recording as JSON in many pieces, so that other threads have their turn in between."""
+    """The recording as JSON in many pieces, so that other threads can run between two pieces."""
     return written(Parts(_parts(recording)))
 
 
@@ -142,7 +142,7 @@ def _parts(recording: Recording) -> Iterator[tuple[str, object]]:
 
 
 def decode(data: bytes) -> Recording:
-    """The recording that JSON, gzipped or not, stands for; raises BadInput with one line."""
+    """Decode a recording from JSON, gzipped or not; raises BadInput with one line."""
     text = _unpacked(data) if data.startswith(_GZIP) else data
     try:
         label = msgspec.json.decode(text, type=_Label)
@@ -178,11 +178,11 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong, in one line."""
+    """The error in one line."""
     text = " ".join(why_unreadable(error).split()) or type(error).__name__
     return "it is cut off" if text == "Input data was truncated" else text
 
 
 def report_bytes(report: CycleReport) -> bytes:
-    """What was decided, as JSON of which equal decisions have the same bytes; how long it took is left out."""
+    """The report as JSON without times; equal decisions give equal bytes."""
     return msgspec.json.encode(msgspec.structs.replace(report, spans=()))

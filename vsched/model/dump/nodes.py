@@ -1,4 +1,4 @@
-"""The table of nodes in parts that JSON can hold, and back: amounts by column, figures with holes."""
+"""The node table to JSON parts and back: amounts by resource, and usage figures, which may be missing."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from vsched.model.nodes.usage import Column, UsageTable, Young
 from vsched.model.pods.shape import Shape
 
 Rows = list[list[int]]
-"""A list a resource, an amount a node."""
+"""One list a resource, with one amount a node."""
 Figures = list[float | None]
-"""None where nothing is known."""
+"""Numbers; None where unknown."""
 AMOUNTS = ("allocatable", "idle", "releasing", "pipelined", "requested", "scoring")
-"""What a table holds of each node."""
+"""The arrays of a node table."""
 
 
 class YoungParts(msgspec.Struct, frozen=True):
-    """Pods whose load the figures lack."""
+    """Pods whose load the figures do not contain yet."""
 
     rows: list[int]
     shapes: list[int]
     started: Figures
     """None where a pod does not run yet."""
     kinds: list[int]
-    """Positions of shapes."""
+    """Positions in the table of shapes."""
 
 
 class UsageParts(msgspec.Struct, frozen=True):
-    """What nodes really use."""
+    """The measured usage of nodes."""
 
     measured: Figures
     cpu: dict[str, tuple[Figures, Figures]]
@@ -44,26 +44,26 @@ class UsageParts(msgspec.Struct, frozen=True):
 
 
 class NodeParts(msgspec.Struct, frozen=True):
-    """The amounts of all nodes, and what they really use."""
+    """The amounts and the measured usage of all nodes."""
 
     amounts: dict[str, Rows]
     usage: UsageParts | None = None
 
 
 class NodePositions(Numbered[str]):
-    """Nodes by row; names that are in no row come after them."""
+    """Positions of node names: first the rows of the table, then names without a row."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(names)
         self._rows = len(names)
 
     def others(self) -> list[str]:
-        """The names that are in no row."""
+        """The names without a row."""
         return list(self)[self._rows :]
 
 
 def node_parts(nodes: NodeTable, shapes: Numbered[Shape]) -> NodeParts:
-    """The parts of a table but for the attributes; shapes of young pods are given positions."""
+    """The parts of a table, without node attributes; gives positions to the shapes of young pods."""
     usage = None if nodes.usage is None else _usage_parts(nodes.usage, shapes)
     return NodeParts({name: getattr(nodes, name).tolist() for name in AMOUNTS}, usage)
 
@@ -71,7 +71,7 @@ def node_parts(nodes: NodeTable, shapes: Numbered[Shape]) -> NodeParts:
 def node_table(
     parts: NodeParts, axis: ResourceAxis, attributes: Sequence[NodeAttributes], shapes: Sequence[Shape]
 ) -> NodeTable:
-    """The table of these parts; raises BadInput where they do not belong together."""
+    """The table of these parts; raises BadInput where they do not match."""
     amounts = {name: _ints(name, parts.amounts.get(name), len(attributes)) for name in AMOUNTS}
     widths = {len(amounts[name]) for name in AMOUNTS[:-1]}
     if len(widths) != 1 or len(amounts["scoring"]) != 2 or not 3 <= min(widths) <= len(axis):

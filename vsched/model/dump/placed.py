@@ -1,4 +1,4 @@
-"""Which pods are on which nodes, in parts that JSON can hold, and back: label sets and nodes by position."""
+"""The index of pods on nodes to JSON parts and back; label sets and nodes are referred to by position."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels
 
 
 class LabelsLine(msgspec.Struct, frozen=True):
-    """Pods of one label set: where they are."""
+    """The pods with one label set, by node."""
 
     labels: int
     nodes: tuple[int, ...]
     counts: tuple[int, ...]
-    """Pods, by the same position as ``nodes``; so everywhere here."""
+    """The number of pods on each of ``nodes``; likewise in the other records here."""
 
 
 class TermsLine(msgspec.Struct, frozen=True):
-    """Pods of one namespace that carry the same terms."""
+    """The pods of one namespace with the same affinity terms, by node."""
 
     affinity: PodAffinity
     namespace: str
@@ -32,7 +32,7 @@ class TermsLine(msgspec.Struct, frozen=True):
 
 
 class PortLine(msgspec.Struct, frozen=True):
-    """Pods that hold the same port of their hosts."""
+    """The pods with the same host port, by node."""
 
     port: HostPort
     nodes: tuple[int, ...]
@@ -40,17 +40,17 @@ class PortLine(msgspec.Struct, frozen=True):
 
 
 class PlacedParts(msgspec.Struct, frozen=True):
-    """All of it."""
+    """The whole index."""
 
     counts: list[Piece]
     terms: list[Piece]
     ports: list[Piece]
     others: list[str]
-    """Nodes that are in no row of the table: they come after those that are."""
+    """Node names without a row in the table; their positions come after the rows."""
 
 
 def placed_parts(placed: PlacedPods, labels: Numbered[PodLabels], nodes: NodePositions) -> Iterator[tuple[str, object]]:
-    """Name and content of one part after another."""
+    """Name and content of each part in turn."""
 
     def at(counts: NodeCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return tuple(map(nodes.at, counts)), tuple(counts.values())
@@ -62,7 +62,7 @@ def placed_parts(placed: PlacedPods, labels: Numbered[PodLabels], nodes: NodePos
 
 
 def placed_pods(parts: PlacedParts, labels: Sequence[PodLabels], names: Sequence[str]) -> PlacedPods:
-    """The index of these parts; raises BadInput or IndexError where they do not belong together."""
+    """The index of these parts; raises BadInput or IndexError where they do not match."""
     names = (*names, *parts.others)
 
     def counted(nodes: Sequence[int], counts: Sequence[int]) -> NodeCounts:

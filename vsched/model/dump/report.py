@@ -1,4 +1,4 @@
-"""What a cycle decided in parts that JSON can hold, and back: verdicts are tables, and refer to pods by position."""
+"""The report of a cycle to JSON parts and back: records are tables, and refer to pods by position."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 ReportParts = dict[str, msgspec.Raw]
-"""By field."""
+"""JSON by field of the report."""
 
 POD = ("uid", "namespace", "name", "job")
-"""Fields that say which pod a record is about."""
+"""Fields that identify the pod of a record."""
 AT = "pod"
-"""The column that stands for them: positions in the table of pods."""
+"""The column that replaces these fields: positions in the table of pods."""
 
 KEYS: Mapping[type, Callable[[Any], str]] = {
     JobOutcome: lambda found: str(found.key),
@@ -28,15 +28,15 @@ KEYS: Mapping[type, Callable[[Any], str]] = {
     QueueOutcome: lambda found: str(found.name),
     NamespaceOutcome: lambda found: f"{found.queue}/{found.namespace}",
 }
-"""How the keys of a report's maps follow from what they lead to."""
+"""How the keys of a report's maps follow from their values."""
 
 
 class Table(NamedTuple):
-    """A field of a report that holds records of one kind."""
+    """A field of a report with records of one type."""
 
     record: type[msgspec.Struct]
     keyed: bool
-    """Whether it is a map; else a tuple."""
+    """Whether the field is a map; else it is a tuple."""
 
     @property
     def about_pods(self) -> bool:
@@ -45,7 +45,7 @@ class Table(NamedTuple):
 
 @cache
 def tables() -> dict[str, Table | None]:
-    """The fields of a report: as tables, or None for those that are written as they are."""
+    """The fields of a report: a ``Table``, or None for a field that is written as it is."""
     return {name: _table(hint) for name, hint in get_type_hints(CycleReport).items()}
 
 
@@ -60,7 +60,7 @@ def _table(hint: Any) -> Table | None:
 
 
 def report_parts(report: CycleReport, snapshot: Snapshot, uids: Numbered[str]) -> Iterator[tuple[str, object]]:
-    """Name and content of one part after another; pods that the snapshot has are referred to by position."""
+    """Name and content of each part in turn; pods of the snapshot are referred to by position."""
     for name, table in tables().items():
         found = getattr(report, name)
         if table is None:
@@ -89,7 +89,7 @@ def _about_pods(rows: Iterable[Any], snapshot: Snapshot, uids: Numbered[str]) ->
 
 
 def _position(row: Any, snapshot: Snapshot, uids: Numbered[str]) -> int | None:
-    """Where the pod is, None where the table does not say the same of it."""
+    """The position of the record's pod; None where the table of pods has no pod with all the same fields."""
     job = snapshot.jobs.get(row.job)
     task = job.tasks.get(row.uid) if job is not None else None
     known = task is not None and (task.namespace, task.name, task.job) == (row.namespace, row.name, row.job)
@@ -100,7 +100,7 @@ def _position(row: Any, snapshot: Snapshot, uids: Numbered[str]) -> int | None:
 
 
 def report_of(parts: ReportParts, tasks: Sequence[Task]) -> CycleReport:
-    """The report; raises BadInput, or IndexError where a position is wrong."""
+    """The report of these parts; raises BadInput, or IndexError where a position is wrong."""
     hints, found = get_type_hints(CycleReport), dict[str, Any]()
     for name, raw in parts.items():
         if name not in hints:

@@ -1,4 +1,4 @@
-"""A snapshot in parts that JSON can hold, and back: every field, in order, so that cycles on both decide alike.
+"""A snapshot to JSON parts and back: all fields in the same order, so that cycles on both make the same decisions.
 
 Nodes, jobs and pods are tables; shapes, label sets and pods that several places refer to are written once and referred
 to by position. Counts of jobs follow from their pods and are not written; sums are, with the order of their entries.
@@ -65,10 +65,10 @@ class ArbitrationParts(msgspec.Struct, frozen=True):
 
 
 class SnapshotParts(msgspec.Struct, frozen=True):
-    """A snapshot as it is read; it is written in the same parts, one after another."""
+    """The parts of a snapshot, for decoding; they are written one after another."""
 
     plain: dict[str, msgspec.Raw]
-    """Fields that need no parts, by name."""
+    """By name: the fields that are written as they are."""
     axis: list[str]
     attributes: list[Piece]
     nodes: NodeParts
@@ -79,7 +79,7 @@ class SnapshotParts(msgspec.Struct, frozen=True):
     tasks: list[Piece]
     """The pods of all jobs, job by job; then pods that only other parts refer to."""
     holders: dict[str, list[int]]
-    """Positions of jobs, by queue."""
+    """By queue: positions of jobs."""
     shares: list[tuple[str, str, Vector]]
     selections: dict[str, list[Selector]]
     placed: PlacedParts
@@ -97,7 +97,7 @@ class Writing:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.tasks: Numbered[str] = Numbered()
-        """Uids of the pods in the table."""
+        """Uids of the pods in the table, by position."""
         self._shapes: Numbered[Shape] = Numbered()
         self._labels: Numbered[PodLabels] = Numbered()
         self._jobs: Numbered[str] = Numbered(snapshot.jobs)
@@ -235,7 +235,7 @@ def _party(found: AccountParts, tasks: Sequence[Task]) -> NamespaceAccount:
 
 
 def _check(snapshot: Snapshot) -> None:
-    """Raise BadInput where parts do not belong together: cycles take it for granted that they do."""
+    """Raise BadInput where parts do not match, because cycles rely on that."""
     for name in ("active", "nominated", "admitted", "reserving"):
         strangers = [key for key in getattr(snapshot, name) if key not in snapshot.jobs]
         if strangers:

@@ -1,7 +1,7 @@
-"""Records as columns in JSON: many of one kind, a field at a time, in pieces small enough to be made in between.
+"""Tables in JSON: many records of one type as columns, in pieces small enough not to delay other threads.
 
-A column is a list of values, or where values repeat ``{"of": [each once], "at": [positions]}``; ``at`` is left out
-where all are the same. Whoever reads them needs the types of the fields, which are those of the record.
+A column is a list of values. Where values repeat, it is ``{"of": [each once], "at": [positions]}``; ``at`` is left out
+where all values are equal. The reader takes the types of the columns from the record type.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ R = TypeVar("R", bound=msgspec.Struct)
 H = TypeVar("H", bound=Hashable)
 
 PIECE = 1000
-"""Rows of one piece: encoding it is one call, and other threads wait for the end of it (less than a millisecond)."""
+"""Rows of one piece. Encoding a piece is one call, and other threads wait for it (less than a millisecond)."""
 
 MOST_ROWS = 100_000
-"""Of a piece that is read."""
+"""The most rows of a piece that is read."""
 
 Position = int
-"""Of a record in another table."""
+"""The position of a record in another table."""
 
 
 class Column(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Values that repeat."""
+    """A column with repeated values."""
 
     of: list[Any]
     at: list[int] | None = None
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Some rows of a table, in order."""
+    """Consecutive rows of a table."""
 
     rows: int
     columns: dict[str, msgspec.Raw]
 
 
 class Parts(NamedTuple):
-    """An object of JSON whose members are made one after another; each is used up before the next one is made."""
+    """A JSON object whose members are made one after another; each is consumed before the next one is made."""
 
     members: Iterator[tuple[str, object]]
-    """Name and content; ``Parts`` stand for objects, other iterators for lists of what they yield."""
+    """Name and content of each member; ``Parts`` become objects, other iterators become lists."""
 
 
 class Numbered(Generic[H]):
-    """Positions by value or identity, given on first sight, and the values in that order."""
+    """Gives each new value the next position, and iterates over the values in that order."""
 
     __slots__ = ("_positions",)
 
@@ -62,11 +62,11 @@ class Numbered(Generic[H]):
             self.at(value)
 
     def at(self, value: H) -> Position:
-        """Where the value is, or from now on will be."""
+        """The position of the value; a new value gets the next one."""
         return self._positions.setdefault(value, len(self._positions))
 
     def find(self, value: H) -> Position | None:
-        """Where the value is, None where it is not."""
+        """The position of the value; None where it has none."""
         return self._positions.get(value)
 
     def __iter__(self) -> Iterator[H]:
@@ -82,7 +82,7 @@ class Numbered(Generic[H]):
 def pieces(
     records: Iterable[msgspec.Struct], instead: Mapping[str, Callable[[Any], object]] | None = None
 ) -> Iterator[Piece]:
-    """The records as tables of a few rows each; fields in ``instead`` are replaced by what these make of them."""
+    """The records as pieces of a table; the functions in ``instead`` convert the fields of these names."""
     for some in batches(records):
         columns = {}
         for name in some[0].__struct_fields__:
@@ -93,14 +93,14 @@ def pieces(
 
 
 def batches(items: Iterable[T], size: int = PIECE) -> Iterator[list[T]]:
-    """So many at a time, in order."""
+    """Lists of up to ``size`` items each, in order."""
     rest = iter(items)
     while some := list(islice(rest, size)):
         yield some
 
 
 def raw_column(values: Sequence[Any]) -> msgspec.Raw:
-    """A column as JSON, in whichever of the two forms is shorter."""
+    """A column as JSON, in the shorter of the two forms."""
     return msgspec.Raw(msgspec.json.encode(_shortened(values)))
 
 
@@ -108,7 +108,7 @@ def _shortened(values: Sequence[Any]) -> Sequence[Any] | Column:
     keys = [tuple(value.items()) for value in values] if values and isinstance(values[0], dict) else values
     try:
         each = dict(zip(keys, values, strict=True))
-    except TypeError:  # what cannot be looked up is written as it is
+    except TypeError:  # values without a hash are written as they are
         return values
     if 2 * len(each) > len(values) > 1:
         return values
@@ -117,7 +117,7 @@ def _shortened(values: Sequence[Any]) -> Sequence[Any] | Column:
 
 
 def written(content: object) -> Iterator[bytes]:
-    """JSON in pieces, of which none takes long to make."""
+    """JSON in pieces; each piece is made quickly."""
     if isinstance(content, Parts):
         between = b"{"
         for name, member in content.members:
@@ -141,9 +141,9 @@ def written(content: object) -> Iterator[bytes]:
 def records(
     found: Iterable[Piece], record: type[R], instead: Mapping[str, Callable[[Any], Any]] | None = None
 ) -> list[R]:
-    """The records of a table; ``instead`` makes fields of what was written in their place (positions).
+    """The records of a table; the functions in ``instead`` convert positions back to the fields of these names.
 
-    Fields that were not known when the table was written have their defaults. Raises BadInput.
+    Fields that the table does not have get their defaults. Raises BadInput.
     """
     made: list[R] = []
     instead = instead or {}
@@ -169,7 +169,7 @@ def records(
 
 
 def column_of(raw: msgspec.Raw, kind: Any, rows: int) -> list[Any]:
-    """The values of a column whose type is known; raises BadInput where it has not so many."""
+    """The values of a column with values of type ``kind``; raises BadInput where their number is not ``rows``."""
     values: list[Any]
     if memoryview(raw)[0] != ord("{"):
         values = _decoder(list[kind]).decode(raw)
@@ -194,7 +194,7 @@ def _rows(record: type[R], columns: Mapping[str, Sequence[Any]], rows: int) -> I
 
 @lru_cache(maxsize=256)
 def _positional(record: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The fields that can be given by position, in order."""
+    """The fields that the constructor takes by position, in order."""
     parameters = signature(record).parameters.values()
     return tuple(one.name for one in parameters if one.kind is Parameter.POSITIONAL_OR_KEYWORD)
 
