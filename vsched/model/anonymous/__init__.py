@@ -1,1 +1,1 @@
-"""Made-up names in place of real ones."""
+"""Pseudonyms: replaces the names in snapshots and reports."""

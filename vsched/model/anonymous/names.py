@@ -1,10 +1,9 @@
-"""Made-up names for real ones: the same for the same, in the same order, and nothing left of what they said.
+"""Pseudonyms for names: equal names get equal pseudonyms, in the same order, and the original words are gone.
 
-Decisions rest on which names are equal, which comes first, and on what one is made of (``namespace/name``). So a name
-is taken apart into words, numbers and marks: words become others in the same alphabetical order, numbers and marks
-stay (a label may be compared as a number, and pods are told apart by theirs), and so do words that Kubernetes and
-vsched give a meaning. Names of nodes, their addresses and uids, which are nothing but names, are replaced whole:
-numbers in them are addresses.
+Decisions depend on which names are equal, on their order, and on their parts (``namespace/name``). So a name is split
+into words, numbers and marks. Words become other words in the same alphabetical order. Numbers and marks stay: a label
+may be compared as a number, and numbers distinguish pods. Words with a meaning for Kubernetes or vsched stay, too.
+Node names, addresses and uids are replaced as a whole, because numbers in them may be addresses.
 """
 
 from __future__ import annotations
@@ -15,8 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 _TOKEN = re.compile(r"[0-9]+|[A-\U0010FFFF][0-9A-\U0010FFFF]*")
-"""A number, or a word. All letters come after all digits, and these after the marks that names have: ``-``, ``.``,
-``/``. Therefore two names compare as their first different words do."""
+"""A number, or a word.
+
+Letters sort after digits, and digits after the marks in names (``-``, ``.``, ``/``). So the order of two names is that
+of their first different tokens.
+"""
 
 WELL_KNOWN = """
 default root kube-system kube-public kube-node-lease system-cluster-critical system-node-critical vsched volcano
@@ -43,18 +45,18 @@ volcano.sh/resource-strategy-weight true false True False latest cpu memory pods
 ephemeral-storage LeastAllocated MostAllocated hard soft feature.node.kubernetes.io/pci- nvidia.com/gpu.present
 nvidia.com/gpu.product nvidia.com/gpu.count cloud.google.com/gke-accelerator
 """
-"""Names with a meaning; their words stay wherever they occur."""
+"""Names with a meaning; their words stay in all names."""
 UNITS = "Ei Gi Ki Mi Pi Ti E G K M P T d h k m ms n ns s u us i"
-"""Words that mean something right after a number."""
+"""Words that are units directly after a number; they stay there."""
 
 EVERY_ADDRESS = "0.0.0.0"
 T = TypeVar("T")
 
 
 def anonymised(make: Callable[[Pseudonyms], T]) -> T:
-    """What ``make`` makes by asking for what stands for each name.
+    """The result of ``make``, which asks its argument for the pseudonym of each name.
 
-    It is called twice, first to see what names there are, and has to ask for the same ones both times.
+    ``make`` is called twice: the first call collects the names. Both calls have to ask for the same names.
     """
     pseudonyms = Pseudonyms()
     make(pseudonyms)
@@ -63,7 +65,7 @@ def anonymised(make: Callable[[Pseudonyms], T]) -> T:
 
 
 class Words:
-    """Words and what stands for each: others in the same order. Those with a meaning stand for themselves."""
+    """Words and their replacements, in the same order. Words with a meaning (``kept``) stay."""
 
     def __init__(self, words: Iterable[str], kept: Iterable[str]) -> None:
         fixed = sorted(set(kept))
@@ -74,21 +76,21 @@ class Words:
             self._instead[word] = f"{_between(fixed, word)}{number:0{width + 1}d}"
 
     def __call__(self, word: str) -> str:
-        """What stands for a word that is among them."""
+        """The replacement of a known word."""
         return self._instead[word]
 
 
 def _between(fixed: Sequence[str], word: str) -> str:
-    """How words begin that come after the kept word before this one, and before the kept word after it."""
+    """A prefix for replacements of a word that sorts between the kept words before and after the word."""
     at = bisect_left(fixed, word)
     before, after = fixed[at - 1] if at else "A", fixed[at] if at < len(fixed) else "\U0010ffff"
-    # Something short in between reads better than the word before with a number behind it.
+    # A short prefix in between is easier to read than the kept word before with a number appended.
     shorter = (before[:end] + chr(ord(before[end]) + 1) for end in range(len(before)))
     return next((short for short in shorter if short.isalpha() and short < after), before)
 
 
 class Pseudonyms:
-    """What stands for each name. Until it is settled every name stands for itself, and is taken note of."""
+    """The pseudonym of each name. Before ``settle``, it records each name and returns it unchanged."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -96,7 +98,7 @@ class Pseudonyms:
         self._words: tuple[Words, Words] | None = None
 
     def settle(self) -> None:
-        """All has been shown: make up the names."""
+        """Make the pseudonyms of all recorded names."""
         found: tuple[set[str], set[str]] = set(), set()
         for name in self._names:
             for token in _TOKEN.finditer(name):
@@ -120,26 +122,26 @@ class Pseudonyms:
         return _TOKEN.sub(instead, name)
 
     def name(self, name: str) -> str:
-        """What stands for a name, or for a key that is made of some."""
+        """The pseudonym of a name, or of a key made of names."""
         return self._names.setdefault(name, name) if self._words is None else self._names[name]
 
     def value(self, name: str) -> str:
-        """The same for what may be the name of a node: values of labels, and whatever these are compared with."""
+        """The pseudonym of a text that may be a node name: label values, and values that these are compared with."""
         if self._words is None:
             self.name(name)
             return name
         return self._whole["node"].get(name) or self._names[name]
 
     def node(self, name: str) -> str:
-        """What stands for the name of a node."""
+        """The pseudonym of a node name."""
         return self._in_whole("node", name)
 
     def uid(self, uid: str) -> str:
-        """What stands for a uid."""
+        """The pseudonym of a uid."""
         return self._in_whole("uid", uid)
 
     def address(self, address: str) -> str:
-        """What stands for an IP address of a node; the one that means every address stays."""
+        """The pseudonym of a node's IP address; ``EVERY_ADDRESS`` stays."""
         return address if address == EVERY_ADDRESS else self._in_whole("address", address)
 
     def text(self, text: str) -> str:
@@ -156,5 +158,5 @@ def _is_number(token: str) -> bool:
 
 
 def _after_number(name: str, start: int) -> bool:
-    """Whether what begins here comes right after a number."""
+    """Whether the token at ``start`` directly follows a number."""
     return start > 0 and "0" <= name[start - 1] <= "9"

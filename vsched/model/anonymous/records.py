@@ -1,6 +1,6 @@
-"""Which fields of the model are names, of what, and records with made-up ones in their places.
+"""Rules that say which fields of the model's records are names, and records with pseudonyms in these fields.
 
-Every field that can hold text has a rule here (a test sees to it); those without one are numbers and flags.
+Each field that can hold text has a rule here (a test checks that). Fields without a rule are numbers and flags.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ from vsched.model.queues.quota import Quota, QuotaLine
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 LEFT_OUT = "(left out)"
-"""Stands for a text that may tell of names."""
+"""Replaces a text that may contain names."""
 _OF_CLASS = ".storageclass."
 
 
 class Renaming:
-    """Records with other names in their places; what several refer to stays one."""
+    """Makes records with pseudonyms; an object that several records share stays one object."""
 
     def __init__(self, pseudonyms: Pseudonyms) -> None:
         self.names = pseudonyms
         self._made: dict[int, Any] = {}
-        """By the identity of the original, which outlives this."""
+        """By ``id`` of the original, which lives longer than this object."""
 
     def once(self, original: S) -> S:
-        """The record that stands for one that others refer to as well."""
+        """The renamed record of a shared one, made once."""
         made: S | None = self._made.get(id(original))
         if made is None:
             made = self._made[id(original)] = self.record(original)
         return made
 
     def record(self, original: S) -> S:
-        """The record with other names."""
+        """The record with pseudonyms."""
         rules = RULES.get(type(original))
         if rules is None:
             return original
@@ -84,7 +84,7 @@ class Renaming:
         return msgspec.structs.replace(original, **values)
 
     def of_any(self, value: Any) -> Any:
-        """The same of records in tuples and maps; their keys are as they were."""
+        """Renames records inside tuples, lists and maps; keys of maps stay."""
         match value:
             case msgspec.Struct():
                 return self.record(value)
@@ -107,7 +107,7 @@ def name(renaming: Renaming, value: str) -> str:
 
 
 def value(renaming: Renaming, value: str) -> str:
-    """What may be the name of a node: values of labels above all."""
+    """A text that may be a node name, such as a label value."""
     return renaming.names.value(value)
 
 
@@ -127,37 +127,37 @@ def address(renaming: Renaming, value: str) -> str:
 
 
 def counted(renaming: Renaming, value: str) -> str:
-    """A resource, which keeps its name, but for the storage class in it."""
+    """A resource name; it stays, except for a storage class in it."""
     return renaming.names.name(value) if _OF_CLASS in value else value
 
 
 def word(renaming: Renaming, value: str) -> str:
-    """One of a few words that say nothing."""
+    """A fixed word, such as a phase; it stays."""
     return value
 
 
 def sentence(renaming: Renaming, value: str) -> str:
-    """What may tell of names."""
+    """A sentence that may contain names; it is replaced by ``LEFT_OUT``."""
     return LEFT_OUT if value else ""
 
 
 def shared(renaming: Renaming, value: Any) -> Any:
-    """A record that others refer to as well."""
+    """A record that other records share."""
     return None if value is None else renaming.once(value)
 
 
 def parts(renaming: Renaming, value: Any) -> Any:
-    """Records with rules of their own, in tuples and maps too."""
+    """Records with their own rules, also inside tuples and maps."""
     return renaming.of_any(value)
 
 
 def each(rule: Rule) -> Rule:
-    """All of a tuple, or of a set."""
+    """A rule for each item of a tuple or set."""
     return lambda renaming, found: None if found is None else type(found)(rule(renaming, one) for one in found)
 
 
 def pairs(first: Rule, second: Rule | None = None) -> Rule:
-    """A tuple of pairs, or a map."""
+    """Rules for the first and second items of a tuple of pairs, or for the keys and values of a map."""
 
     def rule(renaming: Renaming, found: Any) -> Any:
         if found is None:
@@ -204,7 +204,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "unsupported": sentence,
     },
     PodLabels: {"namespace": name, "pairs": pairs(name, value)},
-    # what pods ask for
+    # requests and rules of pods
     Shape: {
         "rules": shared,
         "ports": parts,

@@ -1,4 +1,4 @@
-"""A snapshot with made-up names, on which cycles decide the same under other names."""
+"""Makes a snapshot with pseudonyms; a cycle on it makes the same decisions, under the pseudonyms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vsched.model.snapshot import Snapshot
 T = TypeVar("T")
 
 KEYS = ("active", "changed", "nominated", "admitted", "reserving")
-"""Fields that are keys of jobs."""
+"""Fields with keys of jobs."""
 BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
-"""Fields that are records by name, one or several."""
+"""Fields that map names to a record or to several records."""
 SUMS_BY_NAME = ("books", "held")
-"""Fields that are sums by name."""
+"""Fields that map names to sums."""
 NAMELESS = ("now", "previous", "axis", "total", "used", "priority_range", "ignored")
-"""Fields without names; those of resources stay."""
+"""Fields without names; names of resources stay."""
 OWN = (
     "nodes",
     "jobs",
@@ -37,11 +37,11 @@ OWN = (
     "setbacks",
     "foreign",
 )
-"""Fields of which each has a way of its own."""
+"""Fields that ``renamed_snapshot`` converts one by one."""
 
 
 def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot under other names; what decides nothing and tells of names is left out."""
+    """The same snapshot with pseudonyms; fields that decide nothing and contain names become empty."""
     strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
     assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}

@@ -1,7 +1,7 @@
 """A snapshot to JSON parts and back: all fields in the same order, so that cycles on both make the same decisions.
 
-Nodes, jobs and pods are tables; shapes, label sets and pods that several places refer to are written once and referred
-to by position. Counts of jobs follow from their pods and are not written; sums are, with the order of their entries.
+Nodes, jobs and pods are tables. Shapes, label sets and pods are written once, and other parts refer to them by
+position. Counts of jobs follow from their pods and are not written; sums are written, in the order of their entries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vsched.model.snapshot import Snapshot
 T = TypeVar("T")
 
 PARTED = frozenset({"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays"})
-"""Fields of a snapshot that have parts of their own; every other one is written as it is."""
+"""Fields of a snapshot with parts of their own; all other fields are written as they are."""
 
 
 class JobLine(msgspec.Struct, frozen=True):
