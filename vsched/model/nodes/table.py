@@ -150,7 +150,7 @@ class NodeTable:
         self.idle = idle
         """Not taken by any task that uses the node."""
         self.releasing = releasing
-        """Used by tasks on their way out."""
+        """Used by tasks that are leaving."""
         self.pipelined = pipelined
         """Reserved for tasks that wait for resources being released."""
         self.requested = requested

@@ -1,6 +1,6 @@
 """What the objects of one namespace select by labels: the pods that belong together by default.
 
-kube-scheduler spreads pods that say nothing of spread by the selectors of their Services and of the ReplicaSet,
+kube-scheduler spreads pods without spread constraints by the selectors of their Services and of the ReplicaSet,
 StatefulSet or ReplicationController that owns them.
 """
 

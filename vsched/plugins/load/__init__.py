@@ -1,1 +1,1 @@
-"""How the plugin ``usage`` reads the load of nodes."""
+"""The arguments of the plugin ``usage``, and the loads of nodes it computes."""

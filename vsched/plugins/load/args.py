@@ -1,4 +1,4 @@
-"""What the usage plugin is told: thresholds, what counts how much, and how load that is not measured is estimated."""
+"""The arguments of the usage plugin: thresholds, weights, and the estimator for load that is not measured yet."""
 
 from __future__ import annotations
 
