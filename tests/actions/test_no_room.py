@@ -14,7 +14,7 @@ from vsched.actions.allocate import allocate, place_until_ready, worksheet
 from vsched.actions.enqueue import enqueue
 from vsched.actions.held import Worksheet
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.turns import Turns
+from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
@@ -29,7 +29,7 @@ def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
     ordering = QueueOrdering(session.plugins, OrderingArgs())
-    for queue, job, lane in Turns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
+    for queue, job, lane in JobTurns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
         if session.plugins.overused(queue):
             lane.end_turn(job)
             lane.closed = True

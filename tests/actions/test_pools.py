@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
-from vsched.actions.pools import POOLS_MAX, Pool, Pools
+from vsched.actions.pools import POOLS_MAX, CandidatePool, Pools
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, ReclaimSearch, VictimSearch
-from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.pods.task import Task
@@ -61,9 +61,9 @@ class Scene:
                     view = self.session.view(job.key)
                     assert view is not None
                     row = self.session.nodes.statics.row[task.node]
-                    self.session.ledger.evict(view, task, row, Cause("test", "x/want"))
+                    self.session.ledger.evict(view, task, row, EvictionCause("test", "x/want"))
 
-    def open_rows(self, pool: Pool, task: Task | None = None) -> list[int]:
+    def open_rows(self, pool: CandidatePool, task: Task | None = None) -> list[int]:
         everywhere = pool.present | True
         return [row for row, open_ in enumerate(pool.worthwhile(task or self.task, everywhere).tolist()) if open_]
 
@@ -214,7 +214,7 @@ def test_which_jobs_may_still_give() -> None:
     assert pool.open_to(preempting, task).tolist() == [True, True]
     view = session.view("x/a")
     assert view is not None
-    session.ledger.evict(view, pool.candidates(0)[0], 0, Cause("test", job.key))
+    session.ledger.evict(view, pool.candidates(0)[0], 0, EvictionCause("test", job.key))
 
     assert pool.open_to(preempting, task).tolist() == [False, True]
 

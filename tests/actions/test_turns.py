@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.turns import Turns
+from vsched.actions.turns import JobTurns
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
@@ -48,9 +48,9 @@ def jobs(*keys: str) -> list[JobView]:
     return [JobView(job) for job in cluster.jobs.values()]
 
 
-def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> Turns:
+def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> JobTurns:
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    return Turns(QueueOrdering(orders, args or OrderingArgs()), queues, waiting)
+    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, waiting)
 
 
 def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:

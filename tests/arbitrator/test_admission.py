@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.parties import amounts, bucket, party, world
 from vsched.arbitrator.admission import (
-    Reservations,
+    ReservedByLevel,
     bucket_problems,
     consumer_problems,
     problems,
@@ -320,8 +320,10 @@ def test_whoever_passes_leaves_no_more_reserved_than_there_is_or_was(
     buckets = {"one": bucket("one", reserved=one), "two": bucket("two", reserved=two)}
     claims = [each.claim for each in parties if each.claim is not None]
     new = claim("n0", reserved=asked, parent=parent)
-    before = Reservations(claims, buckets).within[""].get("cpu", 0)
-    after = Reservations([each for each in claims if each.namespace != "n0"] + [new], buckets).within[""].get("cpu", 0)
+    before = ReservedByLevel(claims, buckets).within[""].get("cpu", 0)
+    after = (
+        ReservedByLevel([each for each in claims if each.namespace != "n0"] + [new], buckets).within[""].get("cpu", 0)
+    )
     refused = bool(found_beside(new, parties, list(buckets.values())))
     reserves = new.reserved.get("cpu", 0) > 0
     assert refused == (reserves and after > 10_000 and after > before)

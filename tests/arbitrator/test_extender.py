@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.parties import amounts
-from vsched.arbitrator.extender import GRANT_SECONDS, Asking, ExtenderAnswer, Gate, Grants, PodState, Seen
+from vsched.arbitrator.extender import GRANT_SECONDS, ExtenderAnswer, Gate, Grants, PlacementRequest, PodState, Seen
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Division
 
@@ -17,8 +17,8 @@ FOUR = Award(deserved=amounts("cpu=4"), ceiling=amounts("cpu=4 pods=3"))
 PASSES, UNSEEN = ExtenderAnswer(), ExtenderAnswer(seen=False)
 
 
-def asking(uid: str = "p", said: str = "cpu=1 pods=1", namespace: str = "team-a") -> Asking:
-    return Asking(namespace, uid, uid, amounts(said))
+def asking(uid: str = "p", said: str = "cpu=1 pods=1", namespace: str = "team-a") -> PlacementRequest:
+    return PlacementRequest(namespace, uid, uid, amounts(said))
 
 
 class Mirror:
@@ -38,10 +38,10 @@ class Mirror:
         self.held[namespace] = amounts(said)
         self.gate.moved([namespace])
 
-    def show(self, pod: Asking, sight: PodState = PodState.WAITING) -> None:
+    def show(self, pod: PlacementRequest, sight: PodState = PodState.WAITING) -> None:
         self.pods[pod.uid] = Seen(sight, pod, self.ours)
 
-    def judge(self, pod: Asking, now: float = 0.0) -> str | None:
+    def judge(self, pod: PlacementRequest, now: float = 0.0) -> str | None:
         """Of a pod that exists."""
         if pod.uid not in self.pods:
             self.show(pod)
@@ -150,8 +150,10 @@ def test_a_pod_counts_as_it_is_whatever_is_said_of_it() -> None:
     assert dict(at.gate.granted(0.0)["team-a"]) == amounts("cpu=1 pods=1")
 
 
-@pytest.mark.parametrize("said", [asking("one", namespace="team-b"), Asking("team-a", "two", "one", {"cpu": 1})])
-def test_nobody_holds_room_with_the_uid_of_another_pod(said: Asking) -> None:
+@pytest.mark.parametrize(
+    "said", [asking("one", namespace="team-b"), PlacementRequest("team-a", "two", "one", {"cpu": 1})]
+)
+def test_nobody_holds_room_with_the_uid_of_another_pod(said: PlacementRequest) -> None:
     at = Mirror("cpu=2")
     at.show(asking("one"))
     assert at.gate.judge(said, 0.0) == UNSEEN
@@ -227,7 +229,7 @@ def test_never_over_a_limit_while_bindings_are_quicker_than_grants_expire(
     at, now = Mirror(), 0.0
     award = Award({}, amounts("cpu=6"), parent="area")
     at.divide(Division({"team-a": award, "team-b": award}, {"area": Award({}, {}, amounts("cpu=8"))}, {}))
-    placed: dict[str, Asking] = {}
+    placed: dict[str, PlacementRequest] = {}
     shown: set[str] = set()
     for number, (late, cpus, wait, other) in enumerate(steps):
         now += wait / 10

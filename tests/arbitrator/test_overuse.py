@@ -13,8 +13,8 @@ from vsched.arbitrator.conditions import overuse_message
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.overuse import excesses, kept_in_buckets, overuses, record_of, shortages
-from vsched.arbitrator.wants import Asking
-from vsched.model.arbitration.records import AllocationRecord, Bucket, NamespaceAccount, Told
+from vsched.arbitrator.wants import PodDemands
+from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, NamespaceAccount
 from vsched.model.pods.status import Status
 
 HALVES = [party("a"), party("b")]
@@ -27,7 +27,7 @@ def looked_at(
     division = divide(snapshot)
     assert snapshot.arbitration is not None
     exceeding = excesses(snapshot.arbitration, division)
-    short = shortages(snapshot, division, Asking(snapshot))
+    short = shortages(snapshot, division, PodDemands(snapshot))
     in_buckets = kept_in_buckets(snapshot.arbitration, division)
     return overuses(snapshot.arbitration, division, exceeding, in_buckets, short, snapshot.now)
 
@@ -183,12 +183,12 @@ def test_a_namespace_in_its_last_moments_is_not_short() -> None:
     ("told", "since"),
     [
         ((), NOW),
-        ((Told("Overused", "True", since=NOW - 7.5),), NOW - 7.5),
-        ((Told("Overused", "False", since=NOW - 7.5),), NOW),
+        ((ArbitrationCondition("Overused", "True", since=NOW - 7.5),), NOW - 7.5),
+        ((ArbitrationCondition("Overused", "False", since=NOW - 7.5),), NOW),
     ],
     ids=["it begins now where nothing is said", "it goes on since when the Allocation says", "it begins anew"],
 )
-def test_since_when(told: tuple[Told, ...], since: float) -> None:
+def test_since_when(told: tuple[ArbitrationCondition, ...], since: float) -> None:
     record = AllocationRecord("a", "defaults", "u", "1", conditions=told)
     full = [*pods("a", 4, "cpu=1", on="n1"), *pods("b", 4, "cpu=1")]
     assert looked_at([party("a", allocations=(record,)), party("b")], full)["a"].since == since

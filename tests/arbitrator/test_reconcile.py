@@ -24,7 +24,7 @@ from vsched.arbitrator.effects import (
 )
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim, NamespaceAccount, Told
+from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim, NamespaceAccount
 
 SLOW = ArbitrationRules(grace_seconds=1000.0)
 
@@ -50,7 +50,7 @@ def of(effects: Sequence[Effect], kind: type[Any], namespace: str | None = None)
     ]
 
 
-def told(effect: WriteAllocation | WriteStatus) -> dict[str, Told]:
+def told(effect: WriteAllocation | WriteStatus) -> dict[str, ArbitrationCondition]:
     assert effect.status is not None
     return {one.kind: one for one in effect.status["conditions"]}
 
@@ -234,7 +234,9 @@ def test_people_are_told_when_something_begins_and_not_again() -> None:
 
 
 def test_people_are_told_that_a_namespace_is_overused_once_its_allocation_is_there() -> None:
-    record = AllocationRecord("a", "defaults", "u", "1", conditions=(Told("Overused", "False", "NotOverused"),))
+    record = AllocationRecord(
+        "a", "defaults", "u", "1", conditions=(ArbitrationCondition("Overused", "False", "NotOverused"),)
+    )
     full = [*pods("a", 4, "cpu=1", on="n1"), *pods("b", 4, "cpu=1")]
     verdict = decided([party("a", allocations=(record,)), party("b")], full)
     (remark,) = of(verdict.effects, Remark)
@@ -246,7 +248,7 @@ def test_people_are_told_that_a_namespace_is_overused_once_its_allocation_is_the
         "Overused",
     )
     assert remark.message == "holds 2 cpu more than it deserves while b is short"
-    known = msgspec.structs.replace(record, conditions=(Told("Overused", "True", since=NOW - 5),))
+    known = msgspec.structs.replace(record, conditions=(ArbitrationCondition("Overused", "True", since=NOW - 5),))
     verdict = decided([party("a", allocations=(known,)), party("b")], full)
     assert not of(verdict.effects, Remark)
     assert told(of(verdict.effects, WriteAllocation, "a")[0])["Overused"].since == NOW - 5

@@ -10,7 +10,7 @@ import pytest
 from vsched.clock import Clock, SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
-from vsched.collectors.source import Collected, Source, SourceError, Target
+from vsched.collectors.source import CollectedUsage, NodeTarget, Source, SourceError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.settings.metrics import MetricsSource
@@ -19,19 +19,19 @@ SECONDS = 60.0
 """However slow the machine is that plays both parts."""
 
 
-def targets(*names: str) -> list[Target]:
-    return [Target(name, milli_cpu=4000, memory=16 << 30) for name in names]
+def targets(*names: str) -> list[NodeTarget]:
+    return [NodeTarget(name, milli_cpu=4000, memory=16 << 30) for name in names]
 
 
 async def collected(
     settings: MetricsSource,
-    nodes: Sequence[Target],
+    nodes: Sequence[NodeTarget],
     periods: Sequence[str] = ("5m",),
     *,
     cluster: str = "http://127.0.0.1:1",
     clock: Clock | None = None,
     seconds: float = SECONDS,
-) -> Collected:
+) -> CollectedUsage:
     """One round of the source that a policy describes."""
     async with ApiClient(Connection(cluster)) as client:
         source = made(settings, client, clock)

@@ -10,8 +10,8 @@ import pytest
 from tests.collectors.asking import collected, problem, targets
 from tests.support.answering import Reply, answering, content
 from tests.support.elastic import Elastic
-from vsched.collectors.source import Collected, Target
-from vsched.settings.metrics import Elasticsearch, MetricsSource, Queries
+from vsched.collectors.source import CollectedUsage, NodeTarget
+from vsched.settings.metrics import ElasticsearchSettings, MetricsSource, Queries
 
 
 def metricbeat(
@@ -24,7 +24,7 @@ def metricbeat(
             elastic.add("metricbeat-7", host, ago, field, **{name: None if value is None else part * value})
 
 
-async def read(elastic: Elastic, *names: str, periods: tuple[str, ...] = ("5m",), **more: object) -> Collected:
+async def read(elastic: Elastic, *names: str, periods: tuple[str, ...] = ("5m",), **more: object) -> CollectedUsage:
     async with answering() as server:
         elastic.serve(server)
         settings = MetricsSource(type="elasticsearch", address=server.url, **more)  # type: ignore[arg-type]
@@ -59,9 +59,9 @@ async def test_fields_index_and_host_of_ones_own() -> None:
             type="elasticsearch",
             address=server.url,
             queries=Queries(cpu="load", memory="used"),
-            elasticsearch=Elasticsearch(index="mine", hostname_field="agent.name"),
+            elasticsearch=ElasticsearchSettings(index="mine", hostname_field="agent.name"),
         )
-        found = await collected(settings, [Target("n1", "host-of-n1")])
+        found = await collected(settings, [NodeTarget("n1", "host-of-n1")])
     assert found.reading.nodes["n1"].cpu["5m"].average == 25.0
     assert found.reading.nodes["n1"].memory["5m"].average == 50.0
 
@@ -94,7 +94,7 @@ async def test_an_index_that_is_not_there() -> None:
         Elastic().serve(server)
         wild = MetricsSource(type="elasticsearch", address=server.url)
         assert await problem(wild) == "metricbeat-*: there is no such index"
-        named = MetricsSource(type="elasticsearch", address=server.url, elasticsearch=Elasticsearch(index="a"))
+        named = MetricsSource(type="elasticsearch", address=server.url, elasticsearch=ElasticsearchSettings(index="a"))
         assert (await problem(named)).endswith("/a/_search: 404: no such index [a]")
 
 

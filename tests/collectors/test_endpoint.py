@@ -17,7 +17,7 @@ from vsched.collectors.endpoint import Endpoint
 from vsched.collectors.source import SourceError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.settings.metrics import Elasticsearch, KubernetesSecret, MetricsSource, Tls
+from vsched.settings.metrics import ElasticsearchSettings, KubernetesSecret, MetricsSource, Tls
 
 AUTHORITY = str(CERTIFICATES / "authority.pem")
 CLIENT = {"cert_file": str(CERTIFICATES / "client.pem"), "key_file": str(CERTIFICATES / "client.key")}
@@ -59,7 +59,7 @@ LOGINS: Mapping[str, tuple[dict[str, Any], str | None]] = {
     "a token": ({"token": "t0ken"}, "Bearer t0ken"),
     "a token of the environment": ({"token_env": "PROMETHEUS_PASSWORD"}, "Bearer from-environment"),
     "Elasticsearch's own name": (
-        {"type": "elasticsearch", "elasticsearch": Elasticsearch(username="es", password="p")},
+        {"type": "elasticsearch", "elasticsearch": ElasticsearchSettings(username="es", password="p")},
         basic("es:p"),
     ),
     "the common name for Elasticsearch": (

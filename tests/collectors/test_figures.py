@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from vsched.collectors.figures import AHEAD_SECONDS, CPU, CPU_SPREAD, MEMORY, MOST, Names, collect
 from vsched.collectors.quantities import moment, number_of
-from vsched.collectors.source import MOST_NAMED, Target
+from vsched.collectors.source import MOST_NAMED, NodeTarget
 from vsched.model.nodes.usage import Figures, NodeUsage
 
 NOW = 1_000_000.0
-KNOWN = [Target("n1"), Target("n2", "host-2"), Target("n6", "fd00::6")]
+KNOWN = [NodeTarget("n1"), NodeTarget("n2", "host-2"), NodeTarget("n6", "fd00::6")]
 
 
 @pytest.mark.parametrize(

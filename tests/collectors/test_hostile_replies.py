@@ -16,7 +16,7 @@ from vsched.collectors.elasticsearch import parse_hosts
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, collect
 from vsched.collectors.metrics_server import parse_nodes
 from vsched.collectors.prometheus import parse_vector
-from vsched.collectors.source import SourceError, Target
+from vsched.collectors.source import NodeTarget, SourceError
 from vsched.framework.cycle import run_cycle
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -93,7 +93,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], Numbers], dict[str, Any]]] = {
 def test_replies_are_read_or_refused_and_a_good_gang_is_placed(
     parse: Callable[[bytes], Numbers], reply: dict[str, Any]
 ) -> None:
-    targets = [Target("n1", "n1", 4000, 8 << 30), Target("n2", "n2", 4000, 8 << 30)]
+    targets = [NodeTarget("n1", "n1", 4000, 8 << 30), NodeTarget("n2", "n2", 4000, 8 << 30)]
     usage = load_text(USAGE.read_text(encoding="utf-8"), "usage", REGISTRY).policy
     cache = mirror(manifests(CLUSTER))
     assert parse(orjson.dumps(reply)).keys() <= {"n1", "n2"}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.collectors.asking import made, problem, targets
 from tests.support.answering import Answering, answering, content
 from vsched.clock import FakeClock
-from vsched.collectors.history import MOST_ROUNDS, History
+from vsched.collectors.history import MOST_ROUNDS, SampleHistory
 from vsched.collectors.metrics_server import PATH
-from vsched.collectors.source import Target
+from vsched.collectors.source import NodeTarget
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.settings.metrics import MetricsSource
@@ -37,7 +37,7 @@ def serve(server: Answering, at: float, **usage: tuple[str, str]) -> None:
 
 async def test_amounts_become_percent_of_what_is_allocatable_and_averages_grow() -> None:
     clock = FakeClock(NOW)
-    known = [*targets("n1", "n2"), Target("empty")]
+    known = [*targets("n1", "n2"), NodeTarget("empty")]
     async with answering() as server, ApiClient(Connection(server.url)) as client:
         source = made(SETTINGS, client, clock)
         serve(server, NOW - 10, n1=("1000m", "4Gi"), n2=("2", "oops"), empty=("1", "1Gi"), gone=("1", "1Gi"))
@@ -68,14 +68,14 @@ async def test_what_is_missing_is_told() -> None:
         assert "metrics.k8s.io: Expected `array`, got `int`" in await problem(SETTINGS, cluster=server.url)
 
 
-def add(history: History, taken: float, **samples: tuple[float, float]) -> None:
+def add(history: SampleHistory, taken: float, **samples: tuple[float, float]) -> None:
     """One round: time and value by node."""
     times = np.array([at for at, _ in samples.values()])
     history.add(taken, list(samples), times, np.array([[value for _, value in samples.values()]]))
 
 
 def test_a_sample_that_is_told_again_counts_once() -> None:
-    history = History(1, 300.0)
+    history = SampleHistory(1, 300.0)
     add(history, 0.0, a=(-5.0, 10.0))
     add(history, 30.0, a=(-5.0, 10.0))
     add(history, 60.0, a=(55.0, 40.0))
@@ -83,7 +83,7 @@ def test_a_sample_that_is_told_again_counts_once() -> None:
 
 
 def test_nodes_come_and_go() -> None:
-    history = History(1, 300.0)
+    history = SampleHistory(1, 300.0)
     add(history, 0.0, a=(0.0, 10.0), b=(0.0, 20.0))
     add(history, 30.0, b=(30.0, 40.0), c=(30.0, 50.0))
     assert dict(zip(history.names, history.over(300.0, 30.0).average[0].tolist(), strict=True)) == {
@@ -96,7 +96,7 @@ def test_nodes_come_and_go() -> None:
 
 
 def test_a_long_period_keeps_few_rounds() -> None:
-    history = History(1, 86_400.0)
+    history = SampleHistory(1, 86_400.0)
     for number in range(3 * MOST_ROUNDS):
         add(history, 30.0 * number, a=(30.0 * number, float(number % 2)))
     summary = history.over(86_400.0, 90.0 * MOST_ROUNDS)
@@ -106,7 +106,7 @@ def test_a_long_period_keeps_few_rounds() -> None:
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=30), st.floats(31, 600))
 def test_averages_and_spreads_are_those_of_the_samples_within_the_period(values: list[float], period: float) -> None:
-    history = History(1, 600.0)
+    history = SampleHistory(1, 600.0)
     for number, value in enumerate(values):
         add(history, 30.0 * number, a=(30.0 * number, value))
     now = 30.0 * (len(values) - 1)

@@ -11,12 +11,12 @@ import pytest
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors.figures import CPU, collect
-from vsched.collectors.poll import Poller, PollSettings, SourceState, State, numbers_of, why_blind
-from vsched.collectors.source import Collected, SourceError, Target
+from vsched.collectors.poll import Poller, PollSettings, SourceCondition, SourceState, numbers_of, why_blind
+from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError
 from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
-NODES = [Target("n1"), Target("n2"), Target("n3")]
-Round = Callable[[float], Collected] | Exception
+NODES = [NodeTarget("n1"), NodeTarget("n2"), NodeTarget("n3")]
+Round = Callable[[float], CollectedUsage] | Exception
 
 
 class Script:
@@ -30,7 +30,7 @@ class Script:
         self.reads = 0
         self.closed = 0
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         self.reads += 1
         answer = self._rounds.pop(0) if len(self._rounds) > 1 else self._rounds[0]
         if isinstance(answer, Exception):
@@ -44,13 +44,13 @@ class Script:
 class Silent(Script):
     """A source that never answers."""
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         self.reads += 1
         await asyncio.Event().wait()
         raise AssertionError("nobody sets this event")
 
 
-def knows(**ages: float) -> Callable[[float], Collected]:
+def knows(**ages: float) -> Callable[[float], CollectedUsage]:
     """An answer with samples of so many seconds ago."""
     return lambda now: collect(
         now, NODES, {name: now - age for name, age in ages.items()}, {(CPU, "5m"): dict.fromkeys(ages, 50.0)}
@@ -62,7 +62,7 @@ class Listening:
 
     def __init__(self, source: Script, clock: Clock, interval: float = 0.01, timeout: float = 5.0) -> None:
         self.readings: list[Reading] = []
-        self.told: list[tuple[State, str]] = []
+        self.told: list[tuple[SourceCondition, str]] = []
         settings = PollSettings(interval, timeout)
         self.poller = Poller(source, settings, lambda: NODES, ["5m"], clock, self.readings.append, self._tell)
 
@@ -86,7 +86,13 @@ async def test_a_state_is_told_once_when_it_changes() -> None:
     source = Script(good, good, bad, bad, bad, good, knows(), knows(stranger=1.0), good, clock=clock)
     async with running(Listening(source, clock)) as listening:
         await until(lambda: source.reads >= 10)
-    assert [state for state, _ in listening.told] == [State.GOOD, State.FAILING, State.GOOD, State.BLIND, State.GOOD]
+    assert [state for state, _ in listening.told] == [
+        SourceCondition.GOOD,
+        SourceCondition.FAILING,
+        SourceCondition.GOOD,
+        SourceCondition.BLIND,
+        SourceCondition.GOOD,
+    ]
     assert listening.told[1][1] == "down"
     assert listening.poller.standing.rounds["failure"] == 3
     # New connections after each failure, and none left at the end.
@@ -97,7 +103,7 @@ async def test_a_failure_changes_nothing_of_what_is_known() -> None:
     clock = FakeClock()
     source = Script(knows(n1=10.0, n2=20.0, n3=400.0), SourceError("down"), clock=clock)
     async with running(Listening(source, clock)) as listening:
-        await until(lambda: listening.poller.standing.state is State.FAILING)
+        await until(lambda: listening.poller.standing.state is SourceCondition.FAILING)
         standing = listening.poller.standing
         assert len(listening.readings) == 1
         assert standing.counts(clock.now()) == {"known": 2, "stale": 1, "unknown": 0}
@@ -118,14 +124,14 @@ async def test_a_source_that_never_answers_is_given_up_in_time() -> None:
     source = Silent(knows(), clock=clock)
     async with running(Listening(source, clock, timeout=0.02)) as listening:
         await until(lambda: source.reads >= 2)
-    assert listening.told == [(State.FAILING, "script: no answer within 0.02 s")]
+    assert listening.told == [(SourceCondition.FAILING, "script: no answer within 0.02 s")]
 
 
 async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> None:
     clock = SystemClock()
     async with running(Listening(Script(KeyError("x"), knows(n1=1.0), clock=clock), clock)) as listening:
         await until(lambda: listening.readings)
-    assert listening.told[0] == (State.FAILING, "script: KeyError: 'x'")
+    assert listening.told[0] == (SourceCondition.FAILING, "script: KeyError: 'x'")
 
 
 async def test_failures_are_followed_by_longer_and_longer_waits() -> None:
@@ -156,19 +162,19 @@ def test_waits_after_failures_are_bounded() -> None:
     ("collected", "text"),
     [
         pytest.param(
-            Collected(Reading(0.0, {}), ("a", "b", "c", "d")),
+            CollectedUsage(Reading(0.0, {}), ("a", "b", "c", "d")),
             "it knows none of the 3 nodes, but a, b, c: see instanceLabel and nodeLabel",
             id="it knows others",
         ),
-        pytest.param(Collected(Reading(0.0, {})), "it has figures of none of the 3 nodes", id="it knows nobody"),
+        pytest.param(CollectedUsage(Reading(0.0, {})), "it has figures of none of the 3 nodes", id="it knows nobody"),
         pytest.param(
-            Collected(Reading(0.0, {}), (), 2),
+            CollectedUsage(Reading(0.0, {}), (), 2),
             "the figures of 2 of 3 nodes are of the future: a clock is wrong",
             id="its clock is wrong",
         ),
     ],
 )
-def test_why_none_is_known(collected: Collected, text: str) -> None:
+def test_why_none_is_known(collected: CollectedUsage, text: str) -> None:
     assert why_blind(3, collected) == text
 
 

@@ -17,7 +17,7 @@ from tests.support.answering import answering, content
 from tests.support.prometheus import prometheus, steady, swinging
 from vsched.clock import FakeClock
 from vsched.collectors.prometheus import DEFAULTS, in_force, parse_vector, spelled
-from vsched.collectors.source import SourceError, Target
+from vsched.collectors.source import NodeTarget, SourceError
 from vsched.model.nodes.usage import Reading
 from vsched.settings.metrics import MetricsSource, Queries
 
@@ -56,7 +56,7 @@ async def test_a_clock_that_is_not_prometheus_own_does_not_matter() -> None:
 
 async def test_an_instance_is_a_node_by_name_with_a_port_or_by_a_label() -> None:
     nodes = {"n1:9100": steady(30), "host-of-n2": steady(60), "[fd00::3]:9100": steady(20), "other": steady(1)}
-    known = [Target("n1"), Target("n2", "host-of-n2"), Target("n3", "fd00::3")]
+    known = [NodeTarget("n1"), NodeTarget("n2", "host-of-n2"), NodeTarget("n3", "fd00::3")]
     async with prometheus(nodes, label="kubernetes_node") as address:
         settings = MetricsSource(address=address, instance_label="kubernetes_node")
         found = await collected(settings, known)

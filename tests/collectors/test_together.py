@@ -9,7 +9,7 @@ import pytest
 
 from vsched.clock import SystemClock
 from vsched.collectors.poll import Poller, PollSettings
-from vsched.collectors.source import Collected, SourceError, Target, answers_to
+from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError, answers_to
 
 
 async def answer(number: int, seconds: float = 0.0) -> int:
@@ -51,7 +51,7 @@ class Reluctant:
     def __init__(self) -> None:
         self.leaving = asyncio.Event()
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         await answers_to({"a": reluctant(self.leaving), "b": failure()})
         raise AssertionError("it has failed")
 

@@ -20,7 +20,13 @@ from vsched.controllers.allocations import AllocationSettings, AllocationWriter
 from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient
-from vsched.model.arbitration.records import AllocationRecord, Arbitration, Claim, NamespaceAccount, Told
+from vsched.model.arbitration.records import (
+    AllocationRecord,
+    Arbitration,
+    ArbitrationCondition,
+    Claim,
+    NamespaceAccount,
+)
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventRecorder, EventSettings
 from vsched.writes.limits import Attempts, TokenBucket
@@ -60,7 +66,10 @@ def allocation(version: str = "7", *, uid: str = "u", spec: Any = SPEC, status: 
 
 
 def overused(status: str = "True", reason: str = "AnotherIsShort") -> dict[str, Any]:
-    return {"allocated": {"cpu": "2"}, "conditions": (Told("Overused", status, reason, "b is short", 1.5),)}
+    return {
+        "allocated": {"cpu": "2"},
+        "conditions": (ArbitrationCondition("Overused", status, reason, "b is short", 1.5),),
+    }
 
 
 @dataclass
@@ -170,7 +179,7 @@ async def test_an_allocation_is_deleted_by_its_uid() -> None:
 
 
 async def test_conditions_are_about_the_generation_that_their_status_has_seen() -> None:
-    status = {"observedGeneration": 3, "conditions": (Told("Accepted", "True", "Valid", "", 0.0),)}
+    status = {"observedGeneration": 3, "conditions": (ArbitrationCondition("Accepted", "True", "Valid", "", 0.0),)}
     async with desk() as at:
         consumer, bucket = await at.round(
             WriteStatus("Consumer", "a", "defaults", "u", "1", status), WriteStatus("Bucket", "", "b", "u", "2", status)

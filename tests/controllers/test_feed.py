@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support import builders as make
 from tests.support.feeding import tell_list
-from vsched.controllers.queue_records import Feed
+from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.watch.deltas import Delta, PartsSink
 from vsched.mirror import wire
 
@@ -22,7 +22,7 @@ def queue(name: str, weight: int) -> wire.Object:
 def test_a_list_in_parts_is_not_believed_about_what_changed_meanwhile() -> None:
     changes: list[Change] = []
     lists: list[int] = []
-    feed: Feed[str] = Feed(weighing, lambda *change: changes.append(change), lambda: lists.append(1))
+    feed: ObjectFeed[str] = ObjectFeed(weighing, lambda *change: changes.append(change), lambda: lists.append(1))
     assert isinstance(feed, PartsSink)
     tell_list(feed, [queue(name, 1) for name in "abcd"], "1")
     assert (feed.listed, len(lists)) == (True, 1)

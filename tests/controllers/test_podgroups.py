@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import World
 from vsched.controllers.podgroup_records import standing_of
-from vsched.controllers.podgroups import Content, Owner, PodGroupState, Topology, content_of, correction, creation
+from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, content_of, correction, creation
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.sim.apply.patches import merge_patch
 
@@ -38,8 +38,8 @@ def said(
         pytest.param({}, {"min_resources": (("cpu", 1000),)}, id="what one pod asks for"),
         pytest.param({MINIMUM: "3"}, {"min_member": 3, "min_resources": (("cpu", 3000),)}, id="times the minimum"),
         pytest.param({MINIMUM: "3", RESOURCES: '{"cpu": "2"}'}, {"min_resources": (("cpu", 2000),)}, id="as stated"),
-        pytest.param({MODE: "Soft"}, {"topology": Topology("soft")}, id="near, if possible"),
-        pytest.param({TIER: "2"}, {"topology": Topology("hard", 2)}, id="near in any case"),
+        pytest.param({MODE: "Soft"}, {"topology": TopologyWish("soft")}, id="near, if possible"),
+        pytest.param({TIER: "2"}, {"topology": TopologyWish("hard", 2)}, id="near in any case"),
         pytest.param({"scheduling.volcano.sh/queue-name": "q"}, {"queue": "q"}, id="in a queue"),
         pytest.param(
             {"volcano.sh/sla-waiting-time": "1h", "volcano.sh/task-spec": "ps", "other.io/x": "y"},
@@ -66,7 +66,7 @@ def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields
 )
 def test_what_cannot_be_used_is_remarked_and_passed_over(annotations: dict[str, str], remark: str) -> None:
     content, remarks = said(**annotations)
-    assert (content.min_resources, content.topology in (None, Topology("hard"))) == ((("cpu", 1000),), True)
+    assert (content.min_resources, content.topology in (None, TopologyWish("hard"))) == ((("cpu", 1000),), True)
     assert len(remarks) == 1
     assert remark in remarks[0]
 
@@ -78,13 +78,13 @@ def test_priority_class_and_a_label_that_is_a_flag_are_passed_on() -> None:
 
 # -- writes
 
-BASE = Content("q", 2, "low", (("cpu", 2000),), Topology("hard", 1), (("volcano.sh/preemptable", "true"),))
+BASE = Content("q", 2, "low", (("cpu", 2000),), TopologyWish("hard", 1), (("volcano.sh/preemptable", "true"),))
 OTHERS = [
     BASE,
     BASE._replace(min_member=3, min_resources=(("cpu", 3000), ("memory", 1 << 30))),
     BASE._replace(queue="other", priority_class=""),
     BASE._replace(topology=None, annotations=()),
-    BASE._replace(topology=Topology("soft"), annotations=(("volcano.sh/sla-waiting-time", "5m"),)),
+    BASE._replace(topology=TopologyWish("soft"), annotations=(("volcano.sh/sla-waiting-time", "5m"),)),
     Content("default", 1),
 ]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.feeding import tell_list
 from vsched.controllers.queue_records import QueueRecords, order_of
-from vsched.controllers.queues import STATE_WISH, QueueFacts
+from vsched.controllers.queues import STATE_WISH, QueueState
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
@@ -57,7 +57,7 @@ class World:
         self.feeds[kind].apply(delta, item)
         return self.touched
 
-    def standing(self, name: str) -> QueueFacts:
+    def standing(self, name: str) -> QueueState:
         record = self.records.queue(name)
         assert record is not None
         return self.records.standing(record)
@@ -76,7 +76,7 @@ def test_nothing_is_touched_before_queues_and_podgroups_are_listed() -> None:
 def test_what_is_known_of_a_queue() -> None:
     found = queue("q", "Closing", "p", **{STATE_WISH: "closed", CLOSED_BY_PARENT: "true"})
     world = World(found, queue("p", CLOSED), podgroups=(podgroup("a"), podgroup("b"), podgroup("c", "p")))
-    assert world.standing("q") == QueueFacts("q", "Closing", CLOSED, True, 2, "p", CLOSED)
+    assert world.standing("q") == QueueState("q", "Closing", CLOSED, True, 2, "p", CLOSED)
 
 
 def test_podgroups_that_name_no_queue_are_in_the_default_one() -> None:

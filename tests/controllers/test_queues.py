@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.controllers.queues import QueueDecision, QueueFacts, boot_queues, decide
+from vsched.controllers.queues import QueueDecision, QueueState, boot_queues, decide
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
 
-def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> QueueFacts:
-    return QueueFacts("q", state, podgroups=podgroups, **fields)  # type: ignore[arg-type]
+def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> QueueState:
+    return QueueState("q", state, podgroups=podgroups, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_annotation_and_a_command(wish: str, asked: str, expected: QueueDeci
     ],
 )
 def test_below_a_parent_that_is_not_open(
-    standing: QueueFacts, asked: str, expected: QueueDecision, parent_state: str
+    standing: QueueState, asked: str, expected: QueueDecision, parent_state: str
 ) -> None:
     assert decide(standing._replace(parent="p", parent_state=parent_state), asked) == expected
 
@@ -111,19 +111,19 @@ def test_a_child_is_not_opened_before_its_parent() -> None:
         pytest.param(queue(CLOSED), CLOSED, id="a child that was closed for its own sake stays closed"),
     ],
 )
-def test_below_a_parent_that_is_open_again(standing: QueueFacts, expected: str) -> None:
+def test_below_a_parent_that_is_open_again(standing: QueueState, expected: str) -> None:
     assert decide(standing._replace(parent="p", parent_state=OPEN)) == QueueDecision(expected, False, "")
 
 
 def test_the_root_is_never_closed() -> None:
-    root = QueueFacts("root")
+    root = QueueState("root")
     assert decide(root, CLOSED) == QueueDecision(OPEN, False, "", "root holds all queues together and cannot be closed")
     assert decide(root._replace(wish=CLOSED)) == QueueDecision(OPEN, False, CLOSED)
 
 
 STATES = ("", OPEN, CLOSING, CLOSED, UNKNOWN, "Ajar")
 STANDINGS = st.builds(
-    QueueFacts,
+    QueueState,
     st.sampled_from(["q", "root"]),
     st.sampled_from(STATES),
     st.sampled_from(["", OPEN, CLOSED]),
@@ -135,7 +135,7 @@ STANDINGS = st.builds(
 
 
 @given(STANDINGS, st.sampled_from(["", OPEN, CLOSED]))
-def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: QueueFacts, asked: str) -> None:
+def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: QueueState, asked: str) -> None:
     verdict = decide(standing, asked)
     after = standing._replace(state=verdict.state, by_parent=verdict.by_parent, wish=verdict.wish)
     assert decide(after) == verdict._replace(refusal="")
@@ -143,7 +143,7 @@ def test_once_a_verdict_is_carried_out_there_is_nothing_left_to_do(standing: Que
 
 @given(STANDINGS, st.sampled_from(["", OPEN, CLOSED]))
 def test_nothing_is_open_below_what_is_not_and_no_request_is_lost_without_a_word(
-    standing: QueueFacts, asked: str
+    standing: QueueState, asked: str
 ) -> None:
     verdict = decide(standing, asked)
     assert verdict.state in (OPEN, CLOSING, CLOSED, UNKNOWN)

@@ -14,7 +14,7 @@ from tests.support.running import scheduling
 from tests.support.spoiling import spoilt
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
-from vsched.kube.watch.deltas import State
+from vsched.kube.watch.deltas import WatchState
 
 CHOSEN = {"Pod": 499}
 """One object of so many; of kinds with fewer fields one of 41."""
@@ -52,7 +52,7 @@ async def bind_a_good_gang(server: LenientServer, daemon: Daemon, name: str) -> 
         spec = {"schedulerName": "vsched", "priority": 9, "containers": containers}
         server.put("Pod", f"good/{member}", orjson.dumps({"metadata": annotated, "spec": spec}))
     await until(lambda: all(f"good/{member}" in server.bound for member in members))
-    assert all(found.statistics.state is State.WATCHING for found in daemon.reflectors.values())
+    assert all(found.statistics.state is WatchState.WATCHING for found in daemon.reflectors.values())
 
 
 def prepare(server: LenientServer) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.explained import BEFORE, explained
 from tests.support.plans import DEFAULT_POLICY, plan, policy_of
-from vsched.explain.records import State
+from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 
@@ -25,7 +25,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"job ns/a min=2 {ASKS}",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.NO_NODES,
             "no nodes are known",
             id="an empty cluster is not overused",
@@ -33,7 +33,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"job ns/a min=2 {ASKS}",
             CAPACITY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.NO_NODES,
             "no nodes are known",
             id="nor does a queue without a capability have a quota there",
@@ -41,7 +41,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             "node n1 cpu=4\njob ns/a min=8 pods=8 cpu=1 minResources=cpu:8",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.RESOURCES,
             "the cluster has 4 cpu in all: 8 asked",
             id="what is larger than the cluster is told so",
@@ -49,7 +49,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             "node n1 cpu=4\njob ns/a min=8 pods=8 cpu=1 minResources=cpu:8",
             CAPACITY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.RESOURCES,
             "the cluster has 4 cpu in all: 8 asked",
             id="whoever divides it",
@@ -57,7 +57,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             "node n1 cpu=4\njob ns/a min=8 pods=2 cpu=1 minResources=cpu:8",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.RESOURCES,
             "the cluster has 4 cpu in all: 8 asked",
             id="however few of its pods exist",
@@ -65,7 +65,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             "node n1 cpu=4\njob ns/a min=3 pods=2 cpu=1 minResources=cpu:3",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.GANG_INCOMPLETE,
             "only 2 of the 3 pods that the gang needs exist",
             id="where there is room for it, missing pods are the cause",
@@ -73,7 +73,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{FULL}\njob ns/a min=2 {ASKS}",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_ADMISSION,
             "as much is admitted as the cluster is to be promised: cpu 4 of 4800m held or promised, 2 asked",
             id="a full cluster is told with what is held",
@@ -81,7 +81,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{GUARANTEED}\njob ns/a queue=q min=3 pods=3 cpu=1 minResources=cpu:3",
             CAPACITY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_SHARE,
             LEAVES_Q,
             id="a limit that nobody wrote is told by the guarantee that makes it",
@@ -89,7 +89,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{GUARANTEED}\njob ns/a queue=q min=3 pods=3 cpu=1 minResources=cpu:3",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_SHARE,
             LEAVES_Q,
             id="whoever divides the cluster, at admission",
@@ -97,7 +97,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{GUARANTEED}\njob ns/a queue=q min=3 phase=Inqueue pods=3 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_SHARE,
             LEAVES_Q,
             id="and afterwards",
@@ -106,7 +106,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:3\nqueue s guarantee=cpu:2\nqueue t guarantee=cpu:1\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=3",
             CAPACITY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_SHARE,
             "what queues r, s and 1 more are guaranteed leaves queue q 2 of 8 cpu at most: 3 asked",
             id="several guarantees are named, a few of them",
@@ -115,7 +115,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:4\njob x/o queue=q min=1 phase=Running\n"
             "pods x/o 3 cpu=1 on=n1\njob ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
             CAPACITY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CAPABILITY,
             "queue q can hold no more cpu: 3 of 4 held, 2 asked, and what queue r is guaranteed is kept free",
             id="the same while others of the queue hold the rest",
@@ -124,7 +124,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=8\nqueue q capability=cpu:2\nqueue r guarantee=cpu:4\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=3",
             CAPACITY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_CAPABILITY,
             "queue q may hold 2 cpu at most: 3 asked",
             id="a limit that is written is told as such",
@@ -132,7 +132,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{FULL}\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closed, not Open",
             id="a closed queue is the cause, however full the cluster",
@@ -140,7 +140,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{FULL}\nqueue q state=Closing\njob ns/a queue=q min=2 {ASKS}",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closing, not Open",
             id="and however much was promised",
@@ -148,7 +148,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"{FULL}\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue\npods ns/a 1 cpu=1\npods ns/a 1 cpu=2",
             CAPACITY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closed, not Open",
             id="of a gang of different pods as well",
@@ -156,7 +156,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=3 phase=Inqueue pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closed, not Open",
             id="before pods that are missing",
@@ -165,7 +165,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=2 phase=Inqueue\npods ns/a 1 cpu=1\n"
             "pods ns/a 1 cpu=1 gated",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closed, not Open",
             id="and before gates",
@@ -174,7 +174,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=4\nqueue p state=Closed\nqueue q parent=p state=Closed\n"
             "job ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
             CAPACITY,
-            State.WAITS,
+            Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
             "queue q is Closed, not Open, and queue p above it is Closed",
             id="a queue above that is closed is to be opened first",
@@ -183,7 +183,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=10\nqueue q capability=cpu:4\njob x/o phase=Inqueue minResources=cpu:9\n"
             "job ns/a queue=q min=1 pods=1 cpu=5 minResources=cpu:5",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUEUE_CAPABILITY,
             "queue q may hold 4 cpu at most: 5 asked",
             id="what lasts is told before what was promised to others",
@@ -192,7 +192,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             "node n1 cpu=10\nquota ns/small requests.cpu=4\njob x/o phase=Inqueue minResources=cpu:9\n"
             "job ns/a min=1 pods=1 cpu=5 minResources=cpu:5",
             QUOTAS,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.QUOTA,
             "resource quota small insufficient: requests.cpu (5 asked, 0 used, 4 allowed)",
             id="a quota that never has room as well",
@@ -200,7 +200,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"node n1 cpu=4\nnode n2 cpu=8 taint=x:y\n{BEFORE} 3 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=6",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.RESOURCES,
             "no node takes it: no node that is open to it has 6 cpu, the most is 4; "
             "1 node has too little cpu, 1 is tainted {x: y}",
@@ -209,7 +209,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         pytest.param(
             f"node n1 cpu=4\nnode n2 cpu=4 taint=x:y\n{BEFORE} 3 cpu=1 on=n1\njob ns/a min=6 pods=6 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             Code.GANG_SIZE,
             "the gang needs 6, 1 fits, and 4 would if all nodes were empty: 1 node has too little cpu, "
             "1 is tainted {x: y}",
@@ -217,7 +217,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
         ),
     ],
 )
-def test_what_is_told_is_the_cause(text: str, policy: Policy, state: State, code: Code, message: str) -> None:
+def test_what_is_told_is_the_cause(text: str, policy: Policy, state: Whereabouts, code: Code, message: str) -> None:
     decided = plan(text, policy)
     found = explained(text, policy=policy)
 
@@ -229,23 +229,23 @@ def test_what_is_told_is_the_cause(text: str, policy: Policy, state: State, code
 @pytest.mark.parametrize(
     ("taint", "state"),
     [
-        pytest.param("ToBeDeletedByClusterAutoscaler:1", State.WAITS, id="a node that is about to go"),
-        pytest.param("DeletionCandidateOfClusterAutoscaler:1", State.WAITS, id="a node that may go"),
-        pytest.param("node.cloudprovider.kubernetes.io/uninitialized:true", State.WAITS, id="a node that comes"),
-        pytest.param("node.kubernetes.io/unreachable", State.WAITS, id="a node that is silent"),
-        pytest.param("node.kubernetes.io/network-unavailable", State.WAITS, id="a node without network"),
-        pytest.param("node.kubernetes.io/disk-pressure", State.WAITS, id="a node that is short of disk"),
-        pytest.param("node.cilium.io/agent-not-ready:true", State.WAITS, id="a network agent that starts"),
-        pytest.param("ebs.csi.aws.com/agent-not-ready", State.WAITS, id="a storage agent that starts"),
-        pytest.param("karpenter.sh/unregistered", State.WAITS, id="a node that karpenter waits for"),
-        pytest.param("karpenter.sh/disrupted", State.WAITS, id="a node that karpenter takes away"),
-        pytest.param("startup-taint.cluster-autoscaler.kubernetes.io/x", State.WAITS, id="a startup taint"),
-        pytest.param("example.com/dedicated:ready", State.NEVER, id="a taint that somebody put there"),
-        pytest.param("karpenter.sh/capacity-type:spot", State.NEVER, id="a kind of nodes"),
-        pytest.param("nvidia.com/gpu:present", State.NEVER, id="nodes with devices"),
+        pytest.param("ToBeDeletedByClusterAutoscaler:1", Whereabouts.WAITS, id="a node that is about to go"),
+        pytest.param("DeletionCandidateOfClusterAutoscaler:1", Whereabouts.WAITS, id="a node that may go"),
+        pytest.param("node.cloudprovider.kubernetes.io/uninitialized:true", Whereabouts.WAITS, id="a node that comes"),
+        pytest.param("node.kubernetes.io/unreachable", Whereabouts.WAITS, id="a node that is silent"),
+        pytest.param("node.kubernetes.io/network-unavailable", Whereabouts.WAITS, id="a node without network"),
+        pytest.param("node.kubernetes.io/disk-pressure", Whereabouts.WAITS, id="a node that is short of disk"),
+        pytest.param("node.cilium.io/agent-not-ready:true", Whereabouts.WAITS, id="a network agent that starts"),
+        pytest.param("ebs.csi.aws.com/agent-not-ready", Whereabouts.WAITS, id="a storage agent that starts"),
+        pytest.param("karpenter.sh/unregistered", Whereabouts.WAITS, id="a node that karpenter waits for"),
+        pytest.param("karpenter.sh/disrupted", Whereabouts.WAITS, id="a node that karpenter takes away"),
+        pytest.param("startup-taint.cluster-autoscaler.kubernetes.io/x", Whereabouts.WAITS, id="a startup taint"),
+        pytest.param("example.com/dedicated:ready", Whereabouts.NEVER, id="a taint that somebody put there"),
+        pytest.param("karpenter.sh/capacity-type:spot", Whereabouts.NEVER, id="a kind of nodes"),
+        pytest.param("nvidia.com/gpu:present", Whereabouts.NEVER, id="nodes with devices"),
     ],
 )
-def test_a_taint_that_passes_is_waited_for(taint: str, state: State) -> None:
+def test_a_taint_that_passes_is_waited_for(taint: str, state: Whereabouts) -> None:
     text = f"node n1 cpu=4 taint={taint}\njob ns/a min=1 pods=1 cpu=1"
 
     assert explained(text).state is state
@@ -258,32 +258,38 @@ NEW = f"node n1 cpu=4 {NVIDIA} node.kubernetes.io/instance-type=g5"
 @pytest.mark.parametrize(
     ("nodes", "state"),
     [
-        pytest.param(NEW, State.WAITS, id="its labels say that it has devices"),
-        pytest.param("node n1 cpu=4 cloud.google.com/gke-accelerator=tesla-t4", State.WAITS, id="those of a cloud"),
-        pytest.param("node n1 cpu=4 feature.node.kubernetes.io/pci-10de.present=true", State.WAITS, id="of hardware"),
+        pytest.param(NEW, Whereabouts.WAITS, id="its labels say that it has devices"),
+        pytest.param(
+            "node n1 cpu=4 cloud.google.com/gke-accelerator=tesla-t4", Whereabouts.WAITS, id="those of a cloud"
+        ),
+        pytest.param(
+            "node n1 cpu=4 feature.node.kubernetes.io/pci-10de.present=true", Whereabouts.WAITS, id="of hardware"
+        ),
         pytest.param(
             "node n1 cpu=4 node.kubernetes.io/instance-type=g5\nnode n2 cpu=4 nvidia=1 cordoned "
             "node.kubernetes.io/instance-type=g5",
-            State.WAITS,
+            Whereabouts.WAITS,
             id="others of its kind have some",
         ),
-        pytest.param("node n1 cpu=4 nvidia.com/gpu.present=false", State.NEVER, id="its labels say that it has none"),
-        pytest.param("node n1 cpu=4 app.example.com/gpus=yes", State.NEVER, id="its labels say something else"),
-        pytest.param(f"{NEW} taint=example.com/mine:yes", State.NEVER, id="it is closed for good"),
-        pytest.param(f"{NEW} taint=node.kubernetes.io/not-ready", State.WAITS, id="it is not ready yet"),
+        pytest.param(
+            "node n1 cpu=4 nvidia.com/gpu.present=false", Whereabouts.NEVER, id="its labels say that it has none"
+        ),
+        pytest.param("node n1 cpu=4 app.example.com/gpus=yes", Whereabouts.NEVER, id="its labels say something else"),
+        pytest.param(f"{NEW} taint=example.com/mine:yes", Whereabouts.NEVER, id="it is closed for good"),
+        pytest.param(f"{NEW} taint=node.kubernetes.io/not-ready", Whereabouts.WAITS, id="it is not ready yet"),
     ],
 )
 @pytest.mark.parametrize("minimum", ["", " minResources=cpu:1,nvidia.com/gpu:1"], ids=["placed", "admitted"])
 @pytest.mark.parametrize("policy", [DEFAULT_POLICY, CAPACITY], ids=["by weight", "by amounts"])
 def test_devices_that_are_not_registered_yet_are_waited_for(
-    nodes: str, state: State, minimum: str, policy: Policy
+    nodes: str, state: Whereabouts, minimum: str, policy: Policy
 ) -> None:
     text = f"{nodes}\njob ns/a min=1 pods=1 cpu=1 nvidia=1{minimum}"
     found = explained(text, policy=policy)
 
     assert found.state is state
     named = "has not registered nvidia.com/gpu yet" in found.message
-    assert named or state is State.NEVER or " cordoned" in nodes
+    assert named or state is Whereabouts.NEVER or " cordoned" in nodes
 
 
 BUDGET = "disruption budget x/guard forbids the only victims (tried again as soon as it allows more)"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.support.clusters import contended
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
-from vsched.explain.changes import Found, changes
+from vsched.explain.changes import SearchOutcome, changes
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.codes import Code
@@ -62,7 +62,7 @@ def snapshot_of(text: str) -> Snapshot:
     return cache.snapshot(NOW)
 
 
-def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds: int) -> Found:
+def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds: int) -> SearchOutcome:
     snapshot = snapshot_of(text)
     return changes(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), key, **bounds)
 
@@ -534,4 +534,4 @@ def test_changes_come_with_commands_where_there_are_any() -> None:
 
 
 def test_a_job_nobody_knows_has_no_changes() -> None:
-    assert found("node n1", key="x/none") == Found((), complete=True)
+    assert found("node n1", key="x/none") == SearchOutcome((), complete=True)

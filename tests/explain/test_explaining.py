@@ -9,7 +9,7 @@ from tests.support.clusters import clusters, contended
 from tests.support.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
-from vsched.explain.records import State
+from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.settings.built_in import REGISTRY
@@ -59,30 +59,36 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     ("text", "state", "message", "node"),
     [
         pytest.param(
-            "job ns/a min=1 pods=1 cpu=1", State.STARTING, "has its places, and is about to start", "n1", id="placed"
+            "job ns/a min=1 pods=1 cpu=1",
+            Whereabouts.STARTING,
+            "has its places, and is about to start",
+            "n1",
+            id="placed",
         ),
-        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", State.RUNS, "runs", "n1", id="runs"),
+        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", Whereabouts.RUNS, "runs", "n1", id="runs"),
         pytest.param(
-            "job ns/a min=1 pods=1 gated cpu=1", State.WAITS, "a scheduling gate holds it back", "", id="gated"
+            "job ns/a min=1 pods=1 gated cpu=1", Whereabouts.WAITS, "a scheduling gate holds it back", "", id="gated"
         ),
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
-            State.STARTING,
+            Whereabouts.STARTING,
             "will go to n1 once what is leaving it has left",
             "n1",
             id="waits for others to leave",
         ),
-        pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1 failed", State.FINISHED, "has finished", "n1", id="failed"),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=1 on=n1 failed", Whereabouts.FINISHED, "has finished", "n1", id="failed"
+        ),
         pytest.param(
             "pods ns/a 1 cpu=1",
-            State.NEVER,
+            Whereabouts.NEVER,
             "PodGroup ns/a does not exist: its pods wait for it to be created",
             "",
             id="names a PodGroup that does not exist",
         ),
     ],
 )
-def test_where_a_pod_stands(text: str, state: State, message: str, node: str) -> None:
+def test_where_a_pod_stands(text: str, state: Whereabouts, message: str, node: str) -> None:
     found = explained(f"node n1 cpu=4\n{text}", "ns/a.0")
 
     assert (found.state, found.message, found.node) == (state, message, node)
@@ -93,7 +99,7 @@ def test_a_podgroup_that_pods_only_name_is_explained_as_missing() -> None:
 
     assert (found.kind, found.state, [one.code for one in found.constraints]) == (
         "PodGroup",
-        State.NEVER,
+        Whereabouts.NEVER,
         [Code.NO_POD_GROUP],
     )
     assert found.counts == {"pods": 2, "pending": 2}
@@ -131,7 +137,7 @@ def test_whatever_waits_is_explained_with_its_headline_first(text: str) -> None:
         namespace, _, name = key.partition("/")
         found = explain(snapshot, TAKING, REGISTRY, report, namespace, name, kind="PodGroup", simulations=0)
         assert found is not None
-        if outcome.message and found.state in (State.WAITS, State.NEVER):
+        if outcome.message and found.state in (Whereabouts.WAITS, Whereabouts.NEVER):
             assert (found.constraints[0].code, found.constraints[0].message) == (outcome.code, outcome.message)
             assert outcome.code
 

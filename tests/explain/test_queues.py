@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.explained import queue_explained
 from tests.support.plans import DEFAULT_POLICY, policy_of
-from vsched.explain.records import State
+from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 
@@ -32,7 +32,7 @@ HELD = """
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5 age=9\n"
             "job ns/b queue=q min=1 phase=Inqueue pods=1 cpu=5\njob ns/c queue=q min=2 phase=Inqueue pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             "3 jobs wait, ns/a first: queue q may hold 4 cpu at most: 5 asked",
             [Code.QUEUE_CAPABILITY, Code.GANG_INCOMPLETE],
             id="its jobs by what they wait for",
@@ -40,16 +40,18 @@ HELD = """
         pytest.param(
             "node n1 cpu=9\nqueue q\njob ns/a queue=q min=1 pods=1 cpu=5",
             DEFAULT_POLICY,
-            State.RUNS,
+            Whereabouts.RUNS,
             "no job waits; holds 5 of the 5 cpu that it deserves",
             [],
             id="all are placed",
         ),
-        pytest.param("node n1\nqueue q", DEFAULT_POLICY, State.RUNS, "no job waits; holds nothing", [], id="empty"),
+        pytest.param(
+            "node n1\nqueue q", DEFAULT_POLICY, Whereabouts.RUNS, "no job waits; holds nothing", [], id="empty"
+        ),
         pytest.param(
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 pods=1 cpu=1 on=n1 phase=Running",
             PLAIN,
-            State.RUNS,
+            Whereabouts.RUNS,
             "is Closed, not Open; no job waits; holds 1 of the 4 cpu of the cluster",
             [],
             id="closed, and some still run",
@@ -58,7 +60,7 @@ HELD = """
             "node n1\nqueue q\njob ns/a queue=q min=2 phase=Inqueue\n"
             "job ns/b queue=q min=2 phase=Unknown\npods ns/b 1 cpu=1 on=n1",
             PLAIN,
-            State.WAITS,
+            Whereabouts.WAITS,
             "2 jobs wait for pods that do not exist; holds 1 of the 4 cpu of the cluster",
             [],
             id="admitted, and pods are missing",
@@ -66,7 +68,7 @@ HELD = """
         pytest.param(
             "node n1\nqueue q state=Closed",
             DEFAULT_POLICY,
-            State.FINISHED,
+            Whereabouts.FINISHED,
             "is Closed, not Open; no job waits; holds nothing",
             [],
             id="closed and empty",
@@ -74,7 +76,7 @@ HELD = """
         pytest.param(
             "node n1\njob ns/a queue=q min=1 pods=1 cpu=1\njob ns/b queue=q min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             "queue q does not exist: 2 jobs wait for it to be created",
             [Code.QUEUE_NOT_FOUND],
             id="named and not there",
@@ -82,14 +84,14 @@ HELD = """
         pytest.param(
             "node n1\nqueue q state=Closed\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             "1 job waits, ns/a first: queue q is Closed, not Open",
             [Code.QUEUE_CLOSED],
             id="closed",
         ),
     ],
 )
-def test_why_a_queue_waits(text: str, policy: Policy, state: State, message: str, codes: list[Code]) -> None:
+def test_why_a_queue_waits(text: str, policy: Policy, state: Whereabouts, message: str, codes: list[Code]) -> None:
     found = queue_explained(text, "q", policy)
 
     assert found is not None
@@ -159,7 +161,7 @@ def test_the_root_holds_what_is_held_below_it() -> None:
     assert dept is not None
     assert root.message == "no job waits; holds 4 of the 8 cpu of the cluster"
     assert dept.message == "no job waits; holds 4 of the 6 cpu that it deserves"
-    assert (root.state, root.counts["jobs"]) == (State.RUNS, 1)
+    assert (root.state, root.counts["jobs"]) == (Whereabouts.RUNS, 1)
 
 
 def test_a_queue_that_nobody_names_is_unknown() -> None:

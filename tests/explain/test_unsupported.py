@@ -7,7 +7,7 @@ import pytest
 from tests.support.explained import explained, queue_explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.explaining import explain
-from vsched.explain.records import Explanation, State
+from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.settings.built_in import REGISTRY
@@ -41,7 +41,7 @@ def helped(text: str) -> Explanation:
 def test_the_field_is_named_and_waiting_does_not_help(text: str, key: str, message: str) -> None:
     found = explained(f"node n1\n{text}", key)
 
-    assert (found.state, found.message) == (State.NEVER, message)
+    assert (found.state, found.message) == (Whereabouts.NEVER, message)
     assert [(one.code, one.lasting) for one in found.constraints] == [("Unsupported", True)]
 
 
@@ -49,7 +49,7 @@ def test_a_job_that_runs_says_what_its_other_pods_wait_for() -> None:
     text = "node n1\njob ns/a min=1 phase=Running\npods ns/a 1 on=n1\npods ns/a 1 claim=c"
 
     assert explained(text).message == f"1 of its pods waits: a.1: {VOLUME}"
-    assert explained(text, "ns/a.1").state is State.NEVER
+    assert explained(text, "ns/a.1").state is Whereabouts.NEVER
     assert explained(text).counts["gated"] == 0
 
 

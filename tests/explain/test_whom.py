@@ -9,7 +9,7 @@ from tests.support.clusters import clusters, contended
 from tests.support.explained import explained
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
-from vsched.explain.records import State
+from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
@@ -170,48 +170,48 @@ SERVES = "(this daemon serves volcano and vsched)"
         pytest.param(
             GROUP_OF_3,
             foreign(3, "default-scheduler"),
-            State.NEVER,
+            Whereabouts.NEVER,
             f"the gang needs 3 pods, and 3 of its pods are for scheduler default-scheduler {SERVES}",
             id="which one, and whom this daemon serves",
         ),
         pytest.param(
             GROUP_OF_3,
             [*foreign(1, "y"), *foreign(2, "x")],
-            State.NEVER,
+            Whereabouts.NEVER,
             f"the gang needs 3 pods, and 3 of its pods are for other schedulers (2 for x, 1 for y) {SERVES}",
             id="several",
         ),
         pytest.param(
             f"{GROUP_OF_3}\npods ns/a 2 cpu=1",
             foreign(1, "x"),
-            State.NEVER,
+            Whereabouts.NEVER,
             f"only 2 of the 3 pods that the gang needs exist; 1 of its pods is for scheduler x {SERVES}",
             id="besides its own",
         ),
         pytest.param(
             f"{GROUP_OF_3} roles=w:3",
             foreign(3, "x"),
-            State.NEVER,
+            Whereabouts.NEVER,
             f"not enough pods exist for the minima of its roles: 3 of w; 3 of its pods are for scheduler x {SERVES}",
             id="of a gang with roles",
         ),
         pytest.param(
             GROUP_OF_3,
             foreign(3, "x", namespace="other"),
-            State.WAITS,
+            Whereabouts.WAITS,
             "no pods exist, and the gang needs 3",
             id="those of another namespace are none of it",
         ),
         pytest.param(
             GROUP_OF_3,
             foreign(3, "x", group="b"),
-            State.WAITS,
+            Whereabouts.WAITS,
             "no pods exist, and the gang needs 3",
             id="nor are those of another PodGroup",
         ),
     ],
 )
-def test_pods_of_other_schedulers_are_named(text: str, pods: list[Manifest], state: State, message: str) -> None:
+def test_pods_of_other_schedulers_are_named(text: str, pods: list[Manifest], state: Whereabouts, message: str) -> None:
     snapshot, report = decided(text, *pods)
 
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", simulations=0)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from vsched.errors import Unavailable
 from vsched.framework.answers import Noting, Repeating, digest_of
-from vsched.framework.callout import Callout, Endpoint
+from vsched.framework.callout import Callout, CalloutEndpoint
 from vsched.model.dump.cycle import Call
 
-AT = Endpoint("http://nowhere", 1.0, 1.0)
+AT = CalloutEndpoint("http://nowhere", 1.0, 1.0)
 
 
 class Echo:
     """Answers with the question, but for one that it is silent on."""
 
-    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         if body == b"secret":
             raise Unavailable("silent")
         return body.upper()

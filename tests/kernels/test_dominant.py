@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import seeded
-from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
+from vsched.kernels.dominant import LARGEST, DemandTable, column_sums, cut_to_fit, progressive_fill
 
 Rows = Sequence[Sequence[int]]
 GIB = 1 << 30
@@ -31,7 +31,7 @@ def fill(
 ) -> list[list[int]]:
     wanted = table(demand, len(capacity))
     floors = np.zeros_like(wanted) if floor is None else table(floor, len(capacity))
-    wants = Wants(np.array(weights or [1.0] * len(demand), dtype=np.float64), wanted, floors)
+    wants = DemandTable(np.array(weights or [1.0] * len(demand), dtype=np.float64), wanted, floors)
     there = np.array(capacity, dtype=np.int64)
     dealt: list[list[int]] = progressive_fill(there, there if total is None else np.array(total), wants).tolist()
     return dealt

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.quota import Quota, Stated, Tree, dense, in_force, limit_of, real_limits, tree_of
+from vsched.kernels.quota import QueueQuota, Stated, Tree, dense, in_force, limit_of, real_limits, tree_of
 from vsched.model.nodes.table import Floats
 
 INF = float("inf")
@@ -19,10 +19,10 @@ Row = tuple[int, float | None, float | None, float | None]
 
 class Case(NamedTuple):
     tree: Tree
-    quota: Quota
+    quota: QueueQuota
     stated: Stated
 
-    def in_force(self) -> Quota:
+    def in_force(self) -> QueueQuota:
         return in_force(self.quota, self.stated, self.tree)
 
 
@@ -30,7 +30,7 @@ def case(*rows: Row) -> Case:
     """The root, which names nothing, and these queues below it."""
     found: list[Row] = [(0, None, None, None), *rows]
     guarantee, deserved, capability = ([row[at] for row in found] for at in (1, 2, 3))
-    quota = Quota(_column(guarantee, 0.0), _column(deserved, 0.0), _column(capability, INF))
+    quota = QueueQuota(_column(guarantee, 0.0), _column(deserved, 0.0), _column(capability, INF))
     stated = Stated(*(np.array([[value is not None] for value in column]) for column in (guarantee, deserved)))
     return Case(tree_of([row[0] for row in found]), quota, stated)
 

@@ -21,7 +21,7 @@ from vsched.kernels.usage import (
     pressing,
 )
 from vsched.model.nodes.table import Floats, Ints
-from vsched.model.nodes.usage import Column, UsageTable
+from vsched.model.nodes.usage import UsageColumn, UsageTable
 
 CALM = Risk(1.0, 1.0, math.inf)
 AMOUNTS = st.integers(0, 1 << 50)
@@ -166,7 +166,7 @@ def test_the_load_to_reckon_with(average: float, spread: float, factor: float, l
 
 def test_figures_that_are_old_missing_or_no_numbers_are_unknown() -> None:
     average, spread = np.array([10.0, 20.0, math.inf, math.nan]), np.array([1.0, math.nan, 1.0, 1.0])
-    table = UsageTable(np.array([700.0, 699.0, 1000.0, 1000.0]), {"5m": Column(average, spread)}, {})
+    table = UsageTable(np.array([700.0, 699.0, 1000.0, 1000.0]), {"5m": UsageColumn(average, spread)}, {})
 
     found = figures(table, "5m", "cpu", 1000.0, 300.0)
     np.testing.assert_array_equal(found, [[10.0, np.nan, np.nan, np.nan], [1.0, 0.0, 1.0, 1.0]])

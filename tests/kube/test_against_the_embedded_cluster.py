@@ -15,7 +15,7 @@ from vsched.kube.auth.config import load_connection
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from vsched.kube.paths import ApiResource
-from vsched.kube.watch.deltas import State
+from vsched.kube.watch.deltas import WatchState
 from vsched.kube.watch.reflector import Reflector
 from vsched.sim.cluster import Cluster, ClusterSettings
 
@@ -81,7 +81,7 @@ async def test_a_kind_that_is_not_served_is_missing(client: ApiClient) -> None:
     task = asyncio.create_task(reflector.run())
     try:
         await asyncio.wait_for(reflector.settled.wait(), 60)
-        assert reflector.statistics.state is State.MISSING
+        assert reflector.statistics.state is WatchState.MISSING
     finally:
         task.cancel()
         await asyncio.wait([task])

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from vsched.kube.watch.deltas import Delta
-from vsched.lab.outcomes import Gang, PodOutcomes, PodSeen, spread_ms
+from vsched.lab.outcomes import PodOutcomes, PodSeen, SubmittedGang, spread_ms
 
 
 def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
@@ -15,16 +15,16 @@ def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
 
 
 @pytest.fixture
-def placed() -> list[Gang]:
+def placed() -> list[SubmittedGang]:
     """Gangs of which all pods were seen on nodes."""
     return []
 
 
 @pytest.fixture
-def outcomes(placed: list[Gang]) -> PodOutcomes:
+def outcomes(placed: list[SubmittedGang]) -> PodOutcomes:
     """A outcomes in which a gang of two is expected and sent."""
     found = PodOutcomes(placed.append)
-    found.expect(Gang("ns/g", "q", ("ns/g-0", "ns/g-1"), cpus=4))
+    found.expect(SubmittedGang("ns/g", "q", ("ns/g-0", "ns/g-1"), cpus=4))
     for pod in ("ns/g-0", "ns/g-1"):
         found.sending(pod)
     return found
@@ -32,7 +32,7 @@ def outcomes(placed: list[Gang]) -> PodOutcomes:
 
 class TestOutcomes:
     def test_a_gang_is_bound_once_all_its_pods_were_seen_on_nodes(
-        self, outcomes: PodOutcomes, placed: list[Gang]
+        self, outcomes: PodOutcomes, placed: list[SubmittedGang]
     ) -> None:
         outcomes.apply(Delta.MODIFIED, seen("g-0", "n1"))
         assert (outcomes.partial(), outcomes.waiting_cpus(), placed) == (["ns/g"], {("q", "ns"): 4}, [])
@@ -43,7 +43,7 @@ class TestOutcomes:
         assert len(outcomes.latencies) == len(outcomes.by_queue["q"]) == 2
         assert outcomes.on_nodes == {"n1": 2}
 
-    def test_what_is_told_twice_counts_once(self, outcomes: PodOutcomes, placed: list[Gang]) -> None:
+    def test_what_is_told_twice_counts_once(self, outcomes: PodOutcomes, placed: list[SubmittedGang]) -> None:
         for _ in range(2):
             outcomes.apply(Delta.MODIFIED, seen("g-0", "n1", "Succeeded"))
             outcomes.replace([seen("g-1", "n2", "Failed")], "7")

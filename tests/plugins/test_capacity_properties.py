@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas
 from tests.support.plans import Plan, plan
-from vsched.framework.ledger.ledger import Cause, Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.policy import Policy
 from vsched.model.amounts.resources import add
 from vsched.model.plan import QueueOutcome
@@ -106,7 +106,7 @@ def test_what_inner_queues_hold_is_the_sum_of_what_is_below(data: st.DataObject)
             )
         ):
             if task.node:
-                ledger.evict(view, task, 0, Cause("reclaim", "ns/other"))
+                ledger.evict(view, task, 0, EvictionCause("reclaim", "ns/other"))
             else:
                 ledger.place(view, task, 0, data.draw(st.sampled_from([Status.ALLOCATED, Status.PIPELINED])))
     ledger.undo_to(data.draw(st.integers(0, len(ledger.log))))

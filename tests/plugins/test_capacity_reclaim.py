@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas, cpu, memory, pods
-from vsched.framework.ledger.ledger import Cause, Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.model.amounts.resources import Amounts
 from vsched.model.pods.task import Task
 
@@ -240,5 +240,5 @@ def test_what_is_known_before_looking_is_so_and_stays_so(found: tuple[Quotas, Ta
 
     for task in data.draw(st.permutations(running)):
         assert not kept & {victim.job for victim in world.votes(asks).agreed(running) or ()}
-        ledger.evict(opening.jobs[task.job], task, 0, Cause("reclaim", asks.job))
+        ledger.evict(opening.jobs[task.job], task, 0, EvictionCause("reclaim", asks.job))
         running.remove(task)

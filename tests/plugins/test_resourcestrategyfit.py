@@ -16,7 +16,7 @@ from tests.support.plans import plan
 from vsched.errors import BadPolicy
 from vsched.framework.points.extension import SessionContext
 from vsched.framework.policy import Policy
-from vsched.model.pods.shape import Strategy
+from vsched.model.pods.shape import ScoringStrategy
 from vsched.plugins.resourcestrategyfit import (
     Proportional,
     ResourceStrategy,
@@ -57,7 +57,7 @@ def two_nodes() -> tuple[World, SessionContext]:
 
 
 def scores(
-    made: ResourceStrategyFitArgs, request: dict[str, int], strategy: Strategy | None = None
+    made: ResourceStrategyFitArgs, request: dict[str, int], strategy: ScoringStrategy | None = None
 ) -> list[float] | None:
     """By node; however nodes are asked for, one by one or some or all, they score the same."""
     world, opening = two_nodes()
@@ -110,14 +110,16 @@ def test_scores(made: ResourceStrategyFitArgs, request_amounts: dict[str, int], 
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        pytest.param(Strategy(True, (("cpu", 1),)), [25.0, 75.0], id="its own strategy"),
-        pytest.param(Strategy(False, (("cpu", 1), ("memory", 3))), [75.0, 43.75], id="its own weights"),
-        pytest.param(Strategy(True, (("c*", 1), ("memory", 0))), [25.0, 75.0], id="beginnings, and 0 leaves one out"),
-        pytest.param(Strategy(True, ()), None, id="nothing counts"),
-        pytest.param(Strategy(True, (("*", 1),)), None, id="a star alone is passed over"),
+        pytest.param(ScoringStrategy(True, (("cpu", 1),)), [25.0, 75.0], id="its own strategy"),
+        pytest.param(ScoringStrategy(False, (("cpu", 1), ("memory", 3))), [75.0, 43.75], id="its own weights"),
+        pytest.param(
+            ScoringStrategy(True, (("c*", 1), ("memory", 0))), [25.0, 75.0], id="beginnings, and 0 leaves one out"
+        ),
+        pytest.param(ScoringStrategy(True, ()), None, id="nothing counts"),
+        pytest.param(ScoringStrategy(True, (("*", 1),)), None, id="a star alone is passed over"),
     ],
 )
-def test_a_pod_brings_its_own_strategy(strategy: Strategy, expected: list[float] | None) -> None:
+def test_a_pod_brings_its_own_strategy(strategy: ScoringStrategy, expected: list[float] | None) -> None:
     assert scores(args(cpu=LEAST), CORE_AND_4_GIB, strategy) == (None if expected is None else pytest.approx(expected))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, taking
-from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -28,7 +28,7 @@ def asked(plugins: str, text: str, *, across: bool) -> bool:
     assert taker is not None
     victim = next(task for task in robbed.job.tasks.values() if task.name == "v.0")
     evictor = next(task for task in taker.job.pending.values() if task.name == "e.0")
-    session.ledger.evict(robbed, victim, 0, Cause("test", taker.key))
+    session.ledger.evict(robbed, victim, 0, EvictionCause("test", taker.key))
     session.ledger.place(taker, evictor, 0, Status.PIPELINED)
     asked = session.plugins.agreement[Purpose.RECLAIM if across else Purpose.PREEMPT]
     return asked.could_retake(victim, evictor, by_tiers=False)

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror
 from vsched.cli import cli
-from vsched.cli.plan.trial import Trial
+from vsched.cli.plan.trial import PlanTrial
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
@@ -27,9 +27,9 @@ def recording_of(text: str, *more: Manifest, policy: Policy = DEFAULT_POLICY) ->
     return Recording(snapshot, policy_text(policy), report, Head(number=7, at=NOW, scheduler_names=OUR_NAMES))
 
 
-def trial_of(text: str, *more: Manifest) -> Trial:
+def trial_of(text: str, *more: Manifest) -> PlanTrial:
     """The cluster that the text describes, to be changed."""
-    return Trial(ClusterEditor(freeze(mirror([*manifests(text), *more]).snapshot(NOW)), OUR_NAMES))
+    return PlanTrial(ClusterEditor(freeze(mirror([*manifests(text), *more]).snapshot(NOW)), OUR_NAMES))
 
 
 class Asker:

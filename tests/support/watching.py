@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import aiohttp
 import msgspec
 
-from vsched.web.overview.deltas import Delta, apply
+from vsched.web.overview.deltas import OverviewDelta, apply
 from vsched.web.overview.document import Overview
 
 SECONDS = 20.0
@@ -57,7 +57,7 @@ class Watcher:
             if found.name == "overview":
                 self.picture = msgspec.json.decode(found.data, type=Overview)
             else:
-                change = msgspec.json.decode(found.data, type=Delta)
+                change = msgspec.json.decode(found.data, type=OverviewDelta)
                 assert self.picture is not None
                 assert change.since == self.picture.number
                 self.picture = apply(change, self.picture)

@@ -13,7 +13,7 @@ import msgspec
 from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.turns import Turns
+from vsched.actions.turns import JobTurns
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -41,7 +41,7 @@ def allocate(session: Session) -> None:
     gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
     jobs = [session.jobs[key] for key in dict.fromkeys([*sheets, *sorted(gated)])]
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
-    for queue, job, lane in Turns(ordering, session.snapshot.queues, jobs):
+    for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs):
         if session.plugins.overused(queue):
             lane.end_turn(job)
             lane.closed = True

@@ -6,7 +6,7 @@ from vsched.actions.allocate import PlacingArgs, workable
 from vsched.actions.held import nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.framework.holding import lift
-from vsched.framework.ledger.ledger import Entry
+from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 
@@ -61,10 +61,10 @@ def holding_nodes(session: Session) -> set[str]:
     }
 
 
-def uncarried(session: Session) -> dict[str, list[Entry]]:
+def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
     """Allocations that are kept but not committed yet, by job, in the order decided (reference 7.5)."""
     done = {entry.task.uid for entry in session.committed}
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[LedgerEntry]] = {}
     for entry in session.ledger.log:
         if entry.status is Status.ALLOCATED and entry.task.uid not in done:
             found.setdefault(entry.job.key, []).append(entry)

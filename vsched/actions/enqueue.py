@@ -9,7 +9,7 @@ total of admitted jobs is limited, and such jobs would use it up while nodes sta
 from __future__ import annotations
 
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.turns import Turns
+from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Amounts, Vector, add
@@ -27,7 +27,7 @@ def enqueue(session: Session) -> None:
     ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs), admitting=True)
     admitted: dict[str, Vector] = {}
     late: list[JobView] = []
-    for queue, job, lane in Turns(ordering, queues, waiting):
+    for queue, job, lane in JobTurns(ordering, queues, waiting):
         promised = admitted.setdefault(queue.name, {})
         if not refused(session, job):
             wanted = shortfall_of(job.job)
@@ -37,7 +37,7 @@ def enqueue(session: Session) -> None:
             else:
                 late.append(job)
         lane.end_turn(None)
-    for _, job, lane in Turns(ordering, queues, late):
+    for _, job, lane in JobTurns(ordering, queues, late):
         if not refused(session, job):
             admit(session, job)
         lane.end_turn(None)

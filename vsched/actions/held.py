@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.feasibility import Room
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole
 from vsched.model.pods.task import Task
@@ -97,7 +97,7 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
         session.task_refusals[sheet[0].uid] = why
 
 
-def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> Explanation | Refusal:
+def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> NodeReasons | Refusal:
     """The nodes' reason, then the refusal, where nodes lack room for ``wanted`` such tasks; else only the refusal."""
     room = session.node_selection.room_at_hand(task) if refusal.rank else None
     if room is None or room.tasks >= wanted:
@@ -108,7 +108,7 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     return why._replace(message=f"{why.message} Also, {refusal.message}.", also=refusal)
 
 
-def short_of_room(room: Room, wanted: int) -> Explanation:
+def short_of_room(room: Room, wanted: int) -> NodeReasons:
     """The nodes' reason; where more than one task is wanted, also how many would fit."""
     if wanted == 1:
         return room.full

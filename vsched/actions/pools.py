@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Entry
+from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
@@ -40,7 +40,7 @@ class Refusals:
         self.position = position
 
 
-class Pool:
+class CandidatePool:
     """The candidates of one class of evictors. Tasks evicted since it was collected are still in it."""
 
     def __init__(self, session: Session, search: VictimSearch, task: Task) -> None:
@@ -54,13 +54,13 @@ class Pool:
         self._ordered: set[int] = set()
         self._refusals: dict[Shape, Refusals] = {}
         self._passing: dict[tuple[Shape, PodLabels], Mask] = {}
-        self._passing_at: Entry | None = None
+        self._passing_at: LedgerEntry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
         """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
         self.looks = LOOKS_MAX
         """How often it may still be checked what protects candidates."""
-        self.hopeless: dict[Hashable, Entry | None] = {}
+        self.hopeless: dict[Hashable, LedgerEntry | None] = {}
         """Signatures of searches that failed, with the latest step in the ledger at that time."""
         nodes = len(session.nodes)
         self.present: Mask = np.zeros(nodes, dtype=np.bool_)
@@ -184,8 +184,8 @@ class Pools:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._pools: dict[Hashable, Pool] = {}
-        self.booked: list[Entry] = []
+        self._pools: dict[Hashable, CandidatePool] = {}
+        self.booked: list[LedgerEntry] = []
         """Placements that need no victims and that ``allocate`` will make. They stay reserved until the action ends."""
 
     def release(self) -> None:
@@ -195,14 +195,14 @@ class Pools:
                 statement.withdraw(job, task, row)
             statement.keep()
 
-    def of(self, search: VictimSearch, task: Task) -> Pool:
+    def of(self, search: VictimSearch, task: Task) -> CandidatePool:
         """The pool of the task's class. It is collected on first use, and again when it is no longer valid."""
         key = search.evictor_class(task)
         pool = self._pools.get(key)
         if pool is None or not pool.stands:
             if len(self._pools) >= POOLS_MAX:
                 del self._pools[next(iter(self._pools))]
-            pool = self._pools[key] = Pool(self._session, search, task)
+            pool = self._pools[key] = CandidatePool(self._session, search, task)
         return pool
 
 

@@ -13,7 +13,7 @@ import msgspec
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
-from vsched.actions.victims import Attempt, Pick, Taken, first_that_does, take_for
+from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does, take_for
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
@@ -83,11 +83,11 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
 
 
 def _cheapest(args: PreemptArgs) -> Pick:
-    def pick(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
+    def pick(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
         """Of the first nodes that can be freed, in the order of their names, the one whose victims cost least."""
         wanted = max(len(attempt.session.nodes) * args.percentage // 100, args.at_least, 1)
         wanted = min(wanted, max(args.at_most, 1))
-        found: list[Taken] = []
+        found: list[FreedRoom] = []
         with attempt.session.plugins.rehearsal():
             for row in sorted(rows):
                 before = attempt.statement.savepoint()
@@ -104,7 +104,7 @@ def _cheapest(args: PreemptArgs) -> Pick:
     return pick
 
 
-def _cost(taken: Taken) -> tuple[int, int, int, float]:
+def _cost(taken: FreedRoom) -> tuple[int, int, int, float]:
     """The cost of victims; smaller is better (reference 3.4).
 
     It compares the highest priority, then the sum of priorities, then the number of victims. Last, the later start of

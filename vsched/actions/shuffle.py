@@ -14,14 +14,14 @@ from typing import overload
 
 from vsched.actions.pools import is_moved
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
-CAUSE = Cause("shuffle", beneficiary="")
+CAUSE = EvictionCause("shuffle", beneficiary="")
 
 
 def shuffle(session: Session) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vsched.actions.victim_search import VictimSearch
-from vsched.framework.ledger.ledger import Entry
+from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
 
@@ -26,7 +26,7 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
         _redo(statement, fewer if enough else steps)
 
 
-def _has_room_again(session: Session, search: VictimSearch, eviction: Entry) -> bool:
+def _has_room_again(session: Session, search: VictimSearch, eviction: LedgerEntry) -> bool:
     """Whether the victim would still have room on its node, and in its queue if that is the evictor's queue."""
     request = eviction.task.shape.request
     if any(session.nodes.future_idle_at(column, eviction.row) < amount for column, amount in request):
@@ -34,7 +34,9 @@ def _has_room_again(session: Session, search: VictimSearch, eviction: Entry) -> 
     return eviction.job.queue != search.job.queue or session.plugins.allocatable(search.queue, request) is None
 
 
-def _stands(session: Session, search: VictimSearch, statement: Statement, start: int, steps: Sequence[Entry]) -> bool:
+def _stands(
+    session: Session, search: VictimSearch, statement: Statement, start: int, steps: Sequence[LedgerEntry]
+) -> bool:
     """Whether all placements among these steps are possible after the evictions among them."""
     statement.rollback(start)
     _redo(statement, (step for step in steps if step.cause is not None))
@@ -49,7 +51,7 @@ def _stands(session: Session, search: VictimSearch, statement: Statement, start:
     return True
 
 
-def _redo(statement: Statement, steps: Iterable[Entry]) -> None:
+def _redo(statement: Statement, steps: Iterable[LedgerEntry]) -> None:
     for step in steps:
         if step.cause is None:
             statement.pipeline(step.job, step.task, step.row)

@@ -61,22 +61,22 @@ class AloneStandings:
         """Nothing to update: only the key of the queue that has the turn changes, and it is not in the heap."""
 
 
-class Node:
+class QueueNode:
     """A node of the tree of key parts: one part, shared by the keys of all queues below it."""
 
     __slots__ = ("best", "children", "heap", "queue", "value")
 
     def __init__(self) -> None:
         self.value: Any = ()
-        self.children: dict[Hashable, Node] = {}
-        self.heap: list[tuple[Any, int, Node]] = []
+        self.children: dict[Hashable, QueueNode] = {}
+        self.heap: list[tuple[Any, int, QueueNode]] = []
         """A heap of children by their best key. Stale entries are dropped when they reach the top."""
         self.queue: Queue | None = None
         """The queue that waits here; only leaves have one."""
         self.best: Any = None
         """The value of this part, then the best key below it; None where no queue waits. Smaller goes first."""
 
-    def first(self) -> Node | None:
+    def first(self) -> QueueNode | None:
         """The child with the best key; None where no queue waits below."""
         heap = self.heap
         while heap and heap[0][0] is not heap[0][2].best:
@@ -99,7 +99,7 @@ class SharedStandings:
         self._ordering = ordering
         self._waiting: dict[str, Queue] = {}
         self._numbers = count()
-        self._out: list[Node] = []
+        self._out: list[QueueNode] = []
         """The path to the queue that was taken last, as long as the best keys on it are not updated."""
         for queue in queues:
             self._waiting[queue.name] = queue
@@ -141,7 +141,7 @@ class SharedStandings:
 
     def _build(self) -> None:
         self._epoch = self._ordering.epoch()
-        self._root, self._out = Node(), []
+        self._root, self._out = QueueNode(), []
         for queue in self._waiting.values():
             self._insert(queue)
 
@@ -150,7 +150,7 @@ class SharedStandings:
         for name, value in self._ordering.queue_parts(queue):
             child = path[-1].children.get(name)
             if child is None:
-                child = path[-1].children[name] = Node()
+                child = path[-1].children[name] = QueueNode()
             child.value = value
             path.append(child)
         path[-1].queue = queue
@@ -158,7 +158,7 @@ class SharedStandings:
         if self._out and path[-1] is self._out[-1]:
             self._out = []
 
-    def _update_path(self, path: list[Node]) -> None:
+    def _update_path(self, path: list[QueueNode]) -> None:
         """Update the best keys along a path, from its end to the root."""
         for parent, node in zip(reversed(path[:-1]), reversed(path), strict=False):
             node.weigh()

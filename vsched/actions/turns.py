@@ -18,7 +18,7 @@ from vsched.framework.jobs import JobView
 from vsched.model.queues.queue import Queue
 
 
-class Turns:
+class JobTurns:
     """Iterates over jobs in turn until none is left, one wave of the ordering after the other."""
 
     def __init__(self, ordering: QueueOrdering, queues: Mapping[str, Queue], jobs: Iterable[JobView]) -> None:

@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.allocate import choose, waits_for
-from vsched.actions.pools import Pool, Pools, amount_of
+from vsched.actions.pools import CandidatePool, Pools, amount_of
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.protection import only_objection
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.victims import Purpose
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -35,11 +35,11 @@ from vsched.model.pods.task import Task
 LOOK_AGAIN_AFTER = 16
 """After this many rows without success, rows whose jobs can give no more victims are dropped."""
 
-Pick = Callable[["Attempt", Task, Sequence[int]], "Taken | None"]
+Pick = Callable[["Attempt", Task, Sequence[int]], "FreedRoom | None"]
 """Picks a node for a task and frees it; the rows come in the order in which they should be tried."""
 
 
-class Taken(NamedTuple):
+class FreedRoom(NamedTuple):
     """A node that was freed for a task, and the victims."""
 
     task: Task
@@ -57,14 +57,14 @@ class Attempt:
         self._pools = pools
         self._pick = pick
         self._start = statement.savepoint()
-        self._used: dict[Hashable, Pool] = {}
+        self._used: dict[Hashable, CandidatePool] = {}
         """Pools by the likeness of tasks (see ``likeness``)."""
         self._barred: set[str] = set()
         """Uids of victims that could evict the task that takes their place in turn."""
-        self._tentative: list[tuple[Pool, Shape, int]] = []
+        self._tentative: list[tuple[CandidatePool, Shape, int]] = []
         """Lasting refusals of rows that depend on steps of this attempt."""
-        self._taken: list[Taken] = []
-        self._earlier_refusals: dict[str, Explanation | Refusal | None] = {}
+        self._taken: list[FreedRoom] = []
+        self._earlier_refusals: dict[str, NodeReasons | Refusal | None] = {}
         """The refusals that tasks had before this attempt placed them, by uid."""
 
     def place(self, task: Task) -> bool:
@@ -125,7 +125,7 @@ class Attempt:
         mask = self._pool(task).open_to(self.search, task)
         return [row for row in rows if mask[row]]
 
-    def try_row(self, task: Task, row: int) -> Taken | None:
+    def try_row(self, task: Task, row: int) -> FreedRoom | None:
         """Evict as few victims as possible from the row and place the task there; None where that fails."""
         pool = self._pool(task)
         while True:
@@ -137,13 +137,13 @@ class Attempt:
             self.statement.pipeline(self.search.job, task, row)
             returning = {victim.uid for victim in victims if self.search.comes_back(victim, task)}
             if not returning:
-                return Taken(task, row, tuple(victims))
+                return FreedRoom(task, row, tuple(victims))
             self.statement.rollback(before)
             self._barred |= returning
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    def _pool(self, task: Task) -> Pool:
+    def _pool(self, task: Task) -> CandidatePool:
         """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
         alike = likeness(task)
         pool = self._used.get(alike)
@@ -158,7 +158,7 @@ class Attempt:
         self._earlier_refusals.setdefault(task.uid, self.session.task_refusals.get(task.uid))
         self.session.task_refusals[task.uid] = waits_for(self.session, choice)
 
-    def _queue_could_take(self, pool: Pool, task: Task) -> bool:
+    def _queue_could_take(self, pool: CandidatePool, task: Task) -> bool:
         """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
 
         For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
@@ -189,7 +189,7 @@ class Attempt:
         """Whether queue and namespace may hold the task at present."""
         return self.session.plugins.grantable(self.search.queue, task.namespace, task.shape) is None
 
-    def _rows(self, pool: Pool, task: Task) -> Sequence[int]:
+    def _rows(self, pool: CandidatePool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they should be tried."""
         mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
@@ -201,7 +201,7 @@ class Attempt:
         found: list[int] = rows.tolist()
         return found
 
-    def _free(self, pool: Pool, task: Task, row: int) -> list[Task] | None:
+    def _free(self, pool: CandidatePool, task: Task, row: int) -> list[Task] | None:
         """Evict enough candidates from a row to make room for the task; None where that fails.
 
         Where all candidates together hold too little, the refusal lasts until the row changes. A refusal by rules or
@@ -224,7 +224,7 @@ class Attempt:
                 self._tentative.append((pool, task.shape, row))
         return None
 
-    def _note_protection(self, pool: Pool, task: Task, row: int, candidates: Sequence[Task]) -> None:
+    def _note_protection(self, pool: CandidatePool, task: Task, row: int, candidates: Sequence[Task]) -> None:
         """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
         if task.shape in pool.protections or not pool.looks or not self.session.snapshot.budgets:
             return
@@ -284,10 +284,10 @@ class Attempt:
     def _evict(self, victim: Task, row: int) -> None:
         job = self.session.view(victim.job)
         assert job is not None, "candidates are tasks of jobs of the snapshot"
-        self.statement.evict(job, victim, row, Cause(self.search.action, self.search.job.key))
+        self.statement.evict(job, victim, row, EvictionCause(self.search.action, self.search.job.key))
 
 
-def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> Taken | None:
+def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
     """Frees the first row, in the given order, that can be freed."""
     for tried, row in enumerate(rows):
         if tried == LOOK_AGAIN_AFTER:
@@ -334,7 +334,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     return False
 
 
-def note_protection(session: Session, job: JobView, pool: Pool, tasks: Sequence[Task]) -> None:
+def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:
     """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
     refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
     if refusal is not None:

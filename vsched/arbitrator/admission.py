@@ -52,7 +52,7 @@ def reservation_problems(
         return ()
     before = list(others)
     rest = [other for other in before if other.namespace != claim.namespace]
-    now, was = Reservations([*rest, claim], buckets), Reservations(before, buckets)
+    now, was = ReservedByLevel([*rest, claim], buckets), ReservedByLevel(before, buckets)
     return tuple(_too_much(claim.reserved, claim.parent, now, was, total))
 
 
@@ -61,11 +61,11 @@ def bucket_reservation_problems(
 ) -> tuple[str, ...]:
     """What a bucket reserves that the buckets above it or the cluster cannot keep; the same rule as for Consumers."""
     counted = list(claims)
-    now, was = (Reservations(counted, each) for each in ({**buckets, bucket.name: bucket}, buckets))
+    now, was = (ReservedByLevel(counted, each) for each in ({**buckets, bucket.name: bucket}, buckets))
     return tuple(_too_much(bucket.reserved, now.parents[bucket.name], now, was, total))
 
 
-class Reservations:
+class ReservedByLevel:
     """What is reserved, level by level. A bucket counts as the larger of its own reservation and the sum inside it."""
 
     def __init__(self, claims: Iterable[Claim], stated: Mapping[str, Bucket]) -> None:
@@ -90,7 +90,9 @@ class Reservations:
         return not name or name in self.buckets
 
 
-def _too_much(reserved: Counted, parent: str, now: Reservations, was: Reservations, total: Counted) -> Iterable[str]:
+def _too_much(
+    reserved: Counted, parent: str, now: ReservedByLevel, was: ReservedByLevel, total: Counted
+) -> Iterable[str]:
     """One line for each resource of which more is reserved than the buckets above, or the cluster, can keep."""
     for name in path(parent, now.parents):
         kept, before = now.within[name], was.within.get(name, {})

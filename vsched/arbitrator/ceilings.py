@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from vsched.arbitrator.tree import path
 from vsched.model.amounts.counted import LIMITS, NOTHING, Counted
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.pooled import Bounds, Part
+from vsched.model.arbitration.pooled import Bounds, PoolPart
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
 
 
@@ -38,10 +38,10 @@ def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
     return {name: Pool(*columns.split(hard), *columns.split(spare)) for name, (hard, spare) in amounts.items()}
 
 
-def part_of(award: Award, division: Division, *, lends: bool) -> Part[str]:
+def part_of(award: Award, division: Division, *, lends: bool) -> PoolPart[str]:
     """What ``ceilings_of`` gives one namespace, by counted name instead of column."""
     most = award.ceiling if lends else unlent(award, division.total)
-    return Part(most, award.own, award.deserved, (WHOLE, *path(award.parent, division.parents)))
+    return PoolPart(most, award.own, award.deserved, (WHOLE, *path(award.parent, division.parents)))
 
 
 def bounds_of(division: Division) -> dict[str, Bounds[str]]:

@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from vsched.arbitrator.admission import bucket_problems, consumer_problems
 from vsched.arbitrator.effects import Overuse
 from vsched.model.amounts.counted import Counted, beyond_limit, format_counted
-from vsched.model.arbitration.records import Award, Bucket, Claim, NamespaceAccount, Told
+from vsched.model.arbitration.records import ArbitrationCondition, Award, Bucket, Claim, NamespaceAccount
 
 ACCEPTED, PARENT_FOUND, OVERUSED, RESERVED = "Accepted", "ParentFound", "Overused", "Reserved"
 TRUE, FALSE = "True", "False"
 NAMED_MAX = 3
 """How many namespaces a message names at most; for the others it gives their number."""
 
-Conditions = tuple[Told, ...]
+Conditions = tuple[ArbitrationCondition, ...]
 
 
 def of_consumer(account: NamespaceAccount, claim: Claim, has_parent: bool, now: float) -> Conditions:
@@ -58,7 +58,7 @@ def of_allocation(
         found = _condition(before, now, OVERUSED, FALSE, "NotOverused", message)
     else:
         reason = "HoldsMoreThanHard" if overuse.beyond or overuse.buckets else "HoldsMoreThanDeserved"
-        found = Told(OVERUSED, TRUE, reason, overuse_message(overuse), overuse.since)
+        found = ArbitrationCondition(OVERUSED, TRUE, reason, overuse_message(overuse), overuse.since)
     stated = account.claim.reserved if account.claim is not None else {}
     return found, *_reserved(stated, award, before, now)
 
@@ -83,18 +83,18 @@ def is_news(before: Conditions, after: Conditions) -> bool:
     }
 
 
-def begins(before: Conditions, condition: Told) -> bool:
+def begins(before: Conditions, condition: ArbitrationCondition) -> bool:
     """Whether the condition is new or had another status before."""
     return all(old.kind != condition.kind or old.status != condition.status for old in before)
 
 
-def _accepted(problems: Sequence[str], before: Conditions, now: float) -> Told:
+def _accepted(problems: Sequence[str], before: Conditions, now: float) -> ArbitrationCondition:
     if problems:
         return _condition(before, now, ACCEPTED, FALSE, "Invalid", "; ".join(problems))
     return _condition(before, now, ACCEPTED, TRUE, "Valid", "")
 
 
-def _no_parent(parent: str, before: Conditions, now: float) -> Told:
+def _no_parent(parent: str, before: Conditions, now: float) -> ArbitrationCondition:
     message = f"there is no Bucket {parent}: it stands for one without limits and reservation, of weight 1"
     return _condition(before, now, PARENT_FOUND, FALSE, "BucketNotFound", message)
 
@@ -125,9 +125,11 @@ def _reserved(stated: Counted, award: Award, before: Conditions, now: float) -> 
     return (_condition(before, now, RESERVED, FALSE, reason, f"{why}: in force is {', '.join(parts)}"),)
 
 
-def _condition(before: Conditions, now: float, kind: str, status: str, reason: str, message: str) -> Told:
+def _condition(
+    before: Conditions, now: float, kind: str, status: str, reason: str, message: str
+) -> ArbitrationCondition:
     since = next((old.since for old in before if old.kind == kind and old.status == status), now)
-    return Told(kind, status, reason, message, since)
+    return ArbitrationCondition(kind, status, reason, message, since)
 
 
 def _amounts(amounts: Counted) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.model.arbitration.records import Told
+from vsched.model.arbitration.records import ArbitrationCondition
 from vsched.model.plan import Evict
 
 
@@ -103,9 +103,9 @@ class RoundResult(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     evictions: tuple[Evict, ...] = ()
     overused: Mapping[str, Overuse] = {}
-    conditions: Mapping[str, tuple[Told, ...]] = {}
+    conditions: Mapping[str, tuple[ArbitrationCondition, ...]] = {}
     """Conditions of each namespace (of its Consumer and its Allocation), by namespace."""
-    of_buckets: Mapping[str, tuple[Told, ...]] = {}
+    of_buckets: Mapping[str, tuple[ArbitrationCondition, ...]] = {}
     """Conditions of each bucket, by name."""
     promised: Mapping[str, Promise] = {}
     """Open promises by the uid of the pod, to be passed to the next round. While there are any, nothing is lent

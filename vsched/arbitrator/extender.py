@@ -17,7 +17,7 @@ import msgspec
 
 from vsched.arbitrator.ceilings import bounds_of, members_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, summed
-from vsched.model.arbitration.pooled import Part, Pooled, overfull
+from vsched.model.arbitration.pooled import Pooled, PoolPart, overfull
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Division
 
 GRANT_SECONDS = 10.0
@@ -26,7 +26,7 @@ MOST_GRANTS = 10_000
 """The largest number of grants, enough for a thousand pods a second; beyond it the oldest are dropped."""
 
 
-class Asking(msgspec.Struct, frozen=True):
+class PlacementRequest(msgspec.Struct, frozen=True):
     """A pod that another scheduler wants to place."""
 
     namespace: str
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     """A pod as the mirror has it."""
 
     sight: PodState
-    asking: Asking | None = None
+    asking: PlacementRequest | None = None
     """None for an unknown pod."""
     ours: bool = False
     """vsched places this pod itself, so the other scheduler is not about to."""
@@ -71,7 +71,7 @@ class ExtenderAnswer(NamedTuple):
 
 
 class _Grant(msgspec.Struct):
-    asking: Asking
+    asking: PlacementRequest
     until: float
 
 
@@ -91,7 +91,7 @@ class Grants:
     def __len__(self) -> int:
         return len(self._grants)
 
-    def put(self, asking: Asking, now: float) -> None:
+    def put(self, asking: PlacementRequest, now: float) -> None:
         """Grant a pod; granting it again renews the grant."""
         self.drop(asking.uid)
         self._grants[asking.uid] = _Grant(asking, now + self._seconds)
@@ -128,7 +128,7 @@ class Grants:
         """A copy of the granted amounts by namespace."""
         return {namespace: dict(total) for namespace, total in self._totals.items()}
 
-    def _add(self, asking: Asking, sign: int) -> None:
+    def _add(self, asking: PlacementRequest, sign: int) -> None:
         namespace = asking.namespace
         total = self._totals.setdefault(namespace, {})
         for name, value in asking.amounts.items():
@@ -150,9 +150,9 @@ class Gate:
 
     def use(self, division: Division, *, lends: bool) -> None:
         """Decide by a new division from now on."""
-        awards, parts = division.namespaces, dict[str, Part[str] | None]()
+        awards, parts = division.namespaces, dict[str, PoolPart[str] | None]()
 
-        def part(namespace: str) -> Part[str] | None:
+        def part(namespace: str) -> PoolPart[str] | None:
             if namespace not in parts:
                 award = None if namespace == SYSTEM_NAMESPACE else awards.get(namespace)
                 parts[namespace] = None if award is None else part_of(award, division, lends=lends)
@@ -164,7 +164,7 @@ class Gate:
         """Note that these namespaces keep other amounts than before."""
         self.grants.changed.update(namespaces)
 
-    def judge(self, asking: Asking, now: float) -> ExtenderAnswer:
+    def judge(self, asking: PlacementRequest, now: float) -> ExtenderAnswer:
         """Whether the pod may be placed. Before the first division no pod is refused."""
         if asking.namespace == SYSTEM_NAMESPACE:
             return ExtenderAnswer()
@@ -195,7 +195,7 @@ class Gate:
         self.grants.settle(self._look)
         return self.grants.totals()
 
-    def _refusal(self, asking: Asking) -> str | None:
+    def _refusal(self, asking: PlacementRequest) -> str | None:
         if self._pooled is None:
             return None
         for namespace in self.grants.changed:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from vsched.arbitrator.conditions import OVERUSED, TRUE
 from vsched.arbitrator.effects import Overuse
 from vsched.arbitrator.tree import path
-from vsched.arbitrator.wants import Asking, wants_of
+from vsched.arbitrator.wants import PodDemands, wants_of
 from vsched.model.amounts.counted import Counted, beyond_limit
 from vsched.model.arbitration.records import (
     DEFAULT_CONSUMER,
@@ -90,7 +90,7 @@ def kept_in_buckets(arbitration: Arbitration, division: Division) -> dict[str, d
     return found
 
 
-def shortages(snapshot: Snapshot, division: Division, asking: Asking) -> tuple[str, ...]:
+def shortages(snapshot: Snapshot, division: Division, asking: PodDemands) -> tuple[str, ...]:
     """Namespaces with pending pods that would stay within what the namespace deserves, sorted by name."""
     arbitration = snapshot.arbitration
     assert arbitration is not None, "shortages are asked for only under arbitration"

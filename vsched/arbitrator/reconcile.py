@@ -30,9 +30,16 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.taking.taking_back import take
 from vsched.arbitrator.tree import parent_of, path
-from vsched.arbitrator.wants import Asking
+from vsched.arbitrator.wants import PodDemands
 from vsched.model.amounts.counted import Counted, render_counted, summed
-from vsched.model.arbitration.records import Arbitration, Bucket, Claim, Division, NamespaceAccount, Told
+from vsched.model.arbitration.records import (
+    Arbitration,
+    ArbitrationCondition,
+    Bucket,
+    Claim,
+    Division,
+    NamespaceAccount,
+)
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 
@@ -58,7 +65,7 @@ def reconcile(
     arbitration = snapshot.arbitration
     if arbitration is None:
         return RoundResult()
-    asking = Asking(snapshot)
+    asking = PodDemands(snapshot)
     exceeding = excesses(arbitration, division)
     short = shortages(snapshot, division, asking) if exceeding else ()
     in_buckets = kept_in_buckets(arbitration, division)
@@ -241,6 +248,6 @@ def _allocation_remarks(
             yield _remark(kind, namespace, name, uid, condition)
 
 
-def _remark(kind: str, namespace: str, name: str, uid: str, condition: Told) -> Remark:
+def _remark(kind: str, namespace: str, name: str, uid: str, condition: ArbitrationCondition) -> Remark:
     reason = {OVERUSED: OVERUSED, RESERVED: "ReservationCut"}.get(condition.kind, condition.reason)
     return Remark(kind, namespace, name, uid, True, reason, condition.message)

@@ -24,7 +24,7 @@ class Want(NamedTuple):
     """The sum of their requests and limits."""
 
 
-class Asking:
+class PodDemands:
     """What pods request by counted name, and whether any node could hold them; computed once per shape."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -66,7 +66,7 @@ def within(kept: Counted, more: Counted, deserved: Counted) -> bool:
 
 
 def wants_of(
-    account: NamespaceAccount, kept: Counted, award: Award, snapshot: Snapshot, asking: Asking
+    account: NamespaceAccount, kept: Counted, award: Award, snapshot: Snapshot, asking: PodDemands
 ) -> Iterator[Want]:
     """The pending pods that, each added to what the namespace keeps, stay within what it deserves; in no order.
 
@@ -122,7 +122,7 @@ def _is_stranded(job: Job, snapshot: Snapshot) -> bool:
     return job.spec.queue not in snapshot.queues or job.kept_out
 
 
-def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, asking: Asking) -> Want | None:
+def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, asking: PodDemands) -> Want | None:
     """The pods with which a gang could begin; None if it has too few of them or may not start."""
     if view is None or _is_stranded(view.job, snapshot):
         return None

@@ -16,7 +16,7 @@ from vsched.collectors.cluster_api import ClusterApi
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.quantities import moment, number_of
-from vsched.collectors.source import Collected, SourceError, Target, answers_to
+from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError, answers_to
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -66,7 +66,7 @@ class CustomMetrics(ClusterApi):
         }
         self._version = ""
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One request a metric; the API version is requested once, and again after a failure."""
         taken = self._clock.now()
         wanted = {
@@ -104,8 +104,8 @@ class CustomMetrics(ClusterApi):
 
 
 def _put_together(
-    taken: float, targets: Sequence[Target], wanted: Mapping[Asked, str], bodies: Mapping[str, bytes]
-) -> Collected:
+    taken: float, targets: Sequence[NodeTarget], wanted: Mapping[Asked, str], bodies: Mapping[str, bytes]
+) -> CollectedUsage:
     values = {metric: parse_values(metric, body) for metric, body in bodies.items()}
     averages = {metric: {name: number for name, (number, _) in found.items()} for metric, found in values.items()}
     measured: dict[str, float] = {}

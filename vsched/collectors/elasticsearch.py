@@ -16,7 +16,7 @@ import orjson
 from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.source import MOST_NAMED, Collected, SourceError, Target, answers_to
+from vsched.collectors.source import MOST_NAMED, CollectedUsage, NodeTarget, SourceError, answers_to
 from vsched.model.nodes.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
 
@@ -92,7 +92,7 @@ class Elasticsearch:
         self._fields = source.queries.cpu or CPU_FIELD, source.queries.memory or MEMORY_FIELD
         self.label = f"elasticsearch {endpoint.address}"
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One request a period, or several if there are too many nodes for one.
 
         An index may contain many hosts that are not nodes. If it knows none of our nodes, it is asked for its hosts.
@@ -136,7 +136,9 @@ class Elasticsearch:
         path = f"/{quote(self._index, safe='*,-_.')}/_search"
         return await self._endpoint.post(path, body, JSON, self._timeout_seconds)
 
-    def _put_together(self, taken: float, targets: Sequence[Target], answers: Sequence[tuple[str, bytes]]) -> Collected:
+    def _put_together(
+        self, taken: float, targets: Sequence[NodeTarget], answers: Sequence[tuple[str, bytes]]
+    ) -> CollectedUsage:
         found: dict[Asked, dict[str, float]] = {}
         measured: dict[str, float] = {}
         for period, body in answers:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vsched.collectors.source import MOST_NAMED, Collected, Target
+from vsched.collectors.source import MOST_NAMED, CollectedUsage, NodeTarget
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 
 AHEAD_SECONDS = 60.0
@@ -32,7 +32,7 @@ Asked = tuple[str, str]
 class Names:
     """Finds the node for the name that a source uses."""
 
-    def __init__(self, targets: Iterable[Target]) -> None:
+    def __init__(self, targets: Iterable[NodeTarget]) -> None:
         self._nodes: dict[str, str | None] = {target.instance or target.name: target.name for target in targets}
         self.strangers: set[str] = set()
         """Names from the source that belong to no node."""
@@ -50,7 +50,9 @@ class Names:
             return found
 
 
-def collect(taken: float, targets: Sequence[Target], measured: Numbers, found: Mapping[Asked, Numbers]) -> Collected:
+def collect(
+    taken: float, targets: Sequence[NodeTarget], measured: Numbers, found: Mapping[Asked, Numbers]
+) -> CollectedUsage:
     """One reading; nodes without a time of their newest sample, or without any average, are left out."""
     names = Names(targets)
     newest = _by_node(measured, names)
@@ -64,7 +66,7 @@ def collect(taken: float, targets: Sequence[Target], measured: Numbers, found: M
             ahead += 1
         elif name in cpu or name in memory:
             nodes[name] = NodeUsage(min(at, taken), cpu.get(name, _NOTHING), memory.get(name, _NOTHING))
-    return Collected(Reading(taken, nodes), tuple(sorted(names.strangers)[:MOST_NAMED]), ahead)
+    return CollectedUsage(Reading(taken, nodes), tuple(sorted(names.strangers)[:MOST_NAMED]), ahead)
 
 
 def _by_node(numbers: Numbers, names: Names) -> dict[str, float]:

@@ -14,14 +14,14 @@ MOST_ROUNDS = 240
 """How many rounds are kept; a long period is averaged over every second or third round."""
 
 
-class Summary(NamedTuple):
+class SampleSummary(NamedTuple):
     """Per node in the order of ``History.names``, one column a figure; NaN where there is no value."""
 
     average: Floats
     spread: Floats
 
 
-class History:
+class SampleHistory:
     """Samples of all nodes: ``times[round, node]`` and ``values[figure, round, node]``, NaN where there is none."""
 
     def __init__(self, figures: int, longest_seconds: float) -> None:
@@ -46,7 +46,7 @@ class History:
         self._times = np.vstack([self._times[keep], times[None]])
         self._values = np.concatenate([self._values[:, keep], values[:, None]], axis=1)
 
-    def over(self, seconds: float, now: float) -> Summary:
+    def over(self, seconds: float, now: float) -> SampleSummary:
         """Averages and spreads of the samples of the last ``seconds``."""
         within = self._times > now - seconds
         counted = np.where(within[None], self._values, np.nan)
@@ -56,7 +56,7 @@ class History:
         average = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
         squares = np.where(known, (counted - average[:, None]) ** 2, 0.0).sum(axis=1)
         spread = np.sqrt(np.divide(squares, count, out=np.full(sums.shape, np.nan), where=count > 0))
-        return Summary(average, spread)
+        return SampleSummary(average, spread)
 
     def _arrange(self, names: tuple[str, ...]) -> None:
         """Bring the columns into the order of these names; data of nodes that are gone is dropped."""

@@ -16,9 +16,9 @@ from vsched.clock import Clock
 from vsched.collectors.cluster_api import ClusterApi
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.history import History
+from vsched.collectors.history import SampleHistory
 from vsched.collectors.quantities import moment, number_of
-from vsched.collectors.source import Collected, Target
+from vsched.collectors.source import CollectedUsage, NodeTarget
 from vsched.kube.client import ApiClient
 from vsched.model.nodes.usage import period_seconds
 from vsched.settings.metrics import MetricsSource
@@ -27,13 +27,13 @@ GROUP = "metrics.k8s.io"
 PATH = f"/apis/{GROUP}/v1beta1/nodes"
 
 
-class Metadata(msgspec.Struct, frozen=True):
+class NodeName(msgspec.Struct, frozen=True):
     """The name of the node."""
 
     name: str
 
 
-class Usage(msgspec.Struct, frozen=True):
+class NodeUsage(msgspec.Struct, frozen=True):
     """The usage of a node, as quantities."""
 
     cpu: str = ""
@@ -43,9 +43,9 @@ class Usage(msgspec.Struct, frozen=True):
 class NodeMetrics(msgspec.Struct, frozen=True):
     """One node."""
 
-    metadata: Metadata
+    metadata: NodeName
     timestamp: str
-    usage: Usage
+    usage: NodeUsage
 
 
 class NodeMetricsList(msgspec.Struct, frozen=True):
@@ -62,18 +62,20 @@ class MetricsServer(ClusterApi):
 
     def __init__(self, source: MetricsSource, client: ApiClient, clock: Clock) -> None:
         super().__init__(GROUP, source, client, clock)
-        self._history: History | None = None
+        self._history: SampleHistory | None = None
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One request for all nodes."""
         taken = self._clock.now()
         body = await self._get(PATH, lambda _: f"{self._server} serves no {GROUP}: is the metrics server installed?")
         return await asyncio.to_thread(self._put_together, taken, targets, periods, body)
 
-    def _put_together(self, taken: float, targets: Sequence[Target], periods: Sequence[str], body: bytes) -> Collected:
+    def _put_together(
+        self, taken: float, targets: Sequence[NodeTarget], periods: Sequence[str], body: bytes
+    ) -> CollectedUsage:
         seconds = {period: period_seconds(period) or 0.0 for period in periods}
         if self._history is None:
-            self._history = History(2, max(seconds.values(), default=0.0))
+            self._history = SampleHistory(2, max(seconds.values(), default=0.0))
         samples = parse_nodes(body)
         has = {target.instance or target.name: target for target in targets}
         names = [name for name in samples if name in has]

@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from vsched.clock import Clock
-from vsched.collectors.source import Collected, Source, SourceError, Target
+from vsched.collectors.source import CollectedUsage, NodeTarget, Source, SourceError
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
@@ -22,7 +22,7 @@ LONGEST_RETRY_SECONDS = 60.0
 """Well below the time after which figures are stale, so that a source that recovers is noticed before."""
 
 
-class State(StrEnum):
+class SourceCondition(StrEnum):
     """The state of a source."""
 
     WAITING = "waiting"
@@ -37,7 +37,7 @@ class SourceState(msgspec.Struct):
     """The state of a source, with its last reading."""
 
     source: str = ""
-    state: State = State.WAITING
+    state: SourceCondition = SourceCondition.WAITING
     problem: str = ""
     """The last error as one line; empty if there is none."""
     nodes: int = 0
@@ -89,7 +89,7 @@ class Poller:
         self,
         source: Source,
         settings: PollSettings,
-        targets: Callable[[], Sequence[Target]],
+        targets: Callable[[], Sequence[NodeTarget]],
         periods: Sequence[str],
         clock: Clock,
         take: Callable[[Reading], None],
@@ -114,7 +114,7 @@ class Poller:
                 try:
                     await self._round()
                 except SourceError as error:
-                    self._count("failure", State.FAILING, str(error))
+                    self._count("failure", SourceCondition.FAILING, str(error))
                     # With new connections certificates are read again, too.
                     await self._source.close()
                     await asyncio.sleep(back_off.next_seconds(error.asked_seconds))
@@ -135,9 +135,9 @@ class Poller:
         standing.strangers = collected.strangers
         self._take(collected.reading)
         problem = "" if nodes or not targets else why_blind(len(targets), collected)
-        self._count("success", State.BLIND if problem else State.GOOD, problem)
+        self._count("success", SourceCondition.BLIND if problem else SourceCondition.GOOD, problem)
 
-    def _count(self, result: str, state: State, problem: str) -> None:
+    def _count(self, result: str, state: SourceCondition, problem: str) -> None:
         standing = self.standing
         standing.rounds[result] += 1
         changed = state is not standing.state
@@ -146,7 +146,7 @@ class Poller:
             self._told(standing)
 
 
-async def ask(source: Source, targets: Sequence[Target], periods: Sequence[str], seconds: float) -> Collected:
+async def ask(source: Source, targets: Sequence[NodeTarget], periods: Sequence[str], seconds: float) -> CollectedUsage:
     """One round within so many seconds; raises SourceError."""
     try:
         async with asyncio.timeout(seconds):
@@ -159,7 +159,7 @@ async def ask(source: Source, targets: Sequence[Target], periods: Sequence[str],
         raise SourceError(f"{source.label}: {type(error).__name__}: {error}") from error
 
 
-def why_blind(nodes: int, collected: Collected) -> str:
+def why_blind(nodes: int, collected: CollectedUsage) -> str:
     """The likely reason why a source that answers has figures for none of the nodes."""
     if collected.ahead:
         return f"the figures of {collected.ahead} of {nodes} nodes are of the future: a clock is wrong"

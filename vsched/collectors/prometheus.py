@@ -17,7 +17,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.source import Collected, SourceError, Target, answers_to
+from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError, answers_to
 from vsched.errors import UNREADABLE
 from vsched.kube.errors import one_line
 from vsched.model.nodes.usage import period_seconds
@@ -90,7 +90,7 @@ class Prometheus:
         self._queries = in_force(source.queries)
         self.label = f"prometheus {endpoint.address}"
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One query a figure and period, and one for the newest samples."""
         questions = self._questions(periods)
         taken = self._clock.now()
@@ -126,7 +126,9 @@ class Prometheus:
         except SourceError as error:
             raise SourceError(f"{' '.join(filter(None, key))}: {error}", error.asked_seconds) from error
 
-    def _put_together(self, taken: float, targets: Sequence[Target], bodies: Mapping[Asked, bytes]) -> Collected:
+    def _put_together(
+        self, taken: float, targets: Sequence[NodeTarget], bodies: Mapping[Asked, bytes]
+    ) -> CollectedUsage:
         found = {key: parse_vector(" ".join(key).strip(), body, self._instance) for key, body in bodies.items()}
         newest = found.pop(NEWEST, None)
         if newest is None:

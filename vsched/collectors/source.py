@@ -18,7 +18,7 @@ MOST_NAMED = 200
 """How many unknown names from a source are kept."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class NodeTarget(msgspec.Struct, frozen=True):
     """A node that a source is asked about."""
 
     name: str
@@ -29,7 +29,7 @@ class Target(msgspec.Struct, frozen=True):
     memory: int = 0
 
 
-class Collected(msgspec.Struct, frozen=True):
+class CollectedUsage(msgspec.Struct, frozen=True):
     """The result of one round."""
 
     reading: Reading
@@ -54,7 +54,7 @@ class Source(Protocol):
     label: str
     """Its type and address, for messages and metrics; without secrets."""
 
-    async def read(self, targets: Sequence[Target], periods: Sequence[str]) -> Collected:
+    async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One round; raises SourceError. A node the source does not know is absent from the reading."""
         ...
 

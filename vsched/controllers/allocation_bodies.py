@@ -15,7 +15,7 @@ import orjson
 from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocation
 from vsched.kube.client import JSON_PATCH
 from vsched.mirror.resources import RESOURCES
-from vsched.model.arbitration.records import ARBITRATOR_VERSION, DEFAULT_CONSUMER, Told
+from vsched.model.arbitration.records import ARBITRATOR_VERSION, DEFAULT_CONSUMER, ArbitrationCondition
 from vsched.writes.bodies import Reference
 from vsched.writes.writer import Write
 
@@ -54,7 +54,7 @@ def spec_write(kind: str, namespace: str, name: str, version: str, spec: Mapping
 
 
 def status_write(kind: str, namespace: str, name: str, version: str, status: Mapping[str, Any]) -> Write:
-    """Set the status of an object, only over this version; conditions are given as ``Told``."""
+    """Set the status of an object, only over this version; conditions are given as ``ArbitrationCondition``."""
     path = _path(kind, namespace, name, "status")
     return Write(_word(kind), "PATCH", path, _set("status", version, status), JSON_PATCH)
 
@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
             for condition in plain.get("conditions") or ():
                 condition.setdefault("observedGeneration", plain["observedGeneration"])
         return plain
-    if isinstance(value, Told):
+    if isinstance(value, ArbitrationCondition):
         return {
             "type": value.kind,
             "status": value.status,

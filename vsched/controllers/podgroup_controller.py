@@ -19,7 +19,7 @@ from cachetools import LRUCache
 
 from vsched.controllers.podgroup_records import Member, PodGroupRecords
 from vsched.controllers.podgroups import Owner, PodGroupState, content_of, correction, creation
-from vsched.controllers.queue_records import Feed
+from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
@@ -94,7 +94,7 @@ class PodGroupController:
         self.pods: Workqueue[str, Member] = Workqueue(self._settings.pods, self._name, clock)
 
     @property
-    def sinks(self) -> Mapping[str, Feed[Any]]:
+    def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
         """The sink for each kind that has to be watched."""
         return self._records.feeds
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vsched.controllers.podgroups import Content, Owner, PodGroupState, Topology, amounts_of, passed_on
-from vsched.controllers.queue_records import Feed
+from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, amounts_of, passed_on
+from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadQuantity
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
@@ -55,13 +55,13 @@ class PodGroupRecords:
         self._members: dict[str, dict[str, Member]] = {}
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
-        self._pods: Feed[Member] = Feed(self._member_of, self._pod_changed, self._note_listed)
-        self._groups: Feed[PodGroupState] = Feed(standing_of, self._group_changed, self._note_listed)
-        self._namespaces: Feed[str] = Feed(queue_of, self._namespace_changed, lambda: None)
-        self._workloads = {kind: Feed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
+        self._pods: ObjectFeed[Member] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
+        self._groups: ObjectFeed[PodGroupState] = ObjectFeed(standing_of, self._group_changed, self._note_listed)
+        self._namespaces: ObjectFeed[str] = ObjectFeed(queue_of, self._namespace_changed, lambda: None)
+        self._workloads = {kind: ObjectFeed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
 
     @property
-    def feeds(self) -> Mapping[str, Feed[Any]]:
+    def feeds(self) -> Mapping[str, ObjectFeed[Any]]:
         """The sinks of the watched kinds."""
         return {"Pod": self._pods, "PodGroup": self._groups, "Namespace": self._namespaces, **self._workloads}
 
@@ -160,8 +160,8 @@ def standing_of(item: wire.Object) -> PodGroupState | None:
     )
 
 
-def _topology_of(found: NetworkTopology | None) -> Topology | None:
-    return None if found is None else Topology(found.mode or "", found.highest_tier_allowed)
+def _topology_of(found: NetworkTopology | None) -> TopologyWish | None:
+    return None if found is None else TopologyWish(found.mode or "", found.highest_tier_allowed)
 
 
 def workload_of(item: wire.Object) -> Workload | None:

@@ -46,7 +46,7 @@ Named = tuple[tuple[str, int], ...]
 """Amounts in base units by resource name, sorted."""
 
 
-class Topology(NamedTuple):
+class TopologyWish(NamedTuple):
     """The network topology that a group asks for: how near to each other its pods have to be."""
 
     mode: str
@@ -60,7 +60,7 @@ class Content(NamedTuple):
     min_member: int
     priority_class: str = ""
     min_resources: Named = ()
-    topology: Topology | None = None
+    topology: TopologyWish | None = None
     annotations: tuple[tuple[str, str], ...] = ()
     """Those that are passed on, sorted."""
 
@@ -143,7 +143,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
         return None
 
 
-def _topology(annotations: Mapping[str, str], remarks: list[str]) -> Topology | None:
+def _topology(annotations: Mapping[str, str], remarks: list[str]) -> TopologyWish | None:
     mode, tier = annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_TIER)
     if mode is None and tier is None:
         return None
@@ -158,7 +158,7 @@ def _topology(annotations: Mapping[str, str], remarks: list[str]) -> Topology | 
             remarks.append(
                 f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
             )
-    return Topology((mode or MODES[0]).lower(), highest)
+    return TopologyWish((mode or MODES[0]).lower(), highest)
 
 
 # -- bodies ---------------------------------------------------------------------------------------------------------
@@ -221,6 +221,6 @@ def _rendered(amounts: Named) -> dict[str, str]:
     return {name: format_amount(name, value) for name, value in amounts}
 
 
-def _topology_fields(topology: Topology) -> dict[str, Any]:
+def _topology_fields(topology: TopologyWish) -> dict[str, Any]:
     """The fields of a topology; null for a missing tier, which in a patch removes an earlier one."""
     return {"mode": topology.mode, "highestTierAllowed": topology.tier}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import orjson
 
-from vsched.controllers.queue_records import Order, QueueRecords, Record
+from vsched.controllers.queue_records import Order, QueueRecord, QueueRecords
 from vsched.controllers.queues import (
     ACTIONS,
     STATE_WISH,
@@ -131,7 +131,7 @@ class QueueController:
                 del self._done[name]
         return next((order for order in orders if not done or order.uid not in done), None)
 
-    async def _obey(self, record: Record, command: Order) -> bool:
+    async def _obey(self, record: QueueRecord, command: Order) -> bool:
         """Carry out a Command or record why not, and delete it."""
         standing = self._records.standing(record)
         asked = ACTIONS.get(command.action, "")
@@ -182,7 +182,7 @@ class QueueController:
         """Record an Event on a Command that is not carried out; it is not deleted, as another controller may own it."""
         self._events.record(about, WARNING, "CommandRefused", message)
 
-    def _complain_of_wish(self, record: Record) -> None:
+    def _complain_of_wish(self, record: QueueRecord) -> None:
         """Report an invalid annotation once, by an Event."""
         problem = ""
         if record.wish and record.wish not in WISHES:
@@ -198,7 +198,7 @@ class QueueController:
 
     # -- writing
 
-    async def _carry_out(self, record: Record, verdict: QueueDecision, because: str) -> bool:
+    async def _carry_out(self, record: QueueRecord, verdict: QueueDecision, because: str) -> bool:
         """Write what differs, and always the state if it was requested; False if a write failed.
 
         The mark that a queue is closed because of its parent is set before it is closed, and removed after it is open.
@@ -239,7 +239,7 @@ class QueueController:
             self._served.forget()
         return answer.done
 
-    def _tell(self, record: Record, verdict: QueueDecision, because: str) -> None:
+    def _tell(self, record: QueueRecord, verdict: QueueDecision, because: str) -> None:
         """Record an Event about the new state of a queue; none for a new queue that is open."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:

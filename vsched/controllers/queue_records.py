@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from vsched.controllers.queues import STATE_WISH, WISHES, QueueFacts
+from vsched.controllers.queues import STATE_WISH, WISHES, QueueState
 from vsched.errors import BadObject
 from vsched.kube.paths import is_name
 from vsched.kube.watch.deltas import BrokenObject, Delta, ListUnderWay
@@ -25,7 +25,7 @@ Refuse = Callable[[Reference, str], None]
 """Records an Event on an object with the reason why it is not carried out."""
 
 
-class Record(NamedTuple):
+class QueueRecord(NamedTuple):
     """The fields of a Queue object that its state depends on."""
 
     name: str
@@ -60,7 +60,7 @@ class Order(NamedTuple):
         return command_reference(self.namespace, self.name, self.uid)
 
 
-class Feed(Generic[V]):
+class ObjectFeed(Generic[V]):
     """The sink for one kind: keeps of each object only the fields that matter here."""
 
     def __init__(
@@ -130,16 +130,16 @@ class QueueRecords:
         """Queues by the parent they name."""
         self._targets: dict[str, dict[str, Order]] = {}
         """Commands by the queue they are about."""
-        self._queues: Feed[Record] = Feed(record_of, self._queue_changed, self._note_listed)
-        self._podgroups: Feed[str] = Feed(self._queue_of, self._podgroup_changed, self._note_listed)
-        self._commands: Feed[Order] = Feed(self._order_of, self._command_changed, self._note_listed)
+        self._queues: ObjectFeed[QueueRecord] = ObjectFeed(record_of, self._queue_changed, self._note_listed)
+        self._podgroups: ObjectFeed[str] = ObjectFeed(self._queue_of, self._podgroup_changed, self._note_listed)
+        self._commands: ObjectFeed[Order] = ObjectFeed(self._order_of, self._command_changed, self._note_listed)
 
     @property
-    def feeds(self) -> Mapping[str, Feed[Record] | Feed[str] | Feed[Order]]:
+    def feeds(self) -> Mapping[str, ObjectFeed[QueueRecord] | ObjectFeed[str] | ObjectFeed[Order]]:
         """The sinks of the watched kinds."""
         return {"Queue": self._queues, "PodGroup": self._podgroups, "Command": self._commands}
 
-    def queue(self, name: str) -> Record | None:
+    def queue(self, name: str) -> QueueRecord | None:
         """A queue as its object is."""
         return self._queues.found.get(name)
 
@@ -147,9 +147,9 @@ class QueueRecords:
         """The Commands about a queue, oldest first."""
         return sorted(self._targets.get(name, {}).values())
 
-    def standing(self, record: Record) -> QueueFacts:
+    def standing(self, record: QueueRecord) -> QueueState:
         """The facts that the state of a queue depends on."""
-        known = QueueFacts(
+        known = QueueState(
             record.name, record.state, WISHES.get(record.wish, ""), record.by_parent, self._counts[record.name]
         )
         parent = self._parent(record)
@@ -159,7 +159,7 @@ class QueueRecords:
         state = parent.state if parent.readable else CLOSED if record.by_parent else OPEN
         return known._replace(parent=parent.name, parent_state=state)
 
-    def _parent(self, record: Record) -> Record | None:
+    def _parent(self, record: QueueRecord) -> QueueRecord | None:
         """The parent that can keep this queue closed: not the root, and none in a circle of parents."""
         above, seen = self.queue(record.parent), {record.name}
         found = above
@@ -181,7 +181,7 @@ class QueueRecords:
             for name in [*self._queues.found, *self._targets]:
                 self._touched(name)
 
-    def _queue_changed(self, name: str, before: Record | None, after: Record | None) -> None:
+    def _queue_changed(self, name: str, before: QueueRecord | None, after: QueueRecord | None) -> None:
         for record in (before, after):
             if record is not None and record.parent:
                 below = self._below.setdefault(record.parent, set())
@@ -238,15 +238,15 @@ class QueueRecords:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
 
 
-def record_of(item: wire.Object) -> Record | None:
+def record_of(item: wire.Object) -> QueueRecord | None:
     """The fields of a Queue that matter here."""
     metadata = item.metadata
     if isinstance(item, wire.Malformed):
-        return Record(metadata.name, metadata.uid, metadata.resource_version, "", "", "", False, readable=False)
+        return QueueRecord(metadata.name, metadata.uid, metadata.resource_version, "", "", "", False, readable=False)
     if not isinstance(item, wire.Queue):
         return None
     annotations = metadata.annotations or {}
-    return Record(
+    return QueueRecord(
         shared(metadata.name),
         metadata.uid,
         metadata.resource_version,

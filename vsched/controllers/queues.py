@@ -24,7 +24,7 @@ _USUAL = ("", OPEN, CLOSING, CLOSED)
 """States with transitions of their own. Any other word leads to Unknown, which only a request ends."""
 
 
-class QueueFacts(NamedTuple):
+class QueueState(NamedTuple):
     """The facts that the state of a queue depends on."""
 
     name: str
@@ -49,7 +49,7 @@ class QueueDecision(NamedTuple):
     """Why a request is not carried out."""
 
 
-def decide(queue: QueueFacts, asked: str = "") -> QueueDecision:
+def decide(queue: QueueState, asked: str = "") -> QueueDecision:
     """The next state of a queue, given the state that a Command asks for, if any."""
     refusal = refusal_of(queue, asked) if asked else ""
     if refusal:
@@ -62,7 +62,7 @@ def decide(queue: QueueFacts, asked: str = "") -> QueueDecision:
     return QueueDecision(state or _on_its_own(queue, wanted), by_parent, wish, refusal)
 
 
-def refusal_of(queue: QueueFacts, asked: str) -> str:
+def refusal_of(queue: QueueState, asked: str) -> str:
     """Why a queue cannot have the requested state; empty if it can."""
     if asked == CLOSED and queue.name == ROOT:
         return f"{ROOT} holds all queues together and cannot be closed"
@@ -71,11 +71,11 @@ def refusal_of(queue: QueueFacts, asked: str) -> str:
     return ""
 
 
-def _is_shut_above(queue: QueueFacts) -> bool:
+def _is_shut_above(queue: QueueState) -> bool:
     return queue.parent_state in SHUT
 
 
-def _on_its_own(queue: QueueFacts, wanted: str) -> str:
+def _on_its_own(queue: QueueState, wanted: str) -> str:
     """The state of a queue that no queue above it closes."""
     if wanted == OPEN or queue.by_parent or not queue.state:
         return OPEN
@@ -84,14 +84,14 @@ def _on_its_own(queue: QueueFacts, wanted: str) -> str:
     return queue.state if queue.state in _USUAL else UNKNOWN
 
 
-def _below_a_shut_one(queue: QueueFacts, wish: str) -> tuple[str, bool]:
+def _below_a_shut_one(queue: QueueState, wish: str) -> tuple[str, bool]:
     """The state of a queue whose parent is not open, and whether it is closed only because of the parent."""
     if queue.state not in _USUAL and wish != OPEN:
         return UNKNOWN, queue.by_parent
     return _shut(queue), queue.by_parent or wish == OPEN or queue.state not in SHUT
 
 
-def _shut(queue: QueueFacts) -> str:
+def _shut(queue: QueueState) -> str:
     return CLOSING if queue.podgroups and queue.state != CLOSED else CLOSED
 
 

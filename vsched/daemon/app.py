@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
-from vsched.daemon.arbitrate.parts import Arbitration
+from vsched.daemon.arbitrate.parts import ArbitrationParts
 from vsched.daemon.lead.election import led
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
@@ -28,7 +28,7 @@ from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
-from vsched.daemon.policy.reload import PolicyInForce, Reading
+from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
@@ -74,7 +74,7 @@ class Daemon:
         self.health = Health(
             base.clock, watches.synced, watches.absent, self.usage.to_dict, base.role, self.rivals.to_dict
         )
-        self.arbitration = Arbitration(base, writes, self._incomplete) if options.arbitrate else None
+        self.arbitration = ArbitrationParts(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         self.inspection = Inspection(base, self._standing)
         self.caller = Caller()
@@ -170,7 +170,7 @@ class Daemon:
         self.telemetry.reading(self.policy.last)
         await self.policy.follow(self._policy_read)
 
-    def _policy_read(self, reading: Reading) -> None:
+    def _policy_read(self, reading: PolicyReading) -> None:
         self.telemetry.reading(reading)
         self.usage.nudge()
         self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)

@@ -54,7 +54,7 @@ TOGETHER_MAX = 8
 Test = Callable[[Situation], Result]
 
 
-class Found(NamedTuple):
+class SearchOutcome(NamedTuple):
     """The result of a search."""
 
     changes: tuple[Change, ...]
@@ -63,7 +63,7 @@ class Found(NamedTuple):
     """Whether the search tried all candidates; if not, there may be more or smaller changes."""
 
 
-NOTHING_FOUND = Found((), complete=True)
+NOTHING_FOUND = SearchOutcome((), complete=True)
 
 
 class Helping(NamedTuple):
@@ -88,7 +88,7 @@ def changes(
     simulations: int = SIMULATIONS_MAX,
     spent: Asked = never,
     over: Asked = never,
-) -> Found:
+) -> SearchOutcome:
     """Find changes that let a job have its minimum, or one more pod if it has that; with ``pod`` (a uid), that pod.
 
     ``report`` is what a cycle decided on the snapshot. ``order`` is the order of its waiting jobs, if known already.
@@ -99,11 +99,11 @@ def changes(
         return NOTHING_FOUND
     order = order or waiting_order(snapshot, policy, registry)
     rivals = rivals_of(snapshot, report, order, job)
-    search = Search(
+    search = ChangeSearch(
         Situation(snapshot, policy), Simulations(registry, Goal(job, pod), rivals, simulations, spent, over), most
     )
     complete = search.run()
-    return Found(search.result(), complete)
+    return SearchOutcome(search.result(), complete)
 
 
 def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
     return outcome is not None and outcome.pending == 0 and outcome.ready >= max(1, outcome.min_member)
 
 
-class Search:
+class ChangeSearch:
     """One search; ``result`` gives the changes found so far, also if the budget ended it early."""
 
     def __init__(self, situation: Situation, simulations: Simulations, most: int) -> None:

@@ -16,7 +16,7 @@ from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
-from vsched.explain.records import SAYS, Constraint, Explanation, State
+from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.framework.callout import Callout
@@ -75,7 +75,7 @@ def explain(
     asked = explaining.job(found.job or key)
     refused = any(one.code == Code.UNSUPPORTED and one.lasting for one in found.constraints)
     refused = refused and (asked is None or not asked.awaits_class)
-    if simulations and found.state in (State.WAITS, State.NEVER) and not refused:
+    if simulations and found.state in (Whereabouts.WAITS, Whereabouts.NEVER) and not refused:
         helping = changes(
             snapshot,
             policy,
@@ -89,7 +89,7 @@ def explain(
             over=over,
         )
         found = replace(found, changes=helping.changes)
-    if foreseen is not None and found.state is State.WAITS:
+    if foreseen is not None and found.state is Whereabouts.WAITS:
         goal = Goal(found.job or key, pod)
         start = estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen, over)
         found = replace(found, start=start)
@@ -146,11 +146,13 @@ class Explaining:
         outcome = self._report.jobs.get(key)
         state = state_of(job, self._report)
         code = outcome.code if outcome is not None else ""
-        if state is State.WAITS and code in (Code.LEAVING, Code.STARTING):
-            state = State.STARTING
-        message = headline_of(outcome.message) if outcome is not None and (job.pending or state is State.WAITS) else ""
-        set_back = state is State.STARTING and any(uid in self._snapshot.setbacks for uid in job.tasks)
-        waits = bool(message) or state is State.WAITS or set_back
+        if state is Whereabouts.WAITS and code in (Code.LEAVING, Code.STARTING):
+            state = Whereabouts.STARTING
+        message = (
+            headline_of(outcome.message) if outcome is not None and (job.pending or state is Whereabouts.WAITS) else ""
+        )
+        set_back = state is Whereabouts.STARTING and any(uid in self._snapshot.setbacks for uid in job.tasks)
+        waits = bool(message) or state is Whereabouts.WAITS or set_back
         found = Explanation(
             POD_GROUP,
             key,
@@ -177,7 +179,7 @@ class Explaining:
         constraints: tuple[Constraint, ...] = ()
         if verdict is not None:
             message = verdict.message
-        elif state is State.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
+        elif state is Whereabouts.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
             message = f"the API server does not bind it: {said}"
             constraints = (Constraint(Code.BINDING, message, repeats=True),)
         found = Explanation(
@@ -193,7 +195,7 @@ class Explaining:
             constraints=constraints,
             reasons=dict(verdict.reasons) if verdict is not None else {},
         )
-        return self._examined(found, job, task) if state is State.WAITS else found
+        return self._examined(found, job, task) if state is Whereabouts.WAITS else found
 
     def _examined(self, found: Explanation, job: Job, task: Task | None) -> Explanation:
         """The explanation with all constraints, and with the place in the order."""
@@ -208,17 +210,17 @@ class Explaining:
         else:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
         groups = examiner.groups(asked)
-        never = found.state is State.WAITS and any(one.lasting for one in constraints)
+        never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
         message = found.message
         if message == SAYS[found.state]:
-            unsaid = NOTHING_WAITS if found.state is State.WAITS and not view.job.pending else message
+            unsaid = NOTHING_WAITS if found.state is Whereabouts.WAITS and not view.job.pending else message
             message = constraints[0].message if constraints else unsaid
         reasons: Counter[str] = Counter()
         for counts in groups.values():
             reasons.update(counts)
         return replace(
             found,
-            state=State.NEVER if never else found.state,
+            state=Whereabouts.NEVER if never else found.state,
             message=message,
             constraints=constraints,
             reasons=dict(reasons) or found.reasons,
@@ -231,7 +233,7 @@ class Explaining:
         return Explanation(
             POD if task else POD_GROUP,
             task.key if task else job.key,
-            State.NEVER,
+            Whereabouts.NEVER,
             message,
             job=job.key if task else "",
             at=self._snapshot.now,
@@ -239,22 +241,22 @@ class Explaining:
             counts={} if task else {"pods": len(job.tasks), "pending": len(job.pending)},
         )
 
-    def _state_of_pod(self, task: Task) -> tuple[State, str]:
+    def _state_of_pod(self, task: Task) -> tuple[Whereabouts, str]:
         """The state of a pod, and the node that it is on or goes to; empty if it has none."""
         if task.status in (Status.SUCCEEDED, Status.FAILED):
-            return State.FINISHED, task.node
+            return Whereabouts.FINISHED, task.node
         if task.status in ON_ITS_WAY:
-            return State.STARTING, task.node
+            return Whereabouts.STARTING, task.node
         if task.status is not Status.PENDING:
-            return State.RUNS, task.node
+            return Whereabouts.RUNS, task.node
         node = next((bind.node for bind in self._report.binds if bind.uid == task.uid), "")
         if node:
-            return State.STARTING, node
+            return Whereabouts.STARTING, node
         verdict = self._report.unschedulable.get(task.key)
         if verdict is not None and "Pipelined" in verdict.reasons:
             nominated = (one.node for one in self._report.nominations if one.uid == task.uid)
-            return State.STARTING, next(nominated, task.nominated)
-        return State.WAITS, ""
+            return Whereabouts.STARTING, next(nominated, task.nominated)
+        return Whereabouts.WAITS, ""
 
     def _pods(self, job: Job) -> dict[str, int]:
         """How many pending pods of a job have each message, the most frequent message first."""
@@ -266,18 +268,18 @@ class Explaining:
         return dict(messages.most_common(PODS_TOLD))
 
 
-def state_of(job: Job, report: CycleReport) -> State:
+def state_of(job: Job, report: CycleReport) -> Whereabouts:
     """The state of a job after the session, from the counts of its pods."""
     counts, outcome = job.counts, report.jobs.get(job.key)
     minimum = max(1, job.spec.min_member)
     finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
     if job.spec.phase == Phase.COMPLETED or (job.tasks and finished == len(job.tasks)):
-        return State.FINISHED
+        return Whereabouts.FINISHED
     if counts[Status.RUNNING] + counts[Status.SUCCEEDED] >= minimum:
-        return State.RUNS
+        return Whereabouts.RUNS
     ready = max(job.ready, outcome.ready if outcome is not None else 0)
     placed = any(bind.job == job.key for bind in report.binds) or any(counts[status] for status in ON_ITS_WAY)
-    return State.STARTING if ready >= minimum and placed else State.WAITS
+    return Whereabouts.STARTING if ready >= minimum and placed else Whereabouts.WAITS
 
 
 def counts_of(job: Job) -> dict[str, int]:

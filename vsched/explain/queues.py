@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from vsched.actions.victim_search import RECLAIM
 from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.order import waiting_order
-from vsched.explain.records import Change, Constraint, Explanation, State
+from vsched.explain.records import Change, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, never, until
 from vsched.explain.why.constraints import Examiner, ordered
 from vsched.framework.callout import Callout
@@ -109,7 +109,7 @@ def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
     message = f"queue {name} does not exist: {counted(len(jobs), 'job waits', 'jobs wait')} for it to be created"
     constraint = Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=name, repeats=True)
     return Explanation(
-        QUEUE, name, State.NEVER, message, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
+        QUEUE, name, Whereabouts.NEVER, message, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
     )
 
 
@@ -144,13 +144,13 @@ def _without_pods(jobs: Iterable[Job], lane: list[str]) -> list[Job]:
     ]
 
 
-def _state(queue: Queue, lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> State:
+def _state(queue: Queue, lane: list[str], first: tuple[Constraint, ...], jobs: list[Job]) -> Whereabouts:
     if lane:
-        return State.NEVER if any(one.lasting for one in first) else State.WAITS
+        return Whereabouts.NEVER if any(one.lasting for one in first) else Whereabouts.WAITS
     if _without_pods(jobs, lane):
-        return State.WAITS
+        return Whereabouts.WAITS
     busy = any(job.holding or job.pending for job in jobs)
-    return State.RUNS if busy or (queue.open and not jobs) else State.FINISHED
+    return Whereabouts.RUNS if busy or (queue.open and not jobs) else Whereabouts.FINISHED
 
 
 def _headline(

@@ -12,7 +12,7 @@ import msgspec
 from vsched.mirror.whatif.edits import Edit
 
 
-class State(StrEnum):
+class Whereabouts(StrEnum):
     """The state of a pod, a PodGroup or a queue."""
 
     WAITS = "waits"
@@ -25,11 +25,11 @@ class State(StrEnum):
 
 
 SAYS = {
-    State.WAITS: "waits, and was not tried yet",
-    State.NEVER: "waits for what cannot come",
-    State.STARTING: "has its places, and is about to start",
-    State.RUNS: "runs",
-    State.FINISHED: "has finished",
+    Whereabouts.WAITS: "waits, and was not tried yet",
+    Whereabouts.NEVER: "waits for what cannot come",
+    Whereabouts.STARTING: "has its places, and is about to start",
+    Whereabouts.RUNS: "runs",
+    Whereabouts.FINISHED: "has finished",
 }
 """The default message of each state, for an explanation without another one."""
 
@@ -95,7 +95,7 @@ class Explanation(msgspec.Struct, frozen=True):
     kind: str
     """``Pod``, ``PodGroup`` or ``Queue``."""
     key: str
-    state: State
+    state: Whereabouts
     message: str
     """The headline: the binding constraint, in the words of the condition of the PodGroup or the pod."""
     queue: str = ""

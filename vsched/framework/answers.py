@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from vsched.errors import Unavailable
-from vsched.framework.callout import Callout, Endpoint
+from vsched.framework.callout import Callout, CalloutEndpoint
 from vsched.model.dump.cycle import Call
 
 MOST_BYTES = 32 << 20
@@ -36,7 +36,7 @@ class Noting:
         self.unrecorded = 0
         """How many answers were not recorded because they would exceed ``most_bytes``."""
 
-    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """The answer of the service; raises Unavailable where it does not answer."""
         try:
             answer = self._callout.call(endpoint, verb, body)
@@ -62,7 +62,7 @@ class Repeating:
         self.unknown = 0
         """How many requests are not in the recording."""
 
-    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """The recorded answer; raises Unavailable where the request failed or is not in the recording."""
         answers = self._answers.get((verb, digest_of(body))) or self._answers.get((verb, ""))
         if not answers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 
-class Endpoint(NamedTuple):
+class CalloutEndpoint(NamedTuple):
     """The address of a service, and how long a cycle waits for it."""
 
     url: str
@@ -23,5 +23,5 @@ class Endpoint(NamedTuple):
 class Callout(Protocol):
     """Calls for one cycle, one at a time."""
 
-    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """POST JSON and return the body of the answer; raises Unavailable where it fails or takes too long."""

@@ -14,11 +14,11 @@ from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Entry, Ledger
+from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.selection import NodeSelection
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import obstacle
 from vsched.framework.points.extension import JobState, SessionContext
 from vsched.framework.policy import Policy
@@ -84,11 +84,11 @@ class Session:
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
         self.plugins = PluginSet(policy, registry, trace)
-        self.committed: list[Entry] = []
+        self.committed: list[LedgerEntry] = []
         """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}
         """By uid of the task: the node row of its nomination, reserved at the start of the cycle."""
-        self.task_refusals: dict[str, Explanation | Refusal] = {}
+        self.task_refusals: dict[str, NodeReasons | Refusal] = {}
         """Why a task was not placed, by uid; a later refusal replaces an earlier one."""
         self.protected: dict[str, Refusal] = {}
         """By key of a job: what protects the only victims that would have made room for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Bound, Shortage
 from vsched.model.amounts.counted import counted_scale, format_counted
 from vsched.model.amounts.resources import format_amount
@@ -46,14 +46,14 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def binding(why: Explanation) -> Code:
+def binding(why: NodeReasons) -> Code:
     """The code of the most important reason: one that may pass comes first, then the one with the most nodes."""
     if not why.reasons:
         return Code.NO_NODES
     return why.codes.get(_ranked(why)[0], Code.OTHER)
 
 
-def on_nodes(why: Explanation) -> str:
+def on_nodes(why: NodeReasons) -> str:
     """``3 nodes have too little cpu, 2 are cordoned``; empty where no node is counted."""
     parts: list[str] = []
     for reason in _ranked(why):
@@ -183,7 +183,7 @@ def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, wh
     return "; ".join(parts)
 
 
-def _ranked(why: Explanation) -> list[str]:
+def _ranked(why: NodeReasons) -> list[str]:
     """The reasons: those that may pass first, then by number of nodes, most first."""
     reasons, codes = why.reasons, why.codes
     return sorted(reasons, key=lambda reason: (codes.get(reason) not in WAITED_FOR, -reasons[reason], reason))

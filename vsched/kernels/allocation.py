@@ -22,7 +22,7 @@ MAX_SCORE = 100.0
 HALF_SCORE = 50.0
 
 
-class Capacity(NamedTuple):
+class ScoredCapacity(NamedTuple):
     """The capacity of nodes in the scored resources, prepared once for many scores."""
 
     amounts: Floats
@@ -35,11 +35,11 @@ class Capacity(NamedTuple):
     """Whether every node has all of the resources."""
 
 
-def capacity_of(allocatable: Ints | Floats) -> Capacity:
+def capacity_of(allocatable: Ints | Floats) -> ScoredCapacity:
     """Prepare the capacity from allocatable amounts (int64[resource, node], base units)."""
     amounts = np.ascontiguousarray(allocatable, dtype=np.float64)
     counted = np.count_nonzero(amounts, axis=0).astype(np.float64)
-    return Capacity(
+    return ScoredCapacity(
         amounts,
         np.where(amounts == 0.0, 1.0, amounts),
         np.maximum(counted, 1.0),
@@ -47,12 +47,14 @@ def capacity_of(allocatable: Ints | Floats) -> Capacity:
     )
 
 
-def capacity_at(capacity: Capacity, rows: slice | Sequence[int] | npt.NDArray[np.intp]) -> Capacity:
+def capacity_at(capacity: ScoredCapacity, rows: slice | Sequence[int] | npt.NDArray[np.intp]) -> ScoredCapacity:
     """The capacity of some nodes."""
-    return Capacity(capacity.amounts[:, rows], capacity.divisor[:, rows], capacity.counted[rows], capacity.complete)
+    return ScoredCapacity(
+        capacity.amounts[:, rows], capacity.divisor[:, rows], capacity.counted[rows], capacity.complete
+    )
 
 
-def least_allocated(taken: Floats, capacity: Capacity) -> Floats:
+def least_allocated(taken: Floats, capacity: ScoredCapacity) -> Floats:
     """0..100 per node, higher where less is taken.
 
     ``taken`` (float64[resource, node], base units) includes the pod. All resources have the same weight. A resource
@@ -77,7 +79,7 @@ def least_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor(total / counted)) if counted else 0.0
 
 
-def most_allocated(taken: Floats, capacity: Capacity) -> Floats:
+def most_allocated(taken: Floats, capacity: ScoredCapacity) -> Floats:
     """0..100 per node, higher where more is taken; arguments as for ``least_allocated``."""
     part = np.minimum(taken, capacity.amounts)
     part *= MAX_SCORE
@@ -96,7 +98,9 @@ def most_allocated_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor(total / counted)) if counted else 0.0
 
 
-def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, now: Floats | None = None) -> Floats:
+def balanced_allocation(
+    held: Floats | Ints, asked: Floats, capacity: ScoredCapacity, now: Floats | None = None
+) -> Floats:
     """50..100 per node, higher where the pod brings the taken fractions of its resources closer to each other.
 
     ``held``: what pods on the nodes take, [resource, node]; ``asked``: the request of the pod, [resource, 1]; ``now``:
@@ -112,7 +116,7 @@ def balanced_allocation(held: Floats | Ints, asked: Floats, capacity: Capacity, 
     return score
 
 
-def balance(taken: Floats | Ints, capacity: Capacity) -> Floats:
+def balance(taken: Floats | Ints, capacity: ScoredCapacity) -> Floats:
     """0..100 per node, higher where the taken fractions of its resources are closer to each other.
 
     The balance is 100 x (1 - standard deviation of the fractions), rounded down. For two fractions, the deviation is
@@ -157,7 +161,7 @@ def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
     return float(math.floor((1.0 - deviation) * MAX_SCORE))
 
 
-def _mean(scores: Floats, capacity: Capacity) -> Floats:
+def _mean(scores: Floats, capacity: ScoredCapacity) -> Floats:
     total: Floats = scores.sum(axis=0) if len(scores) != 2 else np.add(scores[0], scores[1])
     if capacity.complete and len(scores) == 2:
         total *= 0.5

@@ -33,7 +33,7 @@ _STEPS_BACK = (0.0, *(2.0**-exponent for exponent in range(40, 0, -1)), 1.0)
 """Fractions by which a level is lowered where rounding exceeds the capacity; the last one leaves only the floors."""
 
 
-class Wants(NamedTuple):
+class DemandTable(NamedTuple):
     """The weights, demands and floors of all parties; amounts are ``int64[party, resource]``, from 0 to ``LARGEST``."""
 
     weights: Floats
@@ -62,7 +62,7 @@ def cut_to_fit(floors: Ints, capacity: Ints) -> Ints:
     return fitting
 
 
-def progressive_fill(capacity: Ints, total: Ints, wants: Wants) -> Ints:
+def progressive_fill(capacity: Ints, total: Ints, wants: DemandTable) -> Ints:
     """Divide ``capacity`` among all parties; shares are fractions of ``total``. Both are ``int64[resource]``.
 
     The sum of the floors must not exceed the capacity. Each party gets at least its floor, and at most the larger of

@@ -23,7 +23,7 @@ class Tree(NamedTuple):
     """The rows at each depth below the root, the level next to the root first."""
 
 
-class Quota(NamedTuple):
+class QueueQuota(NamedTuple):
     """The amounts that queues state, or those in force."""
 
     guarantee: Floats
@@ -66,7 +66,7 @@ def limit_of(capability: Amounts, width: int) -> Floats:
     return row
 
 
-def in_force(quota: Quota, stated: Stated, tree: Tree) -> Quota:
+def in_force(quota: QueueQuota, stated: Stated, tree: Tree) -> QueueQuota:
     """The amounts in force: the stated amounts, reduced so that no queue has more than its parent passes on.
 
     - A capability is at most that of the parent.
@@ -87,10 +87,10 @@ def in_force(quota: Quota, stated: Stated, tree: Tree) -> Quota:
     deserved = np.minimum(np.maximum(quota.deserved, guarantee), _granted(claims, kept, tree))
     first = tree.levels[0] if tree.levels else np.empty(0, dtype=np.int64)
     guarantee[0], deserved[0] = guarantee[first].sum(axis=0), deserved[first].sum(axis=0)
-    return Quota(guarantee, deserved, capability)
+    return QueueQuota(guarantee, deserved, capability)
 
 
-def real_limits(top: Floats, quota: Quota, tree: Tree) -> Floats:
+def real_limits(top: Floats, quota: QueueQuota, tree: Tree) -> Floats:
     """The most each queue may hold: what its parent may hold, less what siblings are guaranteed (reference 4.6).
 
     A guarantee of a queue also counts as a guarantee of all queues above it, as far as they may hold it; otherwise

@@ -25,7 +25,7 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _TEXT_LIMIT = 500
 
 
-class Cause(msgspec.Struct, frozen=True):
+class StatusCause(msgspec.Struct, frozen=True):
     """One of the causes in a Status: the field, and what is wrong with it."""
 
     reason: str = ""
@@ -39,7 +39,7 @@ class Details(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     kind: str = ""
     uid: str = ""
-    causes: tuple[Cause, ...] | None = None
+    causes: tuple[StatusCause, ...] | None = None
     retry_after_seconds: float | None = None
 
 
@@ -49,7 +49,7 @@ class ListMeta(msgspec.Struct, frozen=True):
     continue_token: str = msgspec.field(default="", name="continue")
 
 
-class Status(msgspec.Struct, frozen=True):
+class StatusBody(msgspec.Struct, frozen=True):
     """The body of an error answer (``kind: Status``)."""
 
     kind: str = ""
@@ -91,7 +91,7 @@ class ApiError(VschedError):
         self.continue_token = continue_token
 
     @property
-    def causes(self) -> tuple[Cause, ...]:
+    def causes(self) -> tuple[StatusCause, ...]:
         return self.details.causes or ()
 
 
@@ -154,7 +154,7 @@ BY_CODE: Mapping[int, type[ApiError]] = {
 _HTML_FROM_PROXY = frozenset({429, *range(500, 600)})
 """A page with these comes from a load balancer in front of the server and means what its code says."""
 
-_STATUS = msgspec.json.Decoder(Status)
+_STATUS = msgspec.json.Decoder(StatusBody)
 
 
 def class_of(code: int, reason: str = "") -> type[ApiError]:

@@ -9,7 +9,7 @@ import orjson
 
 from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
-from vsched.lab.outcomes import Gang, PodOutcomes
+from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.resources import PODGROUPS, PODS, RESOURCES
@@ -25,7 +25,7 @@ async def create(sender: Sender, obj: Obj) -> Obj:
     return made
 
 
-async def submit(sender: Sender, outcomes: PodOutcomes, gang: Gang, objects: Sequence[Obj]) -> None:
+async def submit(sender: Sender, outcomes: PodOutcomes, gang: SubmittedGang, objects: Sequence[Obj]) -> None:
     """Create a gang's PodGroup, where it has one, then all its pods at once; raises ExceptionGroup of refusals."""
     outcomes.expect(gang)
     pods = [found for found in objects if found["kind"] == "Pod"]
@@ -55,10 +55,10 @@ def key_of(obj: Obj) -> str:
     return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
-def as_gang(objects: Sequence[Obj], queue: str, cpus: int) -> Gang:
+def as_gang(objects: Sequence[Obj], queue: str, cpus: int) -> SubmittedGang:
     """The gang that these objects are: a PodGroup and its pods, or a pod alone."""
     pods = tuple(key_of(found) for found in objects if found["kind"] == "Pod")
-    return Gang(key_of(objects[0]), queue, pods, cpus)
+    return SubmittedGang(key_of(objects[0]), queue, pods, cpus)
 
 
 def single_pod(name: str, namespace: str, queue: str, request: dict[str, str], seconds: float) -> Obj:
@@ -77,7 +77,7 @@ class Submitter:
         self.problems = 0
         self.last_problem = ""
 
-    async def submit(self, gang: Gang, objects: Sequence[Obj]) -> bool:
+    async def submit(self, gang: SubmittedGang, objects: Sequence[Obj]) -> bool:
         """Create a gang; False where the server refused a part of it."""
         try:
             await submit(self._sender, self._outcomes, gang, objects)
@@ -86,7 +86,7 @@ class Submitter:
             gang.cancelled = True
         return not gang.cancelled
 
-    async def delete(self, gang: Gang) -> None:
+    async def delete(self, gang: SubmittedGang) -> None:
         """Delete a gang's PodGroup, and with it its pods, or its only pod; one that is gone already is no problem."""
         namespace, _, name = gang.key.partition("/")
         resource = PODS if gang.alone else PODGROUPS

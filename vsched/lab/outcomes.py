@@ -25,7 +25,7 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(slots=True)
-class Gang:
+class SubmittedGang:
     """Pods that are to be placed together, and how many of them have been."""
 
     key: str
@@ -68,7 +68,7 @@ class Gang:
 class PodEntry:
     """What is known of one pod."""
 
-    gang: Gang
+    gang: SubmittedGang
     sent: float = 0.0
     """When its POST was sent; steady clock."""
     node: str = ""
@@ -103,8 +103,8 @@ class PodSeen(msgspec.Struct, gc=False):
 class PodOutcomes:
     """A record of gangs and their pods; a reflector of pods writes into it what it sees."""
 
-    def __init__(self, on_bound: Callable[[Gang], None] = lambda gang: None) -> None:
-        self.gangs: dict[str, Gang] = {}
+    def __init__(self, on_bound: Callable[[SubmittedGang], None] = lambda gang: None) -> None:
+        self.gangs: dict[str, SubmittedGang] = {}
         """By key."""
         self.created = self.bound = self.finished = self.gangs_bound = 0
         self.peak_per_second = 0
@@ -117,13 +117,13 @@ class PodOutcomes:
         """Pods that are placed and not finished, by node."""
         self.running: Counter[str] = Counter()
         """The same by queue."""
-        self.done: deque[Gang] = deque()
+        self.done: deque[SubmittedGang] = deque()
         """Gangs whose pods have all finished, for the users to delete."""
         self._on_bound = on_bound
         self._pods: dict[str, PodEntry] = {}
         self._recent: deque[float] = deque()
 
-    def expect(self, gang: Gang) -> None:
+    def expect(self, gang: SubmittedGang) -> None:
         """Note that a gang is about to be created."""
         self.gangs[gang.key] = gang
         self._pods.update((pod, PodEntry(gang)) for pod in gang.pods)
@@ -135,7 +135,7 @@ class PodOutcomes:
         entry.gang.began = entry.gang.began or entry.sent
         self.created += 1
 
-    def forget(self, gang: Gang) -> None:
+    def forget(self, gang: SubmittedGang) -> None:
         """Drop a gang from the record."""
         self.gangs.pop(gang.key, None)
         for pod in gang.pods:

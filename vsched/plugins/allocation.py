@@ -22,7 +22,7 @@ from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.counted import NOTHING
 from vsched.model.amounts.resources import Vector
-from vsched.model.arbitration.pooled import Bounds, Excess, Part, Pooled, overfull
+from vsched.model.arbitration.pooled import Bounds, Excess, Pooled, PoolPart, overfull
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -91,9 +91,9 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
 def _requests(snapshot: Snapshot, members: Callable[[], Mapping[str, list[str]]]) -> Pooled[int]:
     ceilings, nothing = snapshot.ceilings, Vector()
 
-    def part(namespace: str) -> Part[int] | None:
+    def part(namespace: str) -> PoolPart[int] | None:
         one = ceilings.get(namespace)
-        return None if one is None else Part(one.most, one.own, one.deserved, one.pools)
+        return None if one is None else PoolPart(one.most, one.own, one.deserved, one.pools)
 
     bounds = {name: Bounds(pool.hard, pool.spare) for name, pool in snapshot.pools.items()}
     return Pooled(part, bounds, members, lambda namespace: snapshot.held.get(namespace, nothing))
@@ -102,9 +102,9 @@ def _requests(snapshot: Snapshot, members: Callable[[], Mapping[str, list[str]]]
 def _limits(snapshot: Snapshot, members: Callable[[], Mapping[str, list[str]]]) -> Pooled[str]:
     ceilings = snapshot.ceilings
 
-    def part(namespace: str) -> Part[str] | None:
+    def part(namespace: str) -> PoolPart[str] | None:
         one = ceilings.get(namespace)
-        return None if one is None else Part(one.limits, one.own_limits, one.deserved_limits, one.pools)
+        return None if one is None else PoolPart(one.limits, one.own_limits, one.deserved_limits, one.pools)
 
     bounds = {name: Bounds(pool.hard_limits, pool.spare_limits) for name, pool in snapshot.pools.items()}
     return Pooled(part, bounds, members, lambda namespace: snapshot.held_limits.get(namespace, NOTHING))

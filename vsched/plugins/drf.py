@@ -47,8 +47,8 @@ class Drf(
     def open(self, context: SessionContext) -> None:
         """Keep the inputs of shares; the tree is built at the first question that needs it."""
         self._context = context
-        self._shares = Shares(context, context.usage)
-        self._admitted = Shares(context, Admitted(context.usage))
+        self._shares = DominantShares(context, context.usage)
+        self._admitted = DominantShares(context, Admitted(context.usage))
         self._standing = context.standing
         self._by_namespace = context.switches.namespace_order
         self._by_hierarchy = context.switches.hierarchy
@@ -195,7 +195,7 @@ class Drf(
         return self._built_for_admission
 
 
-class Shares:
+class DominantShares:
     """Dominant shares of the cluster, computed from one record of usage (``books``: held, or held and admitted)."""
 
     def __init__(self, context: SessionContext, books: UsageByQueue) -> None:
@@ -231,7 +231,7 @@ class Shares:
 class Comparison:
     """Compares one preemptor with candidates in turn; each candidate counts as evicted for the next (reference 4.4)."""
 
-    def __init__(self, shares: Shares, own: JobState, preemptor: Task, by_namespace: bool) -> None:
+    def __init__(self, shares: DominantShares, own: JobState, preemptor: Task, by_namespace: bool) -> None:
         request = preemptor.shape.request
         self._shares = shares
         self._by_namespace = by_namespace

@@ -80,7 +80,7 @@ class Params(msgspec.Struct, frozen=True):
         return structs.replace(self, thresholds=thresholds, target_thresholds=targets)
 
 
-class Strategy(msgspec.Struct, frozen=True):
+class VictimStrategy(msgspec.Struct, frozen=True):
     """One way of choosing who leaves."""
 
     name: Literal["lowNodeUtilization"]
@@ -94,7 +94,7 @@ class ReschedulingArgs(msgspec.Struct, frozen=True):
     """Between two looks: long enough for the last one to show in the figures. Zero for every cycle."""
     metrics_period: str = msgspec.field(default=DEFAULT_PERIOD, name="metricsPeriod")
     """What usage is averaged over."""
-    strategies: tuple[Strategy, ...] = ()
+    strategies: tuple[VictimStrategy, ...] = ()
 
     def normalised(self) -> Self:
         """The same; raises ValueError for a period that is none, and where a node could be low and high at once."""

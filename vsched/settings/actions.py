@@ -12,7 +12,7 @@ from vsched.framework.registry import Registry
 from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
 from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
-from vsched.settings.reading.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, is_null
 from vsched.settings.reading.values import read_fields
 
 _EXAMPLE = 'a comma separated text such as "enqueue, allocate, backfill"'
@@ -39,7 +39,7 @@ def read_actions(policy: Keyed, registry: Registry, problems: Problems) -> tuple
 
 
 def read_configurations(
-    entry: Entry | None, policy: Policy, registry: Registry, problems: Problems
+    entry: MappingEntry | None, policy: Policy, registry: Registry, problems: Problems
 ) -> Mapping[str, msgspec.Struct]:
     """The arguments of every action there is, defaults where the file says nothing; ``policy`` is still without."""
     args: dict[str, msgspec.Struct] = {}
@@ -57,7 +57,7 @@ def read_configurations(
         else:
             lines[name.text] = name.line
             args_type = registry.actions[name.text].args_type
-            given = node.get("arguments") or Entry("arguments", node.line, Keyed((), node.line))
+            given = node.get("arguments") or MappingEntry("arguments", node.line, Keyed((), node.line))
             found = read_arguments(given.value, args_type, f"{path}.arguments", given.line, problems)
             if found is not None:
                 args[name.text] = found
@@ -72,7 +72,7 @@ def read_configurations(
     return {name: args[name] for name in registry.actions if name in args}
 
 
-def _sections(entry: Entry | None, problems: Problems) -> tuple[Node, ...]:
+def _sections(entry: MappingEntry | None, problems: Problems) -> tuple[Node, ...]:
     if entry is None or is_null(entry.value):
         return ()
     if isinstance(entry.value, Listed):

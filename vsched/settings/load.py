@@ -22,7 +22,7 @@ from vsched.settings.metrics import read_metrics
 from vsched.settings.reach import ANYTHING, Reach
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import read_scalar
-from vsched.settings.reading.tree import Entry, Keyed, got, parse
+from vsched.settings.reading.tree import Keyed, MappingEntry, got, parse
 from vsched.settings.settings import Settings
 from vsched.settings.tiers import read_tiers
 
@@ -94,7 +94,7 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
     )
 
 
-def _read_period(entry: Entry | None, problems: Problems) -> float | None:
+def _read_period(entry: MappingEntry | None, problems: Problems) -> float | None:
     if entry is None:
         return None
     value = read_scalar(entry.value, _PERIOD, "schedulePeriod", problems)

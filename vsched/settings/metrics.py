@@ -14,7 +14,7 @@ import msgspec
 from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.scalars import Secret
-from vsched.settings.reading.tree import Entry, Keyed
+from vsched.settings.reading.tree import Keyed, MappingEntry
 from vsched.settings.reading.values import read_fields
 
 Period = Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})]
@@ -89,7 +89,7 @@ class Queries(msgspec.Struct, frozen=True):
     these, the time of the answer counts."""
 
 
-class Elasticsearch(msgspec.Struct, frozen=True):
+class ElasticsearchSettings(msgspec.Struct, frozen=True):
     """What only an Elasticsearch source needs."""
 
     index: str = "metricbeat-*"
@@ -139,7 +139,7 @@ class MetricsSource(msgspec.Struct, frozen=True):
     node_label: str = msgspec.field(default="", name="nodeLabel")
     """The label of a Node that holds what the source calls it; empty where that is its name."""
     queries: Queries = Queries()
-    elasticsearch: Elasticsearch = Elasticsearch()
+    elasticsearch: ElasticsearchSettings = ElasticsearchSettings()
 
     @property
     def kind(self) -> SourceType | None:
@@ -204,7 +204,7 @@ Forbidden = Callable[["MetricsSource"], Iterable[tuple[str, str]]]
 """What of a block is not allowed: where in it, and why."""
 
 
-def read_metrics(entry: Entry | None, problems: Problems, forbidden: Forbidden) -> MetricsSource | None:
+def read_metrics(entry: MappingEntry | None, problems: Problems, forbidden: Forbidden) -> MetricsSource | None:
     """The block; None where there is none, or none that can be used."""
     if entry is None:
         return None
@@ -219,7 +219,7 @@ def read_metrics(entry: Entry | None, problems: Problems, forbidden: Forbidden) 
     return source
 
 
-def _note_unread(entry: Entry, source: MetricsSource, problems: Problems) -> None:
+def _note_unread(entry: MappingEntry, source: MetricsSource, problems: Problems) -> None:
     """Note the keys that only other types of sources read."""
     if not isinstance(entry.value, Keyed) or source.kind is None:
         return

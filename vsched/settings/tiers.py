@@ -14,7 +14,7 @@ from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY, point_lab
 from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import INVALID, boolean
-from vsched.settings.reading.tree import Entry, Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, is_null
 
 _PLUGIN_KEYS = ("name", "arguments", *SWITCH_BY_KEY)
 
@@ -101,7 +101,7 @@ class _Tiers:
             return f"plugin {name!r} does not exist in vsched yet"
         return f"unknown plugin {name!r}{did_you_mean(name, PLUGINS_IN_THE_FIELD | set(self.registry.plugins))}"
 
-    def _note_idle(self, plugin: type[Plugin[Any]], lines: Mapping[str, Entry], path: str) -> None:
+    def _note_idle(self, plugin: type[Plugin[Any]], lines: Mapping[str, MappingEntry], path: str) -> None:
         """Note the switches of what a plugin has no part in."""
         points = {point.point for point in points_of(plugin)} | ({"hierarchy"} if plugin.hierarchical else set())
         points |= plugin.heeds
@@ -110,10 +110,10 @@ class _Tiers:
                 what = "knows no hierarchy" if switch == "hierarchy" else f"has no part in {point_label(switch)}"
                 self.problems.idle(entry.line, f"{path}.{entry.key}", f"{plugin.name} {what}")
 
-    def _switches(self, node: Keyed, path: str) -> tuple[Switches, Mapping[str, Entry]]:
+    def _switches(self, node: Keyed, path: str) -> tuple[Switches, Mapping[str, MappingEntry]]:
         """The switches, and where each was given."""
         given: dict[str, bool] = {}
-        lines: dict[str, Entry] = {}
+        lines: dict[str, MappingEntry] = {}
         for entry in node.entries:
             if entry.key in ("name", "arguments"):
                 continue

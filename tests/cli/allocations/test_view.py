@@ -14,17 +14,17 @@ from vsched.cli.allocations.source import AllocationShares, Share, readable, sha
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
 from vsched.errors import BadInput
-from vsched.model.arbitration.records import Claim, Told
+from vsched.model.arbitration.records import ArbitrationCondition, Claim
 
 NOW = 1_800_000_000.0
 TOTAL = readable({"cpu": "10", "memory": "100Gi", "pods": "110"})
 PLAIN = Look(10, ranks=False, counts=False)
-SHORT = Told("Overused", "True", "HoldsMoreThanDeserved", "holds 3 cpu more than it deserves", NOW - 90)
-CUT = Told("Reserved", "False", "ReservationsExceedCluster", "only 6 of 8 cpu can be kept", NOW)
+SHORT = ArbitrationCondition("Overused", "True", "HoldsMoreThanDeserved", "holds 3 cpu more than it deserves", NOW - 90)
+CUT = ArbitrationCondition("Reserved", "False", "ReservationsExceedCluster", "only 6 of 8 cpu can be kept", NOW)
 
 
 def share(
-    name: str, *conditions: Told, parent: str = "", weight: int | None = None, **amounts: dict[str, str]
+    name: str, *conditions: ArbitrationCondition, parent: str = "", weight: int | None = None, **amounts: dict[str, str]
 ) -> Share:
     """A namespace by what is written of it."""
     found = {kind: readable(stated) for kind, stated in amounts.items()}

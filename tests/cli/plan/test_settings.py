@@ -9,7 +9,7 @@ import pytest
 from tests.support.plans import NOW
 from tests.support.questions import trial_of
 from vsched.cli.plan.settings import setting_of
-from vsched.cli.plan.trial import Trial
+from vsched.cli.plan.trial import PlanTrial
 from vsched.errors import BadInput
 from vsched.model.amounts.resources import CPU
 from vsched.model.snapshot import Snapshot
@@ -111,7 +111,7 @@ def test_what_cannot_be_set_is_refused_with_what_was_asked(text: str, says: str)
 
 
 def test_settings_of_one_object_add_up() -> None:
-    trial: Trial = trial_of(CLUSTER)
+    trial: PlanTrial = trial_of(CLUSTER)
     for text in ("queue/prod.weight=3", "queue/prod.capability.cpu=8", "queue/prod.state=Closed"):
         setting_of(text).apply(trial)
     queue = trial.mirror.snapshot(NOW).queues["prod"]

@@ -12,7 +12,7 @@ import yaml
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.submit import submit_of
-from vsched.cli.plan.trial import Trial
+from vsched.cli.plan.trial import PlanTrial
 from vsched.errors import BadInput
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -58,7 +58,7 @@ def group(name: str = "g", minimum: int = 2, **spec: Any) -> Manifest:
     }
 
 
-def submitted(folder: Path, *objects: Manifest, text: str = CLUSTER, there: Sequence[Manifest] = ()) -> Trial:
+def submitted(folder: Path, *objects: Manifest, text: str = CLUSTER, there: Sequence[Manifest] = ()) -> PlanTrial:
     path = folder / "new.yaml"
     path.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
     trial = trial_of(text, *there)
@@ -66,7 +66,7 @@ def submitted(folder: Path, *objects: Manifest, text: str = CLUSTER, there: Sequ
     return trial
 
 
-def waiting(trial: Trial) -> list[Task]:
+def waiting(trial: PlanTrial) -> list[Task]:
     seen = trial.mirror.snapshot(NOW)
     found = [task for job in seen.jobs.values() for task in job.tasks.values() if task.status is Status.PENDING]
     return sorted(found, key=lambda task: task.name)

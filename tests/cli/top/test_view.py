@@ -17,7 +17,7 @@ from vsched.cli.top.document import as_document
 from vsched.cli.top.tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, rows_of
 from vsched.cli.top.view import as_line, as_screen, rates_of
 from vsched.web.overview.document import NodeRow, Overview, PolicyRow, QueueRow
-from vsched.web.overview.history import History
+from vsched.web.overview.history import SessionHistory
 
 NOW = 1010.0
 
@@ -151,7 +151,7 @@ def test_rates_are_of_the_last_seconds() -> None:
     rates = rates_of(replace(SOME, sessions=tuple(rows)))
     # Most did nothing and are not listed: ten in the last second, and of the ninety before them one a second.
     assert (rates.sessions, rates.binds) == (2.0, 1.0)
-    quiet = History()  # nothing to do since the daemon began
+    quiet = SessionHistory()  # nothing to do since the daemon began
     for number in range(1, 31):
         quiet.add(replace(session(number), at=NOW - 30 + number, binds=0))
     assert 0.9 < rates_of(replace(SOME, sessions=quiet.rows())).sessions < 1.1

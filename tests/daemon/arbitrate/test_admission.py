@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.parties import amounts, party, world
 from vsched.arbitrator.effects import Promise, RoundResult
-from vsched.arbitrator.extender import Asking, ExtenderAnswer
+from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.mirror import wire
@@ -35,8 +35,8 @@ def pod(name: str, node: str = "", cpu: str = "1", limit: str = "", **status: An
     }
 
 
-def asking(name: str, said: str = "cpu=1") -> Asking:
-    return Asking("a", name, f"uid-{name}", amounts(said) | {"pods": 1})
+def asking(name: str, said: str = "cpu=1") -> PlacementRequest:
+    return PlacementRequest("a", name, f"uid-{name}", amounts(said) | {"pods": 1})
 
 
 class Desk:
@@ -91,8 +91,11 @@ def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
 def test_pods_that_nobody_has_seen_hold_nobodys_room() -> None:
     at = Desk()
     at.see(pod("x"), pod("y"))
-    made_up = [at.admission.judge(Asking("a", f"ghost-{number}", f"ghost-{number}", {"cpu": 1})) for number in range(9)]
-    stolen = at.admission.judge(Asking("a", "other", "uid-x", {"cpu": 1}))
+    made_up = [
+        at.admission.judge(PlacementRequest("a", f"ghost-{number}", f"ghost-{number}", {"cpu": 1}))
+        for number in range(9)
+    ]
+    stolen = at.admission.judge(PlacementRequest("a", "other", "uid-x", {"cpu": 1}))
     assert not any(answer.seen for answer in (*made_up, stolen))
     assert at.admission.granted() == {}
     assert [at.judge(name) for name in "xy"] == [None, None]
@@ -137,7 +140,7 @@ def test_a_round_that_divides_anew_is_what_is_gone_by() -> None:
 def test_a_namespace_without_an_award_is_let_through() -> None:
     at = Desk()
     at.see({**pod("x", cpu="9"), "metadata": {"name": "x", "namespace": "new", "uid": "u", "resourceVersion": "1"}})
-    assert at.admission.judge(Asking("new", "x", "u", {})) == ExtenderAnswer()
+    assert at.admission.judge(PlacementRequest("new", "x", "u", {})) == ExtenderAnswer()
 
 
 def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> None:

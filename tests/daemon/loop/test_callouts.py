@@ -21,7 +21,7 @@ from tests.support.extending import (
 from tests.support.waiting import until_now
 from vsched.daemon.loop.callouts import FAILURES_IN_A_ROW, REST_FACTOR, Caller
 from vsched.errors import Unavailable
-from vsched.framework.callout import Endpoint
+from vsched.framework.callout import CalloutEndpoint
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def caller() -> Iterator[Caller]:
         yield caller
 
 
-def endpoint(url: str, timeout: float = 1.0, cycle: float = 10.0) -> Endpoint:
-    return Endpoint(url, timeout, cycle)
+def endpoint(url: str, timeout: float = 1.0, cycle: float = 10.0) -> CalloutEndpoint:
+    return CalloutEndpoint(url, timeout, cycle)
 
 
-def failure(caller: Caller, where: Endpoint, verb: str) -> str:
+def failure(caller: Caller, where: CalloutEndpoint, verb: str) -> str:
     with pytest.raises(Unavailable) as caught:
         caller.cycle().call(where, verb, b"{}")
     return str(caught.value)

@@ -20,12 +20,12 @@ from vsched.clock import SystemClock
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
-from vsched.daemon.policy.reload import PolicyInForce, Reading
+from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.findings import Findings
 from vsched.web.overview.document import Overview
-from vsched.web.overview.feed import Feed
+from vsched.web.overview.feed import OverviewFeed
 
 HERE = {"listen_address": "127.0.0.1:0"}
 TOKEN = "a-token-of-sixteen-letters"
@@ -80,7 +80,7 @@ async def test_what_happens_is_seen_by_those_who_watch() -> None:
         assert whole["jobs"].keys() == reader.picture.jobs.keys()
 
 
-async def until_still(feed: Feed, findings: Findings) -> None:
+async def until_still(feed: OverviewFeed, findings: Findings) -> None:
     """Sessions go by, and the picture stays the one it was."""
     number = -1
     while number != feed.latest.number:
@@ -142,14 +142,14 @@ class Untold(PolicyInForce):
         super().__init__(REGISTRY, SystemClock())
 
     @property
-    def last(self) -> Reading:
+    def last(self) -> PolicyReading:
         if self.broken:
             self.tried += 1
             raise ValueError("a fault")
         return self._last
 
     @last.setter
-    def last(self, reading: Reading) -> None:
+    def last(self, reading: PolicyReading) -> None:
         self._last = reading
 
 

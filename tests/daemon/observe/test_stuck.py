@@ -27,7 +27,7 @@ from tests.support.sharing import RULES, consumer, rounds
 from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
-from vsched.explain.records import Change, Explanation, State
+from vsched.explain.records import Change, Explanation, Whereabouts
 from vsched.framework.codes import Code
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.nodes.usage import Reading
@@ -192,7 +192,7 @@ async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: P
         cluster.apply(comes)
         frozen = await seen(daemon, stuck)
         told = await explained(daemon)
-        assert told.state is (State.NEVER if stuck.never else State.WAITS), told.message
+        assert told.state is (Whereabouts.NEVER if stuck.never else Whereabouts.WAITS), told.message
         assert told.constraints[0].code == stuck.code, told.constraints
         assert stuck.says in told.message
         messages = [change.message for change in told.changes]

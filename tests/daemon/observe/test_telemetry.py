@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry, Timing
-from vsched.daemon.policy.reload import Reading
+from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.triggers import Reason
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.writes.bindings import BindOutcome, Outcome
@@ -160,8 +160,8 @@ def test_the_same_failure_has_one_traceback() -> None:
 def test_readings_of_the_policy_are_told_with_their_problems_and_warnings() -> None:
     telemetry = Telemetry(FakeClock())
     with capture_logs() as lines:
-        telemetry.reading(Reading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
-        telemetry.reading(Reading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
+        telemetry.reading(PolicyReading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
+        telemetry.reading(PolicyReading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
     assert [line["log_level"] for line in lines] == ["error", "info", "warning"]
     assert telemetry.registry.get_sample_value("vsched_policy_generation") == 2
     assert telemetry.registry.get_sample_value("vsched_policy_reloads_total", {"result": "failure"}) == 1

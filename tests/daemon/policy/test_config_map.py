@@ -15,7 +15,7 @@ from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
-from vsched.daemon.policy.config_map import STATUS, MapKey, PolicyMap, map_key
+from vsched.daemon.policy.config_map import STATUS, ConfigMapKey, PolicyMap, map_key
 from vsched.errors import BadInput, BadPolicy
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -30,7 +30,7 @@ tiers:
 """
 OTHER = GOOD.replace("enqueue, allocate", "allocate") + "schedulePeriod: 250ms\n"
 BROKEN = GOOD.replace("name: gang", "name: gnag")
-AT = MapKey("kube-system", "policy", "conf")
+AT = ConfigMapKey("kube-system", "policy", "conf")
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "policy", "namespace": "kube-system"}}
 
 
@@ -38,7 +38,7 @@ def quietly(event: str, **fields: object) -> None:
     """Nobody is to be told."""
 
 
-async def opened(cluster: Cluster, at: MapKey = AT) -> PolicyMap:
+async def opened(cluster: Cluster, at: ConfigMapKey = AT) -> PolicyMap:
     async with ApiClient(Connection(cluster.url)) as client:
         return await PolicyMap.open(at, client, REGISTRY, SystemClock(), quietly)
 
@@ -46,14 +46,14 @@ async def opened(cluster: Cluster, at: MapKey = AT) -> PolicyMap:
 @pytest.mark.parametrize(
     ("text", "at"),
     [
-        pytest.param("ns/name/key", MapKey("ns", "name", "key"), id="all three"),
-        pytest.param("ns/name", MapKey("ns", "name"), id="the key may be left to us"),
+        pytest.param("ns/name/key", ConfigMapKey("ns", "name", "key"), id="all three"),
+        pytest.param("ns/name", ConfigMapKey("ns", "name"), id="the key may be left to us"),
         pytest.param("name", None, id="a name alone is not enough"),
         pytest.param("ns//key", None, id="nor is a key without a name"),
         pytest.param("ns/name/key/more", None, id="four parts are one too many"),
     ],
 )
-def test_the_flag_names_a_key_of_a_map(text: str, at: MapKey | None) -> None:
+def test_the_flag_names_a_key_of_a_map(text: str, at: ConfigMapKey | None) -> None:
     if at is not None:
         assert map_key(text) == at
         return

@@ -14,7 +14,7 @@ import pytest
 from tests.support.running import REGISTRY
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.daemon.policy.reload import LOOK_MS, PolicyFile, Reading, policy_of
+from vsched.daemon.policy.reload import LOOK_MS, PolicyFile, PolicyReading, policy_of
 from vsched.errors import BadPolicy
 
 GOOD = """
@@ -55,8 +55,8 @@ def swap_link(path: Path, text: str) -> None:
 
 
 @asynccontextmanager
-async def followed(path: Path, look_ms: int = LOOK_MS) -> AsyncIterator[tuple[PolicyFile, list[Reading]]]:
-    policy, told = PolicyFile(path, REGISTRY, FakeClock(), look_ms=look_ms), list[Reading]()
+async def followed(path: Path, look_ms: int = LOOK_MS) -> AsyncIterator[tuple[PolicyFile, list[PolicyReading]]]:
+    policy, told = PolicyFile(path, REGISTRY, FakeClock(), look_ms=look_ms), list[PolicyReading]()
     task = asyncio.create_task(policy.follow(told.append))
     try:
         for _ in range(TURNS):

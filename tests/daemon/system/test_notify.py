@@ -19,7 +19,7 @@ from tests.support.running import gang, node, nodes_of
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.daemon.policy.reload import Reading
+from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.system.notify import Notifier, notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import PATIENCE_SECONDS, RELOAD_SECONDS, STATUS_SECONDS, Supervision, Watched
@@ -244,7 +244,7 @@ def test_a_service_manager_that_is_gone_is_worried_about_once(manager: Manager) 
 
 LISTED = {"role": "leader", "synced": {"Pod": True, "Command": False}, "absent": {"Command": "not found"}}
 SIZES = {"nodes": 5_000, "tasks": 140_000}
-FINE = Reading(True, 0.0, 1)
+FINE = PolicyReading(True, 0.0, 1)
 
 
 def test_the_status_says_who_it_is_and_how_much_there_is() -> None:
@@ -273,7 +273,7 @@ def test_the_status_names_what_is_waited_for_but_not_what_cannot_be_had() -> Non
 
 
 def test_the_status_says_that_a_policy_was_refused() -> None:
-    refused = Reading(False, 0.0, 1, problems=("scheduler.yaml: actions, line 1: no such action", "and more"))
+    refused = PolicyReading(False, 0.0, 1, problems=("scheduler.yaml: actions, line 1: no such action", "and more"))
     line = status_line(HealthCheck(True, LISTED), SIZES, None, refused)
     assert line.endswith("; policy refused, the last good one stays: scheduler.yaml: actions, line 1: no such action")
 

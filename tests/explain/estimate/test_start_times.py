@@ -14,7 +14,7 @@ from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
-from vsched.explain.records import Estimate, Explanation, State
+from vsched.explain.records import Estimate, Explanation, Whereabouts
 from vsched.explain.simulation import Goal
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -180,7 +180,7 @@ def test_work_that_others_are_made_to_leave_for_starts_at_once() -> None:
     jobs = f"{FULL}\npods ns/b 4 cpu=1 on=n1 priority=1\njob ns/a min=1 class=high\npods ns/a 1 cpu=1 priority=9"
     text = f"class high 9\n{jobs}"
     found = whole(text, "ns/a", taking)
-    assert found.state is State.STARTING
+    assert found.state is Whereabouts.STARTING
     assert found.start is None
 
 

@@ -9,7 +9,7 @@ from tests.support.clusters import clusters
 from tests.support.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.explain.explaining import explain
-from vsched.explain.records import State
+from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -24,70 +24,70 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
         pytest.param(
             f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.GANG_SIZE, Code.CORDONED, Code.TAINTS, Code.RESOURCES],
             id="a gang that a cordon and others' pods keep small",
         ),
         pytest.param(
             f"{ROOMS}\njob ns/a min=9 pods=9 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_SIZE, Code.GANG_SIZE, Code.CORDONED, Code.TAINTS, Code.RESOURCES],
             id="a gang that is larger than the nodes open to it",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.RESOURCES, Code.RESOURCES],
             id="more than any node has",
         ),
         pytest.param(
             "node n1 cpu=4 memory=1Gi\nnode n2 cpu=1 memory=8Gi\njob ns/a min=1 pods=1 cpu=3 memory=3Gi",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.RESOURCES, Code.RESOURCES, Code.RESOURCES],
             id="each amount on some node, both on none",
         ),
         pytest.param(
             f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=4",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.RESOURCES],
             id="others hold what it asks for",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.SELECTOR, Code.SELECTOR],
             id="a selector that matches no node",
         ),
         pytest.param(
             "node n1 cpu=4 zone=x cordoned\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.CORDONED],
             id="a selector that matches a cordoned node",
         ),
         pytest.param(
             "node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.TAINTS, Code.TAINTS],
             id="taints everywhere that it does not tolerate",
         ),
         pytest.param(
             "node n1 cpu=4 taint=node.kubernetes.io/not-ready\njob ns/a min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.TAINTS],
             id="taints that Kubernetes takes away by itself",
         ),
         pytest.param(
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.QUEUE_CAPABILITY],
             id="more than its queue may hold at all",
         ),
@@ -95,7 +95,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=3 phase=Running\n"
             "pods ns/a 2 cpu=2 on=n1\npods ns/a 1 cpu=2",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.QUEUE_CAPABILITY],
             id="what it holds itself is no reason to hope",
         ),
@@ -103,42 +103,42 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=9 cordoned\nnode n2 cpu=1\nqueue q capability=cpu:3\njob ns/a queue=q min=2 phase=Inqueue\n"
             "pods ns/a 1 cpu=3 priority=1\npods ns/a 2 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.GANG_SIZE, Code.QUEUE_CAPABILITY, Code.CORDONED, Code.RESOURCES],
             id="the smaller of its pods may make up the minimum",
         ),
         pytest.param(
             "node n1 cpu=4\nqueue q\nqueue r guarantee=cpu:3\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.QUEUE_SHARE],
             id="others are guaranteed so much that its queue can never have what it asks for",
         ),
         pytest.param(
             "node n1 cpu=4\nnode n2 cpu=4 cordoned\njob ns/a min=3 pods=3 cpu=1 port=80",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_SIZE, Code.GANG_SIZE],
             id="a gang that wants one port of more nodes than there are",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 pods=2 cpu=1 apart=a",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_SIZE, Code.GANG_SIZE],
             id="a gang whose pods keep apart, and too few nodes for that",
         ),
         pytest.param(
             "node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=0",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.TAINTS, Code.TAINTS],
             id="what asks for nothing is kept off as well",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=4\npods ns/a 2 cpu=1\npods ns/a 2 cpu=2",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_SIZE, Code.GANG_SIZE],
             id="each sort of pod fits, and all together do not",
         ),
@@ -147,7 +147,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "job ns/p min=1 pods=1 cpu=1 on=n2 phase=Running\njob ns/a min=2 phase=Inqueue\n"
             "pods ns/a 1 cpu=1\npods ns/a 1 cpu=1 gated",
             KEEPS,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.RESOURCES, Code.GATED],
             id="no room, and a gate as well",
         ),
@@ -155,7 +155,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Running\n"
             "pods ns/a 2 cpu=2 on=n1\npods ns/a 1 cpu=2",
             DEFAULT_POLICY,
-            State.RUNS,
+            Whereabouts.RUNS,
             [Code.QUEUE_CAPABILITY],
             id="what runs of it may end and make room for more of it",
         ),
@@ -163,14 +163,14 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.QUEUE_CAPABILITY],
             id="others of its queue hold what it may",
         ),
         pytest.param(
             "node n1 cpu=9\nquota ns/small requests.cpu=4\njob ns/a min=1 minResources=cpu:5 pods=1 cpu=5",
             policy_of("gang resourcequota", "predicates"),
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.QUOTA],
             id="more than a quota's hard",
         ),
@@ -178,56 +178,56 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=9\nquota ns/small requests.cpu=4 used=requests.cpu:2\n"
             "job ns/a min=1 minResources=cpu:3 pods=1 cpu=3",
             policy_of("gang resourcequota", "predicates"),
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.QUOTA],
             id="a quota that others use",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.QUEUE_NOT_FOUND],
             id="its queue does not exist",
         ),
         pytest.param(
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.QUEUE_CLOSED],
             id="its queue is closed",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1 age=99",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_INCOMPLETE, Code.GANG_INCOMPLETE],
             id="too few pods for long, and no controller makes more",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.GANG_INCOMPLETE],
             id="too few pods so far",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 phase=Inqueue",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.GANG_INCOMPLETE],
             id="admitted, and no pods yet",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a queue=nowhere min=2 phase=Unknown age=99\npods ns/a 1 cpu=1 on=n1",
             DEFAULT_POLICY,
-            State.NEVER,
+            Whereabouts.NEVER,
             [Code.GANG_INCOMPLETE, Code.QUEUE_NOT_FOUND],
             id="pods were lost, and the queue is gone",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2\npods ns/a 2 cpu=1 gated",
             DEFAULT_POLICY,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.GATED],
             id="gates",
         ),
@@ -235,14 +235,14 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             f"node n1 cpu=4\npdb ns/guard selector=job:o allowed=0\nclass high 9\n{BEFORE} 4 cpu=1 on=n1\n"
             "job ns/a min=1 pods=1 cpu=2 class=high",
             TAKING,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.BUDGET, Code.RESOURCES],
             id="a disruption budget protects the only victims",
         ),
         pytest.param(
             f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2",
             TAKING,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.RESOURCES, Code.PROTECTED],
             id="their priority protects the only victims",
         ),
@@ -250,7 +250,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=4\nqueue p\nqueue q\njob ns/o queue=p min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             KEEPS,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.RESOURCES, Code.PROTECTED],
             id="others could give back, and the policy takes nothing back",
         ),
@@ -258,37 +258,43 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=4\njob ns/w min=1 phase=Inqueue age=9\npods ns/w 1 cpu=4 nominated=n1\n"
             "pods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 phase=Inqueue pods=1 cpu=2",
             TAKING,
-            State.WAITS,
+            Whereabouts.WAITS,
             [Code.ORDER],
             id="what is idle is kept for another",
         ),
         pytest.param(
             "node n1 cpu=4\npods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
             DEFAULT_POLICY,
-            State.STARTING,
+            Whereabouts.STARTING,
             [Code.LEAVING],
             id="its places are being left",
         ),
-        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", DEFAULT_POLICY, State.STARTING, [], id="placed"),
         pytest.param(
-            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 on=n1 phase=Running", DEFAULT_POLICY, State.RUNS, [], id="runs"
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1", DEFAULT_POLICY, Whereabouts.STARTING, [], id="placed"
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 on=n1 phase=Running",
+            DEFAULT_POLICY,
+            Whereabouts.RUNS,
+            [],
+            id="runs",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1 succeeded",
             DEFAULT_POLICY,
-            State.FINISHED,
+            Whereabouts.FINISHED,
             [],
             id="finished",
         ),
     ],
 )
 def test_what_stands_in_the_way_and_whether_waiting_helps(
-    text: str, policy: Policy, state: State, codes: list[Code]
+    text: str, policy: Policy, state: Whereabouts, codes: list[Code]
 ) -> None:
     found = explained(text, policy=policy)
 
     assert (found.state, [one.code for one in found.constraints]) == (state, codes)
-    assert any(one.lasting for one in found.constraints) is (state is State.NEVER)
+    assert any(one.lasting for one in found.constraints) is (state is Whereabouts.NEVER)
 
 
 def test_the_constraint_that_binds_says_what_it_is_about() -> None:
@@ -351,7 +357,7 @@ def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> 
     for key in report.jobs:
         namespace, _, name = key.partition("/")
         found = explain(snapshot, policy, REGISTRY, report, namespace, name, kind="PodGroup", simulations=0)
-        if found is not None and found.state is State.NEVER:
+        if found is not None and found.state is Whereabouts.NEVER:
             own = [line for line in text.splitlines() if line.split()[1] == key]
             alone = plan("\n".join([*nodes, *own]), policy)
             assert alone.jobs[key].ready < max(1, alone.jobs[key].min_member)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.small import SmallCluster
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause, Entry, Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.nodes.table import NodeTable
@@ -33,7 +33,7 @@ class Books:
         self.usage = SessionUsage(snapshot)
         self.heard: list[tuple[str, int]] = [(task.uid, 0) for _, task in self.running]
         self.ledger = Ledger(self.nodes, self.usage, [self])
-        self.committed: list[Entry] = []
+        self.committed: list[LedgerEntry] = []
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         self.heard.append((task.uid, row))
@@ -114,7 +114,7 @@ def test_a_rollback_to_a_savepoint_keeps_what_was_before_it(plan: list[Step], cu
     ]
 
 
-CAUSE = Cause("reclaim", "ns/a")
+CAUSE = EvictionCause("reclaim", "ns/a")
 evicted = st.lists(st.integers(0, 2), max_size=3, unique=True)
 
 

@@ -15,7 +15,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.lease.candidate import Elector
 from vsched.kube.lease.record import LeaseSettings
-from vsched.kube.watch.deltas import State, Statistics
+from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 ONCE = ClientSettings(attempts=1)
@@ -60,14 +60,14 @@ def looks(proxy: FaultProxy) -> int:
 class Standby:
     """A candidate that seeks the lease through a proxy."""
 
-    def __init__(self, elector: Elector, states: list[State]) -> None:
+    def __init__(self, elector: Elector, states: list[WatchState]) -> None:
         self.elector = elector
         self.states = states
 
 
 @asynccontextmanager
 async def standing_by(proxy: FaultProxy, settings: LeaseSettings = RARELY) -> AsyncIterator[Standby]:
-    states: list[State] = []
+    states: list[WatchState] = []
 
     def watched(statistics: Statistics) -> None:
         states.append(statistics.state)
@@ -87,12 +87,12 @@ async def test_a_lease_that_is_given_back_is_taken_at_once(
 ) -> None:
     hold(cluster)
     async with standing_by(proxy) as standby:
-        await eventually(lambda: State.WATCHING in standby.states and looks(proxy) == 1)
+        await eventually(lambda: WatchState.WATCHING in standby.states and looks(proxy) == 1)
         assert not standby.elector.holds()
         change(cluster, holderIdentity="")
         await eventually(standby.elector.holds)
         # A leader has no need of the watch.
-        await eventually(lambda: standby.states[-1] is State.STOPPED and not proxy.watches)
+        await eventually(lambda: standby.states[-1] is WatchState.STOPPED and not proxy.watches)
 
 
 async def test_renewals_and_other_leases_hurry_nobody(
@@ -101,7 +101,7 @@ async def test_renewals_and_other_leases_hurry_nobody(
     hold(cluster)
     hold(cluster, "other")
     async with standing_by(proxy) as standby:
-        await eventually(lambda: State.WATCHING in standby.states and looks(proxy) == 1)
+        await eventually(lambda: WatchState.WATCHING in standby.states and looks(proxy) == 1)
         change(cluster, renewTime="2026-01-01T00:00:00.000000Z")
         change(cluster, "other", holderIdentity="")
         change(cluster, holderIdentity="a third")
@@ -115,7 +115,7 @@ async def test_a_lease_that_is_deleted_is_looked_for_and_still_honoured(
 ) -> None:
     hold(cluster)
     async with standing_by(proxy) as standby:
-        await eventually(lambda: State.WATCHING in standby.states and looks(proxy) == 1)
+        await eventually(lambda: WatchState.WATCHING in standby.states and looks(proxy) == 1)
         cluster.client.delete(LEASES, "kube-system", "vsched")
         await eventually(lambda: proxy.seen["GET vsched", 404] == 1)
         await asyncio.sleep(0.05)
@@ -128,7 +128,7 @@ async def test_an_attempt_that_fails_is_repeated_in_time_and_not_in_a_hurry(
 ) -> None:
     hold(cluster)
     async with standing_by(proxy) as standby:
-        await eventually(lambda: State.WATCHING in standby.states and looks(proxy) == 1)
+        await eventually(lambda: WatchState.WATCHING in standby.states and looks(proxy) == 1)
         proxy.spoil("PUT", ".*", 500)
         change(cluster, holderIdentity="")
         await eventually(lambda: standby.elector.failures == 1)
@@ -146,7 +146,7 @@ async def test_a_standby_that_cannot_watch_looks_now_and_then(
     proxy.spoil("GET", COLLECTION, code, times=1_000_000)
     async with standing_by(proxy, OFTEN) as standby:
         await eventually(lambda: looks(proxy) >= 3)
-        assert State.WATCHING not in standby.states
+        assert WatchState.WATCHING not in standby.states
         change(cluster, holderIdentity="")
         await eventually(standby.elector.holds)
 

@@ -32,7 +32,7 @@ from vsched.errors import BadObject
 from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient, ClientSettings
-from vsched.kube.watch.deltas import Delta, State
+from vsched.kube.watch.deltas import Delta, WatchState
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
@@ -42,7 +42,7 @@ TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (59
 class Watching:
     """A running reflector and all there is to look at."""
 
-    def __init__(self, reflector: Reflector[Pod], mirror: Mirror, told: list[tuple[State, str]]) -> None:
+    def __init__(self, reflector: Reflector[Pod], mirror: Mirror, told: list[tuple[WatchState, str]]) -> None:
         self.reflector = reflector
         self.mirror = mirror
         self.told = told
@@ -53,7 +53,7 @@ class Watching:
 async def reflecting(
     server: StubServer, settings: ReflectorSettings = QUICK, decode: Callable[[bytes], Pod] | None = None, **more: Any
 ) -> AsyncIterator[Watching]:
-    mirror, told = Mirror(), list[tuple[State, str]]()
+    mirror, told = Mirror(), list[tuple[WatchState, str]]()
     async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
         reflector = Reflector(
             client,
@@ -71,7 +71,7 @@ async def reflecting(
             assert not task.done(), task
             task.cancel()
             await asyncio.wait([task])
-            assert reflector.statistics.state is State.STOPPED
+            assert reflector.statistics.state is WatchState.STOPPED
 
 
 async def test_a_list_comes_in_pages_and_a_watch_follows_from_its_version(
@@ -82,7 +82,7 @@ async def test_a_list_comes_in_pages_and_a_watch_follows_from_its_version(
     async with reflecting(server, selectors={"fieldSelector": "spec.nodeName!="}) as running:
         await eventually(lambda: len(running.mirror.diary) == 3)
         assert running.mirror.diary == ["replace a b @7", "ADDED c @8", "DELETED a @9"]
-        assert running.told == [(State.LISTING, ""), (State.WATCHING, "")]
+        assert running.told == [(WatchState.LISTING, ""), (WatchState.WATCHING, "")]
         assert running.reflector.synced.is_set()
         assert running.statistics.objects == 2
         assert running.statistics.last_event_monotonic is not None
@@ -103,7 +103,7 @@ async def test_an_empty_list_of_a_namespace_is_a_list(server: StubServer, eventu
     server.script("list", body({"kind": "PodList", "metadata": {"resourceVersion": "3"}, "items": None}))
     server.script("watch", stream(hold=True))
     async with reflecting(server, namespace="ns") as running:
-        await eventually(lambda: running.statistics.state is State.WATCHING)
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
         assert running.mirror.diary == ["replace  @3"]
     assert {seen.path for seen in server.seen} == {"/api/v1/namespaces/ns/pods"}
 
@@ -206,43 +206,47 @@ async def test_a_silent_connection_is_noticed_and_the_watch_resumed(server: Stub
     )
     async with reflecting(server, msgspec.structs.replace(QUICK, silence_seconds=0.05)) as running:
         await eventually(lambda: "b" in running.mirror.pods)
-        assert State.UNAVAILABLE in dict(running.told)
+        assert WatchState.UNAVAILABLE in dict(running.told)
         assert running.statistics.relists == 0
     assert [seen.query["resourceVersion"] for seen in server.of("watch")][:2] == ["10", "11"]
 
 
-TROUBLE: dict[str, tuple[list[Reply], State, str]] = {
+TROUBLE: dict[str, tuple[list[Reply], WatchState, str]] = {
     "a kind that is not there yet": (
         [refusal(404, "NotFound", "the server could not find the requested resource")] * 4,
-        State.MISSING,
+        WatchState.MISSING,
         "404 NotFound",
     ),
-    "a group that is not there yet": ([body(b"404 page not found", 404, "text/plain")], State.MISSING, "404: 404 page"),
+    "a group that is not there yet": (
+        [body(b"404 page not found", 404, "text/plain")],
+        WatchState.MISSING,
+        "404: 404 page",
+    ),
     "a storage that is not ready": (
         [refusal(429, "TooManyRequests", "storage is (re)initializing", headers={"Retry_After": "1"})] * 2,
-        State.UNAVAILABLE,
+        WatchState.UNAVAILABLE,
         "storage is (re)initializing",
     ),
-    "a right that is missing": ([refusal(403, "Forbidden", "no")] * 3, State.REFUSED, "403 Forbidden: no"),
-    "credentials nobody knows": ([refusal(401, "Unauthorized", "who?")] * 2, State.REFUSED, "401 Unauthorized"),
-    "a server that fails": ([refusal(500, "InternalError", "etcd")] * 3, State.UNAVAILABLE, "500 InternalError"),
-    "a server that hangs up": ([hang_up] * 3, State.UNAVAILABLE, "isconnected"),
-    "a web page": ([body(b"<html>")], State.UNAVAILABLE, "a web page, not JSON"),
-    "something else in JSON": ([body({"hello": 1})], State.UNAVAILABLE, "not a list"),
-    "a list without a version": ([page(version="")], State.UNAVAILABLE, "no resourceVersion"),
-    "no answer": ([silence], State.UNAVAILABLE, "no answer within"),
+    "a right that is missing": ([refusal(403, "Forbidden", "no")] * 3, WatchState.REFUSED, "403 Forbidden: no"),
+    "credentials nobody knows": ([refusal(401, "Unauthorized", "who?")] * 2, WatchState.REFUSED, "401 Unauthorized"),
+    "a server that fails": ([refusal(500, "InternalError", "etcd")] * 3, WatchState.UNAVAILABLE, "500 InternalError"),
+    "a server that hangs up": ([hang_up] * 3, WatchState.UNAVAILABLE, "isconnected"),
+    "a web page": ([body(b"<html>")], WatchState.UNAVAILABLE, "a web page, not JSON"),
+    "something else in JSON": ([body({"hello": 1})], WatchState.UNAVAILABLE, "not a list"),
+    "a list without a version": ([page(version="")], WatchState.UNAVAILABLE, "no resourceVersion"),
+    "no answer": ([silence], WatchState.UNAVAILABLE, "no answer within"),
 }
 
 
 @pytest.mark.parametrize(("replies", "state", "problem"), TROUBLE.values(), ids=TROUBLE)
 async def test_trouble_with_listing_is_told_and_waited_out(
-    server: StubServer, eventually: Eventually, replies: list[Reply], state: State, problem: str
+    server: StubServer, eventually: Eventually, replies: list[Reply], state: WatchState, problem: str
 ) -> None:
     server.script("list", *replies, page(pod("a", 1)))
     server.script("watch", stream(hold=True))
     settings = msgspec.structs.replace(QUICK, list_timeout_seconds=0.2)
     async with reflecting(server, settings) as running:
-        await eventually(lambda: running.statistics.state is State.WATCHING)
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
         assert any(told is state and problem in why for told, why in running.told), running.told
         assert running.statistics.problem == ""
         assert running.mirror.diary == ["replace a @10"]
@@ -260,8 +264,8 @@ async def test_a_complaint_is_told_once_however_often_it_comes(server: StubServe
     server.script("list", *[refusal(404, "NotFound", "no")] * 10, page())
     server.script("watch", stream(hold=True))
     async with reflecting(server) as running:
-        await eventually(lambda: running.statistics.state is State.WATCHING)
-        assert [state for state, _ in running.told] == [State.LISTING, State.MISSING, State.WATCHING]
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
+        assert [state for state, _ in running.told] == [WatchState.LISTING, WatchState.MISSING, WatchState.WATCHING]
 
 
 async def test_broken_objects_are_left_out_and_named(server: StubServer, eventually: Eventually) -> None:
@@ -334,10 +338,10 @@ async def test_a_server_that_was_restored_from_a_backup_is_noticed_though_its_wa
         server, msgspec.structs.replace(QUICK, look_seconds=(0.02, 0.03), silence_seconds=60)
     ) as running:
         await eventually(lambda: list(running.mirror.pods) == ["b"])
-        assert "is at version 99 and was at 1000 before" in dict(running.told)[State.UNAVAILABLE]
+        assert "is at version 99 and was at 1000 before" in dict(running.told)[WatchState.UNAVAILABLE]
         await eventually(lambda: len(server.of("list")) > 6)
         assert running.statistics.relists == 1
-        assert running.statistics.state is State.WATCHING
+        assert running.statistics.state is WatchState.WATCHING
     assert [seen.query["resourceVersion"] for seen in server.of("watch")] == ["1000", "99"]
 
 
@@ -373,7 +377,7 @@ async def test_a_server_that_keeps_sending_lines_nobody_can_read_is_asked_ever_l
     began = time.monotonic()
     async with reflecting(server, msgspec.structs.replace(QUICK, garbled=slow)) as running:
         await eventually(lambda: len(server.of("watch")) == 5)
-        assert "a line that is not a watch event" in dict(running.told)[State.UNAVAILABLE]
+        assert "a line that is not a watch event" in dict(running.told)[WatchState.UNAVAILABLE]
     assert time.monotonic() - began >= (0.02 + 0.04 + 0.08 + 0.16) / 2
 
 
@@ -442,7 +446,7 @@ async def test_the_loop_turns_while_a_burst_is_taken(server: StubServer, eventua
             await asyncio.sleep(0)
 
     async with reflecting(server, msgspec.structs.replace(QUICK, slice_seconds=0.0)) as running:
-        await eventually(lambda: running.statistics.state is State.WATCHING or running.statistics.events)
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING or running.statistics.events)
         spinner = asyncio.create_task(spin())
         await eventually(lambda: len(running.mirror.pods) == 3000)
         spinner.cancel()

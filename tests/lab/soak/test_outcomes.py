@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from vsched.kube.watch.deltas import Delta
-from vsched.lab.outcomes import Gang, PodSeen
+from vsched.lab.outcomes import PodSeen, SubmittedGang
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 
 
@@ -15,15 +15,15 @@ def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
     return PodSeen(book._Metadata(name, "ns"), book._Spec(node), book._Status(phase))
 
 
-def record(*works: Gang) -> SoakOutcomes:
+def record(*works: SubmittedGang) -> SoakOutcomes:
     found = SoakOutcomes(8, Violations())
     for work in works:
         found.expect(work)
     return found
 
 
-def gang(size: int, cpus: int = 4, name: str = "g") -> Gang:
-    return Gang(f"ns/{name}", "q", tuple(f"ns/{name}-{index}" for index in range(size)), cpus)
+def gang(size: int, cpus: int = 4, name: str = "g") -> SubmittedGang:
+    return SubmittedGang(f"ns/{name}", "q", tuple(f"ns/{name}-{index}" for index in range(size)), cpus)
 
 
 def test_a_gang_from_its_creation_to_its_end() -> None:

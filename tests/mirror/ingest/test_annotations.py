@@ -18,7 +18,7 @@ from vsched.mirror.ingest.annotations import (
 from vsched.mirror.wire.base import Metadata
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.budget import JobBudget
-from vsched.model.pods.shape import Strategy
+from vsched.model.pods.shape import ScoringStrategy
 
 SLA, OLD_SLA = "volcano.sh/sla-waiting-time", "sla-waiting-time"
 MINIMUM, MAXIMUM = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"
@@ -132,11 +132,11 @@ def test_limits_of_queues_by_node_group(text: str | None, limits: Any, remark: s
         pytest.param({}, None, "", id="nothing said"),
         pytest.param(
             {SCORING: "MostAllocated", WEIGHT: '{"memory": 0, "cpu": 2}'},
-            Strategy(True, (("cpu", 2), ("memory", 0))),
+            ScoringStrategy(True, (("cpu", 2), ("memory", 0))),
             "",
             id="fuller nodes, by weights",
         ),
-        pytest.param({SCORING: "LeastAllocated", WEIGHT: "{}"}, Strategy(False, ()), "", id="nothing counts"),
+        pytest.param({SCORING: "LeastAllocated", WEIGHT: "{}"}, ScoringStrategy(False, ()), "", id="nothing counts"),
         pytest.param(
             {SCORING: "Least", WEIGHT: '{"cpu": 1}'},
             None,
@@ -161,7 +161,7 @@ def test_limits_of_queues_by_node_group(text: str | None, limits: Any, remark: s
         ),
     ],
 )
-def test_strategies_of_pods(annotations: dict[str, str], strategy: Strategy | None, remark: str) -> None:
+def test_strategies_of_pods(annotations: dict[str, str], strategy: ScoringStrategy | None, remark: str) -> None:
     told: list[str] = []
 
     assert strategy_of(annotations, told) == strategy

@@ -21,7 +21,7 @@ from vsched.mirror.ingest.storage import (
     volume_of,
 )
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.records import PREFERRED_VICTIM, AllocationRecord, Bucket, Claim, Told
+from vsched.model.arbitration.records import PREFERRED_VICTIM, AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -30,7 +30,7 @@ SINCE = "2026-08-01T10:00:00Z"
 EPOCH = 1785578400.0
 """``SINCE`` in seconds."""
 CONDITION = {"type": "Overused", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": SINCE}
-TOLD = Told("Overused", "True", "R", "m", EPOCH)
+TOLD = ArbitrationCondition("Overused", "True", "R", "m", EPOCH)
 METADATA = {"uid": "u", "resourceVersion": "7", "generation": 3, "creationTimestamp": SINCE}
 
 
@@ -93,7 +93,7 @@ def test_all_of_a_bucket() -> None:
         parent="top",
         deserved={"cpu": "2"},
         allocated={"cpu": "1"},
-        conditions=(Told("Reserved", "False"),),
+        conditions=(ArbitrationCondition("Reserved", "False"),),
         observed=2,
     )
     assert bucket_of(make.decode(of.bucket())) == Bucket("b")

@@ -11,7 +11,7 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror import wire
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.podgroups import job_spec_of
-from vsched.mirror.ingest.queues import QueueFacts, queue_of
+from vsched.mirror.ingest.queues import ParsedQueue, queue_of
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import JobSpec
@@ -24,7 +24,7 @@ def read_group(manifest: Manifest, axis: ResourceAxis) -> JobSpec:
     return job_spec_of(found, axis, "default", [])
 
 
-def read_queue(manifest: Manifest, axis: ResourceAxis) -> QueueFacts:
+def read_queue(manifest: Manifest, axis: ResourceAxis) -> ParsedQueue:
     found = wire.decode("Queue", encoded(manifest))
     assert isinstance(found, wire.Queue)
     return queue_of(found, axis, True, [])
@@ -38,7 +38,7 @@ def test_what_is_written_reads_the_same(text: str) -> None:
     for job in snapshot.jobs.values():
         assert read_group(group_manifest(job.spec, axis), axis) == job.spec
     for queue in snapshot.queues.values():
-        facts = QueueFacts(queue, queue.priority, "")
+        facts = ParsedQueue(queue, queue.priority, "")
         assert read_queue(queue_manifest(facts, axis), axis) == facts
     for row, attributes in enumerate(snapshot.nodes.statics.attributes):
         column = enumerate(snapshot.nodes.allocatable[:, row].tolist())
@@ -87,5 +87,5 @@ def test_every_field_of_a_podgroup_survives(said: Manifest) -> None:
 
 
 def test_a_priority_that_comes_from_a_class_stays_the_class_s() -> None:
-    facts = QueueFacts(Queue("q"), None, "high")
+    facts = ParsedQueue(Queue("q"), None, "high")
     assert read_queue(queue_manifest(facts, ResourceAxis()), ResourceAxis()) == facts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.model.arbitration.pooled import Bounds, Part, Pooled
+from vsched.model.arbitration.pooled import Bounds, Pooled, PoolPart
 
 NAMES = ("a", "b", "c")
 ALL, AREA = "", "area"
@@ -23,7 +23,7 @@ def pooled(
 ) -> Pooled[str]:
     """Three namespaces alike; all share what is spare, and ``a`` and ``b`` are in a bucket with a limit."""
     parts = {
-        name: Part(most or {}, own or {}, deserved or {}, (ALL, AREA) if name != "c" else (ALL,)) for name in NAMES
+        name: PoolPart(most or {}, own or {}, deserved or {}, (ALL, AREA) if name != "c" else (ALL,)) for name in NAMES
     }
     bounds = {ALL: Bounds({}, spare or {}), AREA: Bounds(hard or {}, {})}
     members = {ALL: NAMES, AREA: NAMES[:2]}

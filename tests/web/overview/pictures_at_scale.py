@@ -23,7 +23,7 @@ from vsched.model.frozen import freeze
 from vsched.model.plan import JobOutcome
 from vsched.settings.built_in import REGISTRY
 from vsched.web.overview.assembly import Around, assemble, nothing_changed, with_number
-from vsched.web.overview.deltas import Delta
+from vsched.web.overview.deltas import OverviewDelta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event, gzipped, piece
 from vsched.web.snapshots import FrozenSnapshot
@@ -55,7 +55,7 @@ class Shown(NamedTuple):
     """A picture, what it was made of, and how it differs from the one before."""
 
     overview: Overview
-    change: Delta | None
+    change: OverviewDelta | None
     frozen: FrozenSnapshot
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from tests.support.overviews import EMPTY, RESOURCES, job, orders, overviews, picture, session
-from vsched.web.overview.deltas import Delta, Rows, apply, delta
+from vsched.web.overview.deltas import OverviewDelta, Rows, apply, delta
 from vsched.web.overview.document import Overview, PolicyRow
 
 POLICY = PolicyRow(1, "abc", "file", ("allocate",), (), 9.0, True, "", ())
 
 
-def over_the_wire(change: Delta) -> Delta:
-    return msgspec.json.decode(msgspec.json.encode(change), type=Delta)
+def over_the_wire(change: OverviewDelta) -> OverviewDelta:
+    return msgspec.json.decode(msgspec.json.encode(change), type=OverviewDelta)
 
 
 @given(overviews, overviews)

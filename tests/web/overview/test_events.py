@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.web.overview.events import GzipStream, Piece, PlainStream, event, gzipped, piece, takes_gzip
+from vsched.web.overview.events import EventBytes, GzipStream, PlainStream, event, gzipped, piece, takes_gzip
 
 pieces = st.lists(st.binary(max_size=200).map(piece), max_size=6)
 
 
 @given(pieces)
-def test_pieces_make_a_gzip_stream_in_any_order(found: list[Piece]) -> None:
+def test_pieces_make_a_gzip_stream_in_any_order(found: list[EventBytes]) -> None:
     stream, plain = GzipStream(), PlainStream()
     sent = stream.begin() + b"".join(map(stream.add, found)) + stream.end()
     assert gzip.decompress(sent) == b"".join([plain.begin(), *map(plain.add, found), plain.end()])
 
 
 @given(pieces)
-def test_every_piece_is_there_as_soon_as_it_is_sent(found: list[Piece]) -> None:
+def test_every_piece_is_there_as_soon_as_it_is_sent(found: list[EventBytes]) -> None:
     stream, reader = GzipStream(), zlib.decompressobj(16 + zlib.MAX_WBITS)
     reader.decompress(stream.begin())
     for each in found:

@@ -20,7 +20,7 @@ from vsched.clock import FakeClock, SystemClock
 from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
-from vsched.web.overview.feed import MOST_DELTAS, MOST_WATCHERS, Feed
+from vsched.web.overview.feed import MOST_DELTAS, MOST_WATCHERS, OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
@@ -35,7 +35,7 @@ LATEST = 1 << 17
 class Shown:
     """A feed that is told what to show."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: OverviewFeed) -> None:
         self.feed = feed
 
     def show(self, *keys: str, held: int = 0) -> Overview:
@@ -56,7 +56,7 @@ class Shown:
 async def showing(
     access: Access | None = None, port: Port | None = None, heartbeat_seconds: float = 15.0
 ) -> AsyncIterator[tuple[Shown, str]]:
-    feed = Feed(SystemClock())
+    feed = OverviewFeed(SystemClock())
     async with hello(access, port=port, routes=overview_routes(feed, heartbeat_seconds)) as url:
         try:
             yield Shown(feed), url
@@ -87,7 +87,7 @@ async def test_a_reader_that_comes_to_a_fresh_picture_need_not_wait_for_the_next
 
 async def test_a_reader_is_not_shown_how_things_were_before_anybody_watched() -> None:
     clock = FakeClock()
-    feed = Feed(clock)
+    feed = OverviewFeed(clock)
     async with hello(routes=overview_routes(feed)) as url:
         shown = Shown(feed)
         shown.show("long", "ago")
@@ -296,7 +296,7 @@ async def test_whoever_asks_once_has_a_picture_made() -> None:
 
 
 async def test_a_picture_that_still_holds_is_of_now() -> None:
-    feed = Feed(SystemClock())
+    feed = OverviewFeed(SystemClock())
     feed.publish(picture(job("ns/a")), None, None)
     began = feed.latest
     assert began is not None
@@ -315,7 +315,7 @@ async def test_a_picture_comes_unzipped_where_gzip_is_not_taken() -> None:
 
 
 async def test_without_a_picture_in_time_that_is_said() -> None:
-    async with hello(routes=overview_routes(Feed(SystemClock()), patience_seconds=0.05)) as url:
+    async with hello(routes=overview_routes(OverviewFeed(SystemClock()), patience_seconds=0.05)) as url:
         found = await ask(f"{url}/overview")
         assert (found.status, found.headers["Retry-After"]) == (503, "2")
         assert found.body == {"error": "there is no picture of the cluster yet"}

@@ -17,7 +17,7 @@ from vsched.web.evictions import Evictions
 from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
-from vsched.web.overview.feed import Feed
+from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.static import front, page_routes, read_files
@@ -30,7 +30,7 @@ class Going:
     """Pictures that go on, one a second, and how many bytes each took."""
 
     def __init__(self, nodes: int, jobs: int) -> None:
-        self.feed = Feed(SystemClock())
+        self.feed = OverviewFeed(SystemClock())
         self.now = fleet(nodes, jobs)
         self._random = Random(5)
         self.whole = len(event("overview", "x", self.now).deflated)

@@ -18,7 +18,7 @@ from tests.support.overviews import orders, overviews
 from tests.web.page.fleets import fleet
 from tests.web.page.pictured import Going, pictured
 from vsched.cli.show.drawing import short
-from vsched.web.overview.deltas import Delta, delta
+from vsched.web.overview.deltas import OverviewDelta, delta
 from vsched.web.overview.document import JobRow, NamespaceRow, NodeRow, Overview, QueueRow, SessionRow
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
@@ -70,9 +70,9 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
         yield found
 
 
-def followed() -> list[tuple[Overview, Delta, Overview]]:
+def followed() -> list[tuple[Overview, OverviewDelta, Overview]]:
     """Pictures of all sorts and what leads from one to the next, where that can be told."""
-    found: list[tuple[Overview, Delta, Overview]] = []
+    found: list[tuple[Overview, OverviewDelta, Overview]] = []
 
     @settings(max_examples=PICTURES, deadline=None)
     @given(st.one_of(st.tuples(overviews, overviews), st.tuples(orders(), orders())))

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.parties import NOW, amounts, bucket, party, world
 from vsched.arbitrator.effects import Overuse, RoundResult
-from vsched.model.arbitration.records import Award, Division, Told
+from vsched.model.arbitration.records import ArbitrationCondition, Award, Division
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges
 from vsched.web.pages.allocations import allocations
@@ -39,7 +39,7 @@ def findings(*namespaces: str, now: float = NOW) -> Findings:
         amounts("cpu=4"),
     )
     overused = {"a": OVERUSE} if "a" in namespaces else {}
-    conditions = {"a": (Told("Reserved", "False", "ReservationsExceedCluster", "500m cpu less"),)}
+    conditions = {"a": (ArbitrationCondition("Reserved", "False", "ReservationsExceedCluster", "500m cpu less"),)}
     found = Findings()
     found.take_arbitrated(Arbitrated(now, snapshot.arbitration, division, RoundResult((), (), overused, conditions)))
     return found

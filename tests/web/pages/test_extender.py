@@ -18,14 +18,14 @@ from prometheus_client import CollectorRegistry
 from yarl import URL
 
 from tests.support.parties import amounts
-from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
+from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import FakeClock
 from vsched.model.arbitration.records import Award, Division
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import ABSENT, Unseen, extender_routes
 from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, public_routes
-from vsched.web.serve.bodies import BadRequest
+from vsched.web.serve.bodies import RequestError
 from vsched.web.serve.server import serving
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ class Books:
 
     def __init__(self) -> None:
         self.problem = ""
-        self.asked: list[Asking] = []
+        self.asked: list[PlacementRequest] = []
         self.asked_again = asyncio.Event()
         self.unknown: set[str] = set()
         """Names of pods that do not exist."""
@@ -51,7 +51,7 @@ class Books:
     def ready(self) -> str:
         return self.problem
 
-    def judge(self, asking: Asking) -> ExtenderAnswer:
+    def judge(self, asking: PlacementRequest) -> ExtenderAnswer:
         self.asked.append(asking)
         if len(self.asked) > 1:
             self.asked_again.set()
@@ -160,7 +160,7 @@ async def test_what_a_pod_takes_is_counted_as_the_mirror_counts_it() -> None:
     async with extender(books) as url:
         await post(url / "filter", {"Pod": pod(spec=spec), "NodeNames": NAMES})
     counted = "cpu=3 limits.cpu=5 memory=1Mi example.com/x=1 nvidia.com/gpu=1 pods=1"
-    assert books.asked == [Asking("idle", "p", "uid-idle", amounts(counted))]
+    assert books.asked == [PlacementRequest("idle", "p", "uid-idle", amounts(counted))]
 
 
 BAD_QUANTITY = pod(cpu="one")
@@ -262,10 +262,10 @@ async def test_a_pod_that_is_seen_a_moment_later_is_judged_then() -> None:
 async def test_so_many_are_waited_for_at_a_time() -> None:
     books, unseen = Books(), Unseen(seconds=0.2, most=2)
     books.unknown.add("p")
-    asked = Asking("idle", "p", "u", {})
+    asked = PlacementRequest("idle", "p", "u", {})
     found = await asyncio.gather(*(unseen.judged(books, asked) for _ in range(3)), return_exceptions=True)
     assert sorted("too many" in str(one) for one in found) == [False, False, True]
-    assert all(isinstance(one, BadRequest) and one.status == 503 for one in found)
+    assert all(isinstance(one, RequestError) and one.status == 503 for one in found)
 
 
 async def test_bodies_are_bounded_whether_their_length_is_announced_or_not() -> None:

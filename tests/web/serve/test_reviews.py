@@ -18,7 +18,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders, bearer
 from vsched.kube.client import ApiClient
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.web.serve.access import Access, AllowList, Person, Refusal
+from vsched.web.serve.access import Access, AccessRefusal, AllowList, Person
 from vsched.web.serve.reviews import AccessReviews, ReviewSettings, TokenReviews
 
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -133,7 +133,7 @@ async def test_made_up_tokens_cost_the_api_server_little_and_push_nobody_out() -
         for number in range(19):
             assert await tokens.owner(f"bad{number}") is None
         for number in range(50):
-            with pytest.raises(Refusal) as refused:
+            with pytest.raises(AccessRefusal) as refused:
                 await tokens.owner(f"worse{number}")
             assert refused.value.status == 429
         assert len(server.asked) == 20
@@ -184,6 +184,6 @@ async def test_an_api_server_that_is_silent_is_not_waited_for() -> None:
     lines = Lines()
     async with asked(silent) as (_, client):
         tokens = TokenReviews(client, FakeClock(), lines, settings=ReviewSettings(timeout_seconds=0.05))
-        with pytest.raises(Refusal, match="cannot be asked"):
+        with pytest.raises(AccessRefusal, match="cannot be asked"):
             await tokens.owner("good")
     assert lines.told == [("access cannot be checked", {"what": "TokenReviews", "problem": "no answer within 0.05 s"})]

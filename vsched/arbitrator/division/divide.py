@@ -16,14 +16,14 @@ import numpy as np
 from vsched.arbitrator.division.lending import Most, most_for_now
 from vsched.arbitrator.division.sheet import Sheet, known_totals, lay_out
 from vsched.arbitrator.tree import parent_of
-from vsched.kernels.dominant import LARGEST, Wants, column_sums, cut_to_fit, progressive_fill
+from vsched.kernels.dominant import LARGEST, DemandTable, column_sums, cut_to_fit, progressive_fill
 from vsched.model.amounts.counted import NOTHING, Counted
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Division
 from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.snapshot import Snapshot
 
 
-class Shares(NamedTuple):
+class DivisionShares(NamedTuple):
     """What one division gives: tables ``int64[namespace or bucket, resource]``."""
 
     deserved: Ints
@@ -53,7 +53,7 @@ def divide(snapshot: Snapshot) -> Division:
     )
 
 
-def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
+def _share_out(sheet: Sheet) -> tuple[DivisionShares, DivisionShares]:
     """The shares of namespaces, and the shares of buckets."""
     demand, floors = np.minimum(sheet.requested, sheet.limit), np.minimum(sheet.reserved, sheet.limit)
     deserved = np.maximum(demand, floors)  # final for a resource that has neither a total nor a bucket
@@ -61,7 +61,7 @@ def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
     deserved[sheet.system] = clipped[sheet.system]
     left = sheet.total - column_sums(deserved[sheet.system])
     wants, stated = _buckets(sheet, deserved, floors)
-    parts = Shares(np.zeros_like(wants), np.zeros_like(stated))
+    parts = DivisionShares(np.zeros_like(wants), np.zeros_like(stated))
 
     def deal(rows: Ints, groups: list[int], bounded: Mask, capacity: Ints, total: Ints) -> None:
         weights = [float(max(1, sheet.groups[number].bucket.weight)) for number in groups]
@@ -82,7 +82,7 @@ def _share_out(sheet: Sheet) -> tuple[Shares, Shares]:
         # A resource without a known total is divided inside a bucket that limits it.
         total = np.where(sheet.known, sheet.total, group.hard)
         deal(group.rows, group.groups, sheet.known | (group.hard < LARGEST), parts.deserved[number], total)
-    return Shares(deserved, floors), parts
+    return DivisionShares(deserved, floors), parts
 
 
 def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
@@ -98,16 +98,16 @@ def _buckets(sheet: Sheet, aims: Ints, floors: Ints) -> tuple[Ints, Ints]:
     return demand, stated
 
 
-def _deal(bounded: Mask, capacity: Ints, total: Ints, weights: Floats, demand: Ints, floors: Ints) -> Shares:
+def _deal(bounded: Mask, capacity: Ints, total: Ints, weights: Floats, demand: Ints, floors: Ints) -> DivisionShares:
     """Divide one level. Only ``bounded`` resources are divided; of the others each member gets what it requests."""
     deserved, fitting = np.maximum(demand, floors), floors.copy()
     fitting[:, bounded] = cut_to_fit(floors[:, bounded], capacity[bounded])
-    wants = Wants(weights, demand[:, bounded], fitting[:, bounded])
+    wants = DemandTable(weights, demand[:, bounded], fitting[:, bounded])
     deserved[:, bounded] = progressive_fill(capacity[bounded], total[bounded], wants)
-    return Shares(deserved, fitting)
+    return DivisionShares(deserved, fitting)
 
 
-def _namespace_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Award]:
+def _namespace_awards(sheet: Sheet, shares: DivisionShares, most: Most) -> dict[str, Award]:
     concerned = sheet.known | (np.maximum(sheet.requested, shares.deserved) > 0) | (sheet.limit < LARGEST)
     deserved = _named(sheet, shares.deserved, concerned)
     ceilings = _named(sheet, most.namespaces, most.namespaces < LARGEST)
@@ -134,7 +134,7 @@ def _namespace_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Awa
     return awards
 
 
-def _bucket_awards(sheet: Sheet, shares: Shares, most: Most) -> dict[str, Award]:
+def _bucket_awards(sheet: Sheet, shares: DivisionShares, most: Most) -> dict[str, Award]:
     hard = np.array([group.hard for group in sheet.groups], dtype=np.int64).reshape(shares.deserved.shape)
     deserved = _named(sheet, shares.deserved, sheet.known | (shares.deserved > 0) | (hard < LARGEST))
     ceilings = _named(sheet, most.buckets, most.buckets < LARGEST)

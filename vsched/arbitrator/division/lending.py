@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from vsched.arbitrator.division.sheet import Sheet
-from vsched.arbitrator.wants import Asking, wants_of
+from vsched.arbitrator.wants import PodDemands, wants_of
 from vsched.kernels.dominant import LARGEST, column_sums
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import Award, NamespaceAccount
@@ -93,7 +93,7 @@ class _Waiting:
 
     def __init__(self, sheet: Sheet, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._asking = Asking(snapshot)
+        self._asking = PodDemands(snapshot)
         self._of_shapes: dict[Shape, Unit | None] = {}
 
     def pieces(self, account: NamespaceAccount, award: Award) -> list[Piece] | None:

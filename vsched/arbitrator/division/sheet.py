@@ -19,7 +19,7 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.snapshot import Snapshot
 
 
-class Group(NamedTuple):
+class BucketRows(NamedTuple):
     """A bucket with its namespaces and inner buckets; amounts are ``int64[resource]``."""
 
     bucket: Bucket
@@ -53,7 +53,7 @@ class Sheet(NamedTuple):
     """The row of ``kube-system``, or no row."""
     alone: Ints
     """Rows of the other namespaces that are in no bucket."""
-    groups: list[Group]
+    groups: list[BucketRows]
     """All buckets, each after its parent. Buckets that exist only as a name in other objects are included."""
     outer: list[int]
     """Numbers of the buckets without a parent."""
@@ -141,7 +141,7 @@ def _groups(
     in_force: Mapping[str, Counted],
     members: Mapping[str, list[int]],
     columns: Mapping[str, int],
-) -> list[Group]:
+) -> list[BucketRows]:
     paths = {name: path(name, parents) for name in buckets}
     order = sorted(buckets, key=lambda name: (len(paths[name]), name))
     numbers = {name: number for number, name in enumerate(order)}
@@ -155,7 +155,7 @@ def _groups(
     hard = _table([in_force[name] for name in order], columns, LARGEST)
     reserved = _table([buckets[name].reserved for name in order], columns)
     return [
-        Group(
+        BucketRows(
             buckets[name],
             in_force[name],
             _rows(members.get(name, [])),

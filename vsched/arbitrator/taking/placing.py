@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause, Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.points.extension import SessionContext
@@ -42,7 +42,7 @@ class Placing(NamedTuple):
         return cls(Policy((), (Tier(node_plugins),)), registry)
 
 
-class Trial:
+class PlacementTrial:
     """The nodes as they will be once all terminating pods are gone, with the trial changes of the round."""
 
     def __init__(self, snapshot: Snapshot, placing: Placing, leaving: Iterable[Task]) -> None:
@@ -86,7 +86,7 @@ class Trial:
 
     def evict(self, victim: Task, row: int, beneficiary: str) -> None:
         """Evict a pod from its row, in the trial only."""
-        self._ledger.evict(self._job, victim, row, Cause(ACTION, beneficiary))
+        self._ledger.evict(self._job, victim, row, EvictionCause(ACTION, beneficiary))
 
     def may_go(self, victim: Task) -> bool:
         """Whether its PodDisruptionBudgets still allow the eviction of a pod, after the evictions of this round."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.arbitrator.taking.kept import Kept
-from vsched.arbitrator.taking.placing import Trial
+from vsched.arbitrator.taking.placing import PlacementTrial
 from vsched.arbitrator.taking.victims import Victims
-from vsched.arbitrator.wants import Asking
+from vsched.arbitrator.wants import PodDemands
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import ResourceAxis
@@ -29,7 +29,7 @@ TRIES_MAX = 256
 """How many single victims are tried for one pod that does not fit because of rules about other pods."""
 
 
-class Found(NamedTuple):
+class FreedPlace(NamedTuple):
     """A place for a pod, and the victims that make room there."""
 
     row: int
@@ -37,15 +37,15 @@ class Found(NamedTuple):
     """Positions among the victims, in the order in which they go."""
 
 
-class Search:
+class EvictionSearch:
     """Looks for victims in the trial of one round, and evicts in the trial those it finds."""
 
     def __init__(
         self,
-        trial: Trial,
+        trial: PlacementTrial,
         overused_accounts: Iterable[NamespaceAccount],
         kept: Kept,
-        asking: Asking,
+        asking: PodDemands,
         axis: ResourceAxis,
     ) -> None:
         self._trial = trial
@@ -68,7 +68,7 @@ class Search:
         """What each owner of victims keeps beyond what it deserves, at this point of the round."""
         return [self._kept.excess(owner) for owner in self.victims.owners]
 
-    def find(self, task: Task, preferred: int | None, of: Collection[str] = ()) -> Found | None:
+    def find(self, task: Task, preferred: int | None, of: Collection[str] = ()) -> FreedPlace | None:
         """The victims that make room for a pod, evicted in the trial; None, with nothing changed, if there are none.
 
         One victim is better than several; of equally many, those that come first in their order are taken. But if
@@ -81,7 +81,7 @@ class Search:
         if not useful.any():
             return None
         victims, turns = self.victims, self._turns()
-        found: Found | None = None
+        found: FreedPlace | None = None
         for among in [useful & victims.owned_by(of), useful] if of else [useful]:
             if preferred is not None:
                 here = among & (victims.row == preferred)
@@ -197,7 +197,7 @@ class Search:
 
     # -- one, or several --------------------------------------------------------------------------------------------
 
-    def _one(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
+    def _one(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> FreedPlace | None:
         """The first victim whose eviction alone makes room."""
         victims = self.victims
         enough = useful.copy()
@@ -210,16 +210,16 @@ class Search:
             row, mark = int(victims.row[position]), self.mark()
             self._evict(position, task)
             if self._trial.node_selection.fits_at(task, row):
-                return Found(row, (position,))
+                return FreedPlace(row, (position,))
             self.undo_to(mark)
             tries += 1
             if tries == TRIES_MAX:
                 break
         return None
 
-    def _several(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> Found | None:
+    def _several(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> FreedPlace | None:
         """The fewest victims on one node, among the nodes that need the fewest judged by amounts."""
-        best: Found | None = None
+        best: FreedPlace | None = None
         least: tuple[int, list[int]] = (len(turns) + 1, [])
         for estimate, row in self._rows(task, useful, lacking):
             if estimate > least[0]:
@@ -231,7 +231,7 @@ class Search:
             if chosen is not None:
                 cost = len(chosen), sorted(turns[chosen].tolist(), reverse=True)
                 if cost < least:
-                    best, least = Found(row, tuple(chosen)), cost
+                    best, least = FreedPlace(row, tuple(chosen)), cost
         for position in best.victims if best is not None else ():
             self._evict(position, task)
         return best

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from vsched.arbitrator.effects import Overuse, Promise
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.kept import Kept
-from vsched.arbitrator.taking.placing import ACTION, Placing, Trial
-from vsched.arbitrator.taking.search import Search
-from vsched.arbitrator.wants import Asking, Want, most_urgent, wants_of, within
+from vsched.arbitrator.taking.placing import ACTION, PlacementTrial, Placing
+from vsched.arbitrator.taking.search import EvictionSearch
+from vsched.arbitrator.wants import PodDemands, Want, most_urgent, wants_of, within
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Division, NamespaceAccount
 from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
@@ -35,7 +35,7 @@ Turn = tuple[bool, int, float, str]
 satisfied, its weighted dominant share, its name."""
 
 
-class Taken(NamedTuple):
+class PlannedEviction(NamedTuple):
     """A victim, and the pod that it is evicted for."""
 
     victim: Task
@@ -56,8 +56,8 @@ def take(
     promised: Mapping[str, Promise],
     rules: ArbitrationRules,
     placing: Placing,
-    asking: Asking,
-) -> Sequence[Taken]:
+    asking: PodDemands,
+) -> Sequence[PlannedEviction]:
     """The pods to evict in this round, in order. Namespaces lose no pods before their grace period is over."""
     arbitration = snapshot.arbitration
     due = [name for name, one in overused.items() if is_due(one, snapshot.now, rules)]
@@ -84,14 +84,14 @@ class _Round:
         promised: Mapping[str, Promise],
         rules: ArbitrationRules,
         placing: Placing,
-        asking: Asking,
+        asking: PodDemands,
     ) -> None:
         self._most = rules.evictions_per_round
         self._kept = Kept(arbitration, division)
-        self._trial = Trial(snapshot, placing, _leaving(arbitration.parties))
+        self._trial = PlacementTrial(snapshot, placing, _leaving(arbitration.parties))
         self._overused = tuple(due)
         accounts = [arbitration.parties[name] for name in self._overused]
-        self._search = Search(self._trial, accounts, self._kept, asking, snapshot.axis)
+        self._search = EvictionSearch(self._trial, accounts, self._kept, asking, snapshot.axis)
         self._snapshot = snapshot
         self._accounts = arbitration.parties
         self._asking = asking
@@ -104,9 +104,9 @@ class _Round:
         self._hopeless: set[Hashable] = set()
         """Keys (``_likeness``) of wants for which no place was found."""
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[PlannedEviction]:
         """The pods to evict, at most as many as one round may evict."""
-        found: list[Taken] = []
+        found: list[PlannedEviction] = []
         for namespace, begun in self._begun()[:TURNS_MAX]:
             if len(found) < self._most:
                 found += self._give(namespace, begun) or ()
@@ -137,7 +137,7 @@ class _Round:
                     begun.append((min(until), want.tasks[0].uid, namespace, want))
         return [(namespace, want) for _, _, namespace, want in sorted(begun, key=lambda one: one[:2])]
 
-    def _give(self, namespace: str, want: Want) -> list[Taken] | None:
+    def _give(self, namespace: str, want: Want) -> list[PlannedEviction] | None:
         """Satisfy a want in the trial and return its victims; None if that is impossible or no longer deserved."""
         self._looked_at.add(want.tasks[0].uid)
         mark = self._search.mark()
@@ -146,7 +146,7 @@ class _Round:
         if not self._satisfy(namespace, want):
             return None
         self._kept.shift(namespace, want.amounts, 1)
-        return [Taken(*pair) for pair in self._search.evicted_since(mark)]
+        return [PlannedEviction(*pair) for pair in self._search.evicted_since(mark)]
 
     def _turn(self, namespace: str, disappointed: int) -> Turn:
         return namespace != SYSTEM_NAMESPACE, disappointed, self._kept.share(namespace), namespace

@@ -20,7 +20,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
 from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
-from vsched.model.arbitration.records import DEFAULT_CONSUMER, AllocationRecord, Bucket, Claim, Told
+from vsched.model.arbitration.records import DEFAULT_CONSUMER, AllocationRecord, ArbitrationCondition, Bucket, Claim
 
 ABSENT = (
     "{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and"
@@ -47,13 +47,13 @@ class Share(msgspec.Struct, frozen=True):
     ceiling: Counted = NOTHING
     """What it may use for now; empty where no daemon was asked."""
     waiting: Counted = NOTHING
-    conditions: tuple[Told, ...] = ()
+    conditions: tuple[ArbitrationCondition, ...] = ()
     """Of the Consumer and the Allocation, or of the Bucket."""
     divided: bool = True
     """Whether the arbitrator has written what it deserves."""
 
     @property
-    def overused(self) -> Told | None:
+    def overused(self) -> ArbitrationCondition | None:
         """The condition that it uses more than it deserves while others need it; None where it does not."""
         return next(
             (condition for condition in self.conditions if condition.kind == OVERUSED and condition.status == "True"),
@@ -70,7 +70,7 @@ class Share(msgspec.Struct, frozen=True):
         )
 
     @property
-    def problems(self) -> tuple[Told, ...]:
+    def problems(self) -> tuple[ArbitrationCondition, ...]:
         """The conditions that say what is wrong."""
         return tuple(
             condition for condition in self.conditions if condition.kind != OVERUSED and condition.status == "False"
@@ -248,7 +248,7 @@ def _claim(found: wire.Consumer) -> Claim:
         return claim_of(found)
     except BadObject as error:
         metadata = found.metadata
-        problem = Told("Accepted", "False", "Invalid", str(error))
+        problem = ArbitrationCondition("Accepted", "False", "Invalid", str(error))
         return Claim(metadata.namespace or "default", metadata.name, conditions=(problem,))
 
 
@@ -256,7 +256,9 @@ def _readable_bucket(found: wire.Bucket) -> Bucket:
     try:
         return bucket_of(found)
     except BadObject as error:
-        return Bucket(found.metadata.name, conditions=(Told("Accepted", "False", "Invalid", str(error)),))
+        return Bucket(
+            found.metadata.name, conditions=(ArbitrationCondition("Accepted", "False", "Invalid", str(error)),)
+        )
 
 
 async def _total(client: ApiClient) -> Counted:

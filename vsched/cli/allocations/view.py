@@ -13,7 +13,7 @@ from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, wi
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
-from vsched.model.arbitration.records import Told
+from vsched.model.arbitration.records import ArbitrationCondition
 from vsched.sim.tables.ages import short_duration
 from vsched.writes.bodies import time_stamp
 
@@ -249,7 +249,7 @@ def _weight(share: Share) -> str:
     return "-" if share.weight is None else str(share.weight)
 
 
-def _problem(condition: Told) -> str:
+def _problem(condition: ArbitrationCondition) -> str:
     return f"{condition.kind}: {condition.reason}: {condition.message}"
 
 

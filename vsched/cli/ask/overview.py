@@ -16,7 +16,7 @@ from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
-from vsched.web.overview.deltas import Delta, apply
+from vsched.web.overview.deltas import OverviewDelta, apply
 from vsched.web.overview.document import Overview
 
 SILENCE_SECONDS = 40.0
@@ -27,7 +27,7 @@ EVENT_BYTES = 64 << 20
 T = TypeVar("T")
 
 _OVERVIEW = msgspec.json.Decoder(Overview)
-_DELTA = msgspec.json.Decoder(Delta)
+_DELTA = msgspec.json.Decoder(OverviewDelta)
 
 
 def read_overview(target: DaemonTarget) -> Overview:

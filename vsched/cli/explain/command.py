@@ -122,7 +122,7 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
 
 async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], output: Output) -> None:
     """Show the explanation whenever it has changed, until what it is about runs or has finished."""
-    from vsched.explain.records import State
+    from vsched.explain.records import Whereabouts
 
     before: object = None
     problem = ""
@@ -134,7 +134,7 @@ async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], ou
                 before = _essence(found)
                 _show(full, output)
             problem = ""
-            if found.state in (State.RUNS, State.FINISHED):
+            if found.state in (Whereabouts.RUNS, Whereabouts.FINISHED):
                 return
         except Unavailable as error:  # a daemon that answered once may be restarting: wait for it
             if before is None:

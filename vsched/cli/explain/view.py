@@ -12,19 +12,23 @@ from rich.text import Text
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, cut
-from vsched.explain.records import SAYS, Constraint, Explanation, State
+from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
 
 STATE_STYLES = {
-    State.WAITS: "yellow",
-    State.NEVER: "red",
-    State.STARTING: "cyan",
-    State.RUNS: "green",
-    State.FINISHED: "dim",
+    Whereabouts.WAITS: "yellow",
+    Whereabouts.NEVER: "red",
+    Whereabouts.STARTING: "cyan",
+    Whereabouts.RUNS: "green",
+    Whereabouts.FINISHED: "dim",
 }
 AS_THINGS_ARE = "cannot start as things are"
-STATE_WORDS = {State.NEVER: AS_THINGS_ARE, State.STARTING: "is about to start", State.FINISHED: "has finished"}
+STATE_WORDS = {
+    Whereabouts.NEVER: AS_THINGS_ARE,
+    Whereabouts.STARTING: "is about to start",
+    Whereabouts.FINISHED: "has finished",
+}
 """The words for states of pods and PodGroups, where these are not the state's own."""
-QUEUE_WORDS = {State.WAITS: "has jobs that wait", State.NEVER: f"has jobs that {AS_THINGS_ARE}"}
+QUEUE_WORDS = {Whereabouts.WAITS: "has jobs that wait", Whereabouts.NEVER: f"has jobs that {AS_THINGS_ARE}"}
 """The words for states of queues; a queue where nothing waits shows whether it is open."""
 GROUPS_SHOWN = 6
 """Groups of nodes that have a column; a wide page has all groups."""
@@ -36,7 +40,7 @@ REASON_COLUMNS = 60
 def as_page(found: Explanation, look: Look, *, wide: bool = False) -> RenderableType:
     """The whole page, without its empty parts."""
     parts: list[RenderableType] = [_title(found)]
-    if found.message not in (SAYS[State.STARTING], SAYS[State.RUNS], SAYS[State.FINISHED]):
+    if found.message not in (SAYS[Whereabouts.STARTING], SAYS[Whereabouts.RUNS], SAYS[Whereabouts.FINISHED]):
         parts.append(Text(found.message))
     parts += [Text(), _facts(found)]
     rest = [one for one in found.constraints if not one.repeats]
@@ -102,7 +106,7 @@ def _counts(found: Explanation) -> str:
 
 def _constraints(found: Iterable[Constraint]) -> Table:
     def row(one: Constraint) -> tuple[Text, Text]:
-        style = STATE_STYLES[State.NEVER if one.lasting else State.WAITS]
+        style = STATE_STYLES[Whereabouts.NEVER if one.lasting else Whereabouts.WAITS]
         remark = " (waiting does not help)" if one.lasting else ""
         return Text(str(one.code), style=style), Text.assemble(one.message, (remark, "dim"))
 

@@ -17,7 +17,14 @@ from vsched.arbitrator.tree import path
 from vsched.cli.allocations.source import AllocationShares, Share
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import NOTHING, render_counted, summed
-from vsched.model.arbitration.records import Arbitration, Award, Bucket, Division, NamespaceAccount, Told
+from vsched.model.arbitration.records import (
+    Arbitration,
+    ArbitrationCondition,
+    Award,
+    Bucket,
+    Division,
+    NamespaceAccount,
+)
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -35,8 +42,8 @@ class Rounds:
         self._rules = rules
         self._placing = Placing.of(REGISTRY)
         self._division = Division({}, {}, NOTHING)
-        self._told: Mapping[str, tuple[Told, ...]] = {}
-        self._told_of_buckets: Mapping[str, tuple[Told, ...]] = {}
+        self._told: Mapping[str, tuple[ArbitrationCondition, ...]] = {}
+        self._told_of_buckets: Mapping[str, tuple[ArbitrationCondition, ...]] = {}
         self._promised: Mapping[str, Promise] = {}
 
     def arbitrate(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Evict, ...]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vsched.cli.plan.changes import Changes, Ran, changes_between
-from vsched.cli.plan.trial import Edit, Trial
+from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
@@ -85,7 +85,7 @@ def what_if(
     in_force = load_text(recording.policy, "the recorded policy", registry()).policy
     if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
         policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
-    today, then = Trial(_restored(recording, names)), Trial(_restored(recording, names))
+    today, then = PlanTrial(_restored(recording, names)), PlanTrial(_restored(recording, names))
     for edit in edits:
         edit.apply(then)
     with Caller() as caller:
@@ -124,7 +124,7 @@ def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:
     return mirror
 
 
-def _run(trial: Trial, policy: Policy, cycles: int, caller: Caller) -> Ran:
+def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller) -> Ran:
     """Decide so often; between cycles what was decided has come true."""
     mirror, reports = trial.mirror, []
     for _ in range(cycles):

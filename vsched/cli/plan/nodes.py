@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vsched.cli.plan.trial import MOST_SHOWN, Trial
+from vsched.cli.plan.trial import MOST_SHOWN, PlanTrial
 from vsched.framework.wording import counted
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
@@ -22,7 +22,7 @@ class Drain:
         """As it was asked for."""
         return f"--drain {self.node}"
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change."""
         trial.require("Node", self.node, self.text)
         guarded = _guarded(trial, self.node)
@@ -45,7 +45,7 @@ class Remove:
         """As it was asked for."""
         return f"--remove-node {self.node}"
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change."""
         trial.require("Node", self.node, self.text)
         trial.notes.append(f"{self.node} is gone: {clear(trial, self.node, staying=False)}")
@@ -64,7 +64,7 @@ class Add:
         """As it was asked for."""
         return f"--add-nodes {self.count} --like {self.like}"
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change."""
         trial.require("Node", self.like, self.text)
         trial.mirror.edit(AddNodes(self.like, self.count))
@@ -75,7 +75,7 @@ class Add:
         )
 
 
-def _guarded(trial: Trial, name: str) -> list[str]:
+def _guarded(trial: PlanTrial, name: str) -> list[str]:
     """The disruption budgets that forbid to evict all the pods at once that a drain evicts, in the order of names."""
     leaving = [task for task in trial.mirror.on(name)[0] if not task.returns and task.status is Status.RUNNING]
     labels: dict[str, list[dict[str, str]]] = {}
@@ -89,7 +89,7 @@ def _guarded(trial: Trial, name: str) -> list[str]:
     ]
 
 
-def clear(trial: Trial, name: str, *, staying: bool) -> str:
+def clear(trial: PlanTrial, name: str, *, staying: bool) -> str:
     """Have the pods of a node leave, all or but for those that are ``staying``; says what becomes of them."""
     ours, others = trial.mirror.on(name)
     stay = [task for task in ours if task.returns and staying]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from vsched.cli.plan.trial import Trial, instead
+from vsched.cli.plan.trial import PlanTrial, instead
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.mirror.whatif.nodes import cordon
 from vsched.model.amounts.resources import is_schedulable, parse_amount
@@ -20,7 +20,7 @@ Manifest = dict[str, Any]
 EXPECTED = "expected queue/NAME.FIELD=VALUE, podgroup/NAMESPACE/NAME.FIELD=VALUE or node/NAME.FIELD=VALUE"
 
 
-class Kind(NamedTuple):
+class SettableKind(NamedTuple):
     """A kind of which something may be set."""
 
     name: str
@@ -65,7 +65,7 @@ def _state(value: str) -> str:
 
 
 KINDS = {
-    "queue": Kind(
+    "queue": SettableKind(
         "Queue",
         {
             "weight": Field(("spec", "weight"), _number),
@@ -78,7 +78,7 @@ KINDS = {
             "guarantee.": Field(("spec", "guarantee", "resource"), _text, amount=True),
         },
     ),
-    "podgroup": Kind(
+    "podgroup": SettableKind(
         "PodGroup",
         {
             "minMember": Field(("spec", "minMember"), _number),
@@ -88,7 +88,7 @@ KINDS = {
             "priorityClassName": Field(("spec", "priorityClassName"), _text, "PriorityClass"),
         },
     ),
-    "node": Kind(
+    "node": SettableKind(
         "Node",
         {
             "unschedulable": Field(("spec", "unschedulable"), _boolean),
@@ -104,7 +104,7 @@ class Setting:
 
     text: str
     """As it was asked for, with the flag."""
-    kind: Kind
+    kind: SettableKind
     name: str
     field: Field
     key: str
@@ -112,7 +112,7 @@ class Setting:
     value: object
     """None to take the field out."""
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change; raises BadInput where the API server would refuse it."""
         trial.require(self.kind.name, self.name, self.text)
         if self.field.names and self.value is not None:
@@ -130,7 +130,7 @@ class Setting:
         except BadObject as error:
             raise BadInput(f"{self.text}: {error}") from None
 
-    def _found(self, trial: Trial) -> Manifest:
+    def _found(self, trial: PlanTrial) -> Manifest:
         mirror = trial.mirror
         found = {"Queue": mirror.queue, "PodGroup": mirror.group, "Node": mirror.node}[self.kind.name](self.name)
         assert found is not None, self.name
@@ -175,7 +175,7 @@ def _check_amount(resource: str, quantity: str) -> None:
     parse_amount(resource, quantity)
 
 
-def _field(kind: Kind, rest: str, asked: str) -> tuple[str, Field, str]:
+def _field(kind: SettableKind, rest: str, asked: str) -> tuple[str, Field, str]:
     """Name of the object, field and key. Names have dots, too: the field is the first known word behind one."""
     for position, letter in enumerate(rest):
         if letter != "." or not position:
@@ -188,7 +188,7 @@ def _field(kind: Kind, rest: str, asked: str) -> tuple[str, Field, str]:
     raise BadInput(f"{asked}: {_missing(kind, rest)}")
 
 
-def _missing(kind: Kind, rest: str) -> str:
+def _missing(kind: SettableKind, rest: str) -> str:
     head = rest.rpartition("/")[2].partition(".")[2].partition(".")[0]
     known = [name.rstrip(".") + (".NAME" if name.endswith(".") else "") for name in kind.fields]
     if not head:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsched.cli.plan.server import WORKLOADS, Made
-from vsched.cli.plan.trial import Sent, Trial
+from vsched.cli.plan.trial import PlanTrial, Sent
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
@@ -36,7 +36,7 @@ class Submit:
         """As it was asked for."""
         return f"--submit {self.file}"
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change; raises BadInput where the API server would refuse an object."""
         ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
         for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
@@ -64,7 +64,7 @@ def _check(origin: Origin, manifest: Manifest) -> None:
             raise BadObject(f"{origin}: {manifest['kind']}: {where}: {text!r} (expected text)")
 
 
-def _submit(trial: Trial, origin: Origin, manifest: Manifest) -> None:
+def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     kind = trial.server.kind_of(manifest)
     versions = trial.server.served(manifest) if kind is None else []
     if versions:
@@ -107,7 +107,7 @@ def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
     return {**manifest, "apiVersion": kind.api_version, "metadata": metadata}
 
 
-def _stays(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+def _stays(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     """Whether an object of that name is there and this one makes no difference."""
     name = wanted["metadata"].get("name", "")
     if kind.kind == "Namespace":
@@ -118,7 +118,7 @@ def _stays(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
     return False
 
 
-def _is_there(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
+def _is_there(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     """Whether an object of that name is there that is to be replaced; raises Failure where it cannot be."""
     name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
     if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
@@ -127,7 +127,7 @@ def _is_there(trial: Trial, kind: Kind, wanted: Manifest) -> bool:
     return kind.kind in GROUP_KINDS and key in trial.mirror.names(kind.kind)
 
 
-def _replace(trial: Trial, wanted: Manifest) -> None:
+def _replace(trial: PlanTrial, wanted: Manifest) -> None:
     """A queue or a PodGroup that is there gets another spec."""
     mirror, metadata = trial.mirror, wanted["metadata"]
     is_queue = wanted["kind"] == "Queue"
@@ -142,7 +142,7 @@ def _replace(trial: Trial, wanted: Manifest) -> None:
         trial.sent.append(Sent(wanted["kind"], key))
 
 
-def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
+def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
     """A new object and what is made of it, as the watch tells of them."""
     sent = Sent(kind.kind, _name_of(made.obj))
     objects = [as_told(obj, named) for obj in (made.obj, *made.others)]
@@ -175,7 +175,7 @@ def _admit(trial: Trial, origin: Origin, kind: Kind, made: Made, named: bool) ->
         trial.sent.append(sent)
 
 
-def _there_already(trial: Trial, kind: Kind, obj: Manifest) -> int:
+def _there_already(trial: PlanTrial, kind: Kind, obj: Manifest) -> int:
     """How many pods are named as if they were of this workload: whether it is there, nobody can see from here."""
     if kind.kind not in WORKLOADS:
         return 0
@@ -184,7 +184,7 @@ def _there_already(trial: Trial, kind: Kind, obj: Manifest) -> int:
     return sum(name.rsplit("-", parts)[0] == metadata["name"] for name in names)
 
 
-def _join(trial: Trial, uids: list[str]) -> bool:
+def _join(trial: PlanTrial, uids: list[str]) -> bool:
     """Count pods as parts of the PodGroups they name, where these were submitted before; whether there are any such."""
     groups = {one.name: one for one in trial.sent if one.kind == "PodGroup"}
     joined = False
@@ -197,7 +197,7 @@ def _join(trial: Trial, uids: list[str]) -> bool:
     return joined
 
 
-def _is_ours(trial: Trial, pod: Manifest) -> bool:
+def _is_ours(trial: PlanTrial, pod: Manifest) -> bool:
     return _scheduler_of(pod) in trial.mirror.scheduler_names
 
 

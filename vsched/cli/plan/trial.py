@@ -25,7 +25,7 @@ class Edit(Protocol):
         """As it was asked for."""
         ...
 
-    def apply(self, trial: Trial) -> None:
+    def apply(self, trial: PlanTrial) -> None:
         """Make the change; raises BadInput where that is not possible."""
         ...
 
@@ -41,7 +41,7 @@ class Sent:
     """Uids of the pods it consists of: its own, its members, or those made for it."""
 
 
-class Trial:
+class PlanTrial:
     """A cluster that may be changed, once for each question."""
 
     def __init__(self, mirror: ClusterEditor) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, view_of
 from vsched.cli.queue.view import remaining
-from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueFacts, refusal_of
+from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueState, refusal_of
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -37,11 +37,11 @@ async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, na
     return f"queue {name}: {await _outlook(client, after)}"
 
 
-def _facts_of(queues: Queues, queue: QueueView) -> QueueFacts:
+def _facts_of(queues: Queues, queue: QueueView) -> QueueState:
     above = queues.by_name.get(queue.parent)
     if above is None or above.name == ROOT:
-        return QueueFacts(queue.name, queue.state)
-    return QueueFacts(queue.name, queue.state, parent=above.name, parent_state=above.state)
+        return QueueState(queue.name, queue.state)
+    return QueueState(queue.name, queue.state, parent=above.name, parent_state=above.state)
 
 
 async def _request(client: ApiClient, queue: QueueView, action: str, namespace: str) -> str:

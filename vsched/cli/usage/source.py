@@ -10,7 +10,7 @@ from vsched.cli.queue.source import amounts
 from vsched.clock import SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
-from vsched.collectors.source import Collected, Target
+from vsched.collectors.source import CollectedUsage, NodeTarget
 from vsched.errors import BadInput
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
@@ -42,7 +42,7 @@ class UsageRound(NamedTuple):
     thresholds: tuple[Threshold, ...]
     nodes: tuple[str, ...]
     """All nodes of the cluster, sorted."""
-    collected: Collected
+    collected: CollectedUsage
     without_cluster: bool = False
     """Whether no cluster was found, so that ``nodes`` are those that the source knows."""
 
@@ -69,7 +69,7 @@ def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
                     targets = [_target(node, metrics.node_label) for node in listed["items"]]
                 else:
                     asked = await ask(source, [], periods, metrics.timeout)
-                    targets = [Target(name) for name in asked.strangers]
+                    targets = [NodeTarget(name) for name in asked.strangers]
                 collected = await ask(source, targets, periods, metrics.timeout)
             finally:
                 await source.close()
@@ -90,11 +90,11 @@ def _connection(metrics: MetricsSource, cluster: ClusterFlags) -> Connection | N
         return None
 
 
-def _target(node: Obj, label: str) -> Target:
+def _target(node: Obj, label: str) -> NodeTarget:
     metadata, status = node["metadata"], node.get("status") or {}
     has = amounts(status.get("allocatable"))
     instance = (metadata.get("labels") or {}).get(label, "") if label else ""
-    return Target(metadata["name"], instance, has.get("cpu", 0), has.get("memory", 0))
+    return NodeTarget(metadata["name"], instance, has.get("cpu", 0), has.get("memory", 0))
 
 
 def _thresholds(settings: Settings) -> tuple[Threshold, ...]:

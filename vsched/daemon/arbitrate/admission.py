@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.arbitrator.admission import problems
-from vsched.arbitrator.extender import Asking, ExtenderAnswer, Gate, PodState, Seen
+from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import Clock
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import Counted
@@ -53,7 +53,7 @@ class Admission:
             return self._idle() or "nothing has been divided yet: the mirror is not complete"
         return self._idle()
 
-    def judge(self, asking: Asking) -> ExtenderAnswer:
+    def judge(self, asking: PlacementRequest) -> ExtenderAnswer:
         """Whether a pod may be placed; an admitted pod counts as used from now on."""
         found = self._findings.arbitrated
         if found is not None and found is not self._round:
@@ -73,4 +73,4 @@ class Admission:
         names = self._cache.axis.names
         amounts = {names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
         state = PodState.WAITING if task.status is Status.PENDING else PodState.PLACED
-        return Seen(state, Asking(task.namespace, task.name, uid, amounts), ours=bool(task.job))
+        return Seen(state, PlacementRequest(task.namespace, task.name, uid, amounts), ours=bool(task.job))

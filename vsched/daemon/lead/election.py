@@ -21,7 +21,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role
 from vsched.kube.lease.record import LeaseSettings
-from vsched.kube.watch.deltas import State, Statistics
+from vsched.kube.watch.deltas import Statistics, WatchState
 
 EVERYBODYS_NAMESPACE = "kube-system"
 """The namespace of the Lease for daemons outside of the cluster."""
@@ -177,7 +177,7 @@ class LeaseElection:
 
     def _on_watch(self, statistics: Statistics) -> None:
         """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
-        if statistics.state is State.REFUSED:
+        if statistics.state is WatchState.REFUSED:
             lease = str(self._elector.settings)
             self._reporter.worry("lease is polled, it cannot be watched", lease=lease, problem=statistics.problem)
 

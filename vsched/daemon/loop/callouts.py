@@ -19,7 +19,7 @@ from typing import Self
 from urllib.parse import SplitResult, urlsplit
 
 from vsched.errors import Unavailable
-from vsched.framework.callout import Endpoint
+from vsched.framework.callout import CalloutEndpoint
 
 ANSWER_BYTES_MAX = 10 << 20
 FAILURES_IN_A_ROW = 3
@@ -78,7 +78,7 @@ class Caller:
         """Whether the pause after a call without an answer is still on."""
         return self._monotonic() < self._rests_until
 
-    def make(self, endpoint: Endpoint, verb: str, body: bytes, seconds: float) -> bytes:
+    def make(self, endpoint: CalloutEndpoint, verb: str, body: bytes, seconds: float) -> bytes:
         """One call within so many seconds; raises Unavailable."""
         began = self._monotonic()
         try:
@@ -140,7 +140,7 @@ class CycleCalls:
         self._spent_seconds = 0.0
         self._given_up = ""
 
-    def call(self, endpoint: Endpoint, verb: str, body: bytes) -> bytes:
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """One call within what the cycle has left; raises Unavailable."""
         if not self._given_up and self._caller.rests:
             self._given_up = "is left alone after it was silent"

@@ -49,7 +49,7 @@ class Arbitrating(Protocol):
         ...
 
 
-class Recording(Protocol):
+class CycleRecorder(Protocol):
     """What the loop needs of the recorder of cycles; awaited before the next session."""
 
     async def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None: ...
@@ -73,7 +73,7 @@ class SessionParts:
     """None without arbitration. It is called before everything else."""
     gates: GateKeeper | None = None
     """None where this daemon opens no scheduling gates."""
-    recorder: Recording | None = None
+    recorder: CycleRecorder | None = None
     """None without recordings."""
 
 

@@ -19,10 +19,10 @@ from vsched.errors import Unavailable
 from vsched.explain.order import waiting_order
 from vsched.framework.registry import Registry
 from vsched.web.overview.assembly import Around, assemble, assemble_without_session, nothing_changed, with_number
-from vsched.web.overview.deltas import Delta
+from vsched.web.overview.deltas import OverviewDelta
 from vsched.web.overview.document import Overview, PolicyRow
-from vsched.web.overview.events import Piece, event
-from vsched.web.overview.feed import Feed
+from vsched.web.overview.events import EventBytes, event
+from vsched.web.overview.feed import OverviewFeed
 from vsched.web.serve.routing import aside
 from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
 
@@ -36,8 +36,8 @@ class MadeOverview(NamedTuple):
     """An overview, and its difference from the one before: as a record and as an event."""
 
     overview: Overview
-    change: Delta | None
-    event_bytes: Piece | None
+    change: OverviewDelta | None
+    event_bytes: EventBytes | None
 
 
 class OverviewSources(NamedTuple):
@@ -62,7 +62,7 @@ class OverviewPublisher:
 
     def __init__(
         self,
-        feed: Feed,
+        feed: OverviewFeed,
         snapshots: SnapshotService,
         policy: PolicyInForce,
         registry: Registry,

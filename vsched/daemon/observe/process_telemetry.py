@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry
 
 from vsched.collectors.poll import SourceState
-from vsched.daemon.policy.reload import Reading
+from vsched.daemon.policy.reload import PolicyReading
 from vsched.kube.watch.deltas import Statistics
 from vsched.log import logger
 from vsched.web.metrics.counters import Metrics
@@ -30,7 +30,7 @@ class ProcessTelemetry:
         """Any request was answered, or not (code 0)."""
         self.metrics.api_requests.labels(verb, str(code)).inc()
 
-    def reading(self, reading: Reading) -> None:
+    def reading(self, reading: PolicyReading) -> None:
         """The policy file was read."""
         result = "success" if reading.ok else "failure"
         self.metrics.reloads.labels(result).inc()

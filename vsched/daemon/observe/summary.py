@@ -7,7 +7,7 @@ import msgspec
 from vsched.model.plan import CycleReport
 
 
-class Summary(msgspec.Struct):
+class SessionSummary(msgspec.Struct):
     """What sessions did since the last line."""
 
     sessions: int = 0

@@ -14,7 +14,7 @@ from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
 from vsched.daemon.observe.process_telemetry import ProcessTelemetry
 from vsched.daemon.observe.settings import ObserveSettings
-from vsched.daemon.observe.summary import Summary
+from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
@@ -24,7 +24,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
-from vsched.web.overview.history import History, session_row
+from vsched.web.overview.history import SessionHistory, session_row
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 from vsched.writes.limits import TokenBucket
@@ -78,7 +78,7 @@ class Telemetry(ProcessTelemetry):
         settings = settings or ObserveSettings()
         super().__init__()
         self.findings = Findings()
-        self.history = History()
+        self.history = SessionHistory()
         self._clock = clock
         self._created: dict[str, float] = {}
         """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
@@ -98,7 +98,7 @@ class Telemetry(ProcessTelemetry):
         self._last_failure = ""
         self._last_arbitration_error = ""
         """The error of the last round of arbitration; empty if it had none."""
-        self._summary = Summary()
+        self._summary = SessionSummary()
         self._next_line_at = 0.0
         self._failure_lines = TokenBucket(FAILURES_PER_SECOND, FAILURES_PER_SECOND, clock.monotonic)
         self._unlogged = 0
@@ -135,7 +135,7 @@ class Telemetry(ProcessTelemetry):
         summary = self._summary
         if summary.placed + summary.evicted and self._clock.monotonic() >= self._next_line_at:
             self._next_line_at = self._clock.monotonic() + LINE_SECONDS
-            self._summary = Summary()
+            self._summary = SessionSummary()
             self._log.info(
                 "sessions",
                 sessions=summary.sessions,

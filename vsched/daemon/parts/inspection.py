@@ -12,7 +12,7 @@ from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
 from vsched.web.findings import with_division
-from vsched.web.overview.feed import Feed
+from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import explanation_routes
@@ -49,7 +49,7 @@ class Inspection:
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._files = read_files()
-        self._feed = Feed(clock)
+        self._feed = OverviewFeed(clock)
         self._publisher = OverviewPublisher(
             self._feed, self.snapshots, base.policy, registry, clock, telemetry, role, base.observing.pictures
         )

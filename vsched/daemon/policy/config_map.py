@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from vsched.clock import Clock
-from vsched.daemon.policy.reload import PolicyInForce, Reading
+from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
 from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
@@ -43,7 +43,7 @@ MOST_TOLD = 1000
 """The longest message of an annotation, in characters."""
 
 
-class MapKey(NamedTuple):
+class ConfigMapKey(NamedTuple):
     """The ConfigMap and key of a policy."""
 
     namespace: str
@@ -55,12 +55,12 @@ class MapKey(NamedTuple):
         return f"configmap {self.namespace}/{self.name}"
 
 
-def map_key(text: str) -> MapKey:
+def map_key(text: str) -> ConfigMapKey:
     """``NAMESPACE/NAME`` or ``NAMESPACE/NAME/KEY``; raises BadInput."""
     parts = text.split("/")
     if len(parts) not in (2, 3) or not all(parts):
         raise BadInput(f"--scheduler-configmap: {text!r} (expected NAMESPACE/NAME/KEY, or NAMESPACE/NAME)")
-    return MapKey(*parts)
+    return ConfigMapKey(*parts)
 
 
 class ConfigMap(Wire):
@@ -77,7 +77,7 @@ class PolicyMap(PolicyInForce):
     """The policy of a ConfigMap, and the sink of its watch."""
 
     def __init__(
-        self, at: MapKey, found: ConfigMap, client: ApiClient, registry: Registry, clock: Clock, reach: Reach
+        self, at: ConfigMapKey, found: ConfigMap, client: ApiClient, registry: Registry, clock: Clock, reach: Reach
     ) -> None:
         self.at = at
         self.found: ConfigMap | None = found
@@ -90,7 +90,7 @@ class PolicyMap(PolicyInForce):
     @classmethod
     async def open(
         cls,
-        at: MapKey,
+        at: ConfigMapKey,
         client: ApiClient,
         registry: Registry,
         clock: Clock,
@@ -129,7 +129,7 @@ class PolicyMap(PolicyInForce):
     def _is_fixed(self) -> bool:
         return False
 
-    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[PolicyReading], None]) -> None:
         selectors = {"fieldSelector": f"metadata.name={self.at.name}"}
         reflector = Reflector(
             self._client, CONFIG_MAPS, _DECODER.decode, self, namespace=self.at.namespace, selectors=selectors
@@ -169,7 +169,7 @@ class PolicyStatus:
         self._changed = asyncio.Event()
         self._changed.set()
 
-    def on_reading(self, reading: Reading) -> None:
+    def on_reading(self, reading: PolicyReading) -> None:
         """There was a reading; ``run`` writes the latest."""
         self._changed.set()
 
@@ -187,7 +187,7 @@ class PolicyStatus:
             self._say(found, reading)
             await self._annotate(found, status)
 
-    def _say(self, found: ConfigMap, reading: Reading) -> None:
+    def _say(self, found: ConfigMap, reading: PolicyReading) -> None:
         metadata = found.metadata
         about = Reference("v1", "ConfigMap", metadata.namespace, metadata.name, metadata.uid)
         if reading.ok:
@@ -203,7 +203,7 @@ class PolicyStatus:
         await self._writer.send(Write("configmap", "PATCH", path, body, MERGE_PATCH), ATTEMPTS)
 
 
-def status_of(reading: Reading, settings: Settings) -> dict[str, object]:
+def status_of(reading: PolicyReading, settings: Settings) -> dict[str, object]:
     """The content of the annotation: the policy in force, and the result of the latest reading."""
     message = reading.text if reading.ok else "; ".join(reading.problems)
     return {

@@ -29,7 +29,7 @@ SETTLE_MS = 100
 """Changes are gathered for this long: an editor writes a file in several steps."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class PolicyReading(msgspec.Struct, frozen=True):
     """The outcome of reading the policy file once."""
 
     ok: bool
@@ -86,7 +86,7 @@ class PolicyInForce:
         """Read again now, changed or not."""
         self._nudged.set()
 
-    def read(self, *, asked: bool = False) -> Reading | None:
+    def read(self, *, asked: bool = False) -> PolicyReading | None:
         """Read the policy, and put it in force if it is new and good. Returns None where nothing is to be reported."""
         if self._is_fixed():
             return None
@@ -97,7 +97,7 @@ class PolicyInForce:
             if str(error) == self._refused and not asked:
                 return None
             self._refused = str(error)
-            self.last = Reading(False, self._clock.now(), generation, problems=tuple(error.problems))
+            self.last = PolicyReading(False, self._clock.now(), generation, problems=tuple(error.problems))
             return self.last
         self._refused = ""
         if found.sha256 == self.settings.sha256 and not asked:
@@ -111,13 +111,13 @@ class PolicyInForce:
         self.last = self._good(text)
         return self.last
 
-    def _good(self, text: str) -> Reading:
+    def _good(self, text: str) -> PolicyReading:
         settings = self.settings
-        return Reading(
+        return PolicyReading(
             True, self._clock.now(), settings.generation, text, warnings=(*settings.warnings, *settings.no_effect)
         )
 
-    async def follow(self, on_reading: Callable[[Reading], None]) -> None:
+    async def follow(self, on_reading: Callable[[PolicyReading], None]) -> None:
         """Read again whenever the policy may have changed, until cancelled."""
         if self._is_fixed():
             await asyncio.Event().wait()
@@ -125,16 +125,16 @@ class PolicyInForce:
             group.create_task(self._watch(on_reading))
             group.create_task(self._answer_nudges(on_reading))
 
-    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[PolicyReading], None]) -> None:
         """Read when something changes."""
 
-    async def _answer_nudges(self, on_reading: Callable[[Reading], None]) -> None:
+    async def _answer_nudges(self, on_reading: Callable[[PolicyReading], None]) -> None:
         while True:
             await self._nudged.wait()
             self._nudged.clear()
             await self._read(on_reading, asked=True)
 
-    async def _read(self, on_reading: Callable[[Reading], None], *, asked: bool = False) -> None:
+    async def _read(self, on_reading: Callable[[PolicyReading], None], *, asked: bool = False) -> None:
         """Read in a thread, because the largest text takes a second."""
         async with self._reading:
             reading = await asyncio.to_thread(self.read, asked=asked)
@@ -158,7 +158,7 @@ class PolicyFile(PolicyInForce):
     def _is_fixed(self) -> bool:
         return False
 
-    async def _watch(self, on_reading: Callable[[Reading], None]) -> None:
+    async def _watch(self, on_reading: Callable[[PolicyReading], None]) -> None:
         watch = awatch(
             self.path.parent,
             watch_filter=None,

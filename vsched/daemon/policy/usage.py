@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vsched.clock import Clock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import Poller, PollSettings, SourceState, numbers_of
-from vsched.collectors.source import Target
+from vsched.collectors.source import NodeTarget
 from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.resources import CPU, MEMORY, Amounts
@@ -100,8 +100,8 @@ class UsageCollector:
         await poller.run()
 
 
-def target_of(attributes: NodeAttributes, allocatable: Amounts, label: str = "") -> Target:
+def target_of(attributes: NodeAttributes, allocatable: Amounts, label: str = "") -> NodeTarget:
     """A node as sources know it: under the value of this label where it has one, else under its name."""
     has = dict(allocatable)
     instance = attributes.labels.get(label, "") if label else ""
-    return Target(attributes.name, instance, has.get(CPU, 0), has.get(MEMORY, 0))
+    return NodeTarget(attributes.name, instance, has.get(CPU, 0), has.get(MEMORY, 0))

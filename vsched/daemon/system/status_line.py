@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.daemon.policy.reload import Reading
+from vsched.daemon.policy.reload import PolicyReading
 from vsched.model.snapshot import Snapshot
 from vsched.web.pages.health import HealthCheck
 
@@ -12,7 +12,7 @@ MOST_NAMED = 4
 """How many of the kinds that are waited for are named."""
 
 
-def status_line(ready: HealthCheck, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: Reading) -> str:
+def status_line(ready: HealthCheck, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: PolicyReading) -> str:
     """The line, from readiness, the sizes of the mirror, the last snapshot, and the last reading of the policy."""
     if not ready.ok:
         return f"waits for the first lists: {_named(ready)}"

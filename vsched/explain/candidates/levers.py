@@ -73,7 +73,7 @@ class Lever(NamedTuple):
         return step / max(1, self.whole)
 
 
-class Wants(NamedTuple):
+class MissingMinimum(NamedTuple):
     """A waiting job, and what its minimum still lacks."""
 
     situation: Situation
@@ -119,13 +119,13 @@ class Wants(NamedTuple):
         return gcd(*asked, *(amount for one, amount in self.job.spec.min_resources or () if one == column)) or 1
 
 
-def wants_of(situation: Situation, registry: Registry, key: str, pod: str = "") -> Wants:
+def wants_of(situation: Situation, registry: Registry, key: str, pod: str = "") -> MissingMinimum:
     """The wants of a job; ``pod`` is the uid of the pod that the search is for, if any."""
     job = situation.snapshot.jobs[key]
     waiting = sorted(job.pending.values(), key=lambda task: (task.uid != pod, task.name))
     shapes = tuple(dict.fromkeys(task.shape for task in waiting))
     plugins = tuple(registry.plugins[conf.name](conf.args) for conf in situation.policy.plugins())
-    return Wants(situation, plugins, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
+    return MissingMinimum(situation, plugins, job, tuple(waiting), max(1, job.spec.min_member - job.ready), shapes)
 
 
 def in_proportion(spec: JobSpec, axis: ResourceAxis, minimum: int) -> dict[str, int]:
@@ -156,14 +156,14 @@ class Level(NamedTuple):
     """How much more all waiting jobs want, this job included."""
 
 
-def lowering(wants: Wants, column: int, has: int, edit: Callable[[int], Edit], kind: str) -> Lever:
+def lowering(wants: MissingMinimum, column: int, has: int, edit: Callable[[int], Edit], kind: str) -> Lever:
     """A lever that lowers an amount, down to 0 at the last step."""
     grain = grain_of(column, wants.name(column))
     most, whole = -(-has // grain), max(1, has // grain)
     return Lever(Rank.LIMITS, lambda step: edit(max(0, has - step * grain)), most, whole=whole, kind=kind)
 
 
-def raising(wants: Wants, column: int, level: Level, edit: Callable[[int], Edit], kind: str) -> Lever:
+def raising(wants: MissingMinimum, column: int, level: Level, edit: Callable[[int], Edit], kind: str) -> Lever:
     """A lever that raises an amount: at first just above what is held, at most to what all waiting jobs want."""
     grain, base = grain_of(column, wants.name(column)), max(level.has, level.held)
     steps = [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.candidates.levers import Lever, Rank, Wants, grain_of
+from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists
@@ -58,7 +58,7 @@ class Ground(NamedTuple):
     """bool[nodes]: nodes with accelerators that the pods do not ask for."""
 
 
-def node_levers(wants: Wants) -> Iterator[Lever]:
+def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     """All levers of nodes that could help the job."""
     nodes = wants.situation.snapshot.nodes
     if not len(nodes) or not wants.waiting:
@@ -72,7 +72,7 @@ def node_levers(wants: Wants) -> Iterator[Lever]:
     yield from _machines(wants, shape, standing, ground.precious)
 
 
-def precious_nodes(wants: Wants) -> Mask:
+def precious_nodes(wants: MissingMinimum) -> Mask:
     """bool[nodes]: nodes with accelerators, or a taint that reserves them; all False if the job asks for accelerators.
 
     A device that every node offers does not count.
@@ -96,7 +96,7 @@ def _is_device(resource: str) -> bool:
     return "/" in resource
 
 
-def _nodes_of_queue(wants: Wants) -> Mask | None:
+def _nodes_of_queue(wants: MissingMinimum) -> Mask | None:
     """bool[nodes]: nodes that the job's queue may use; None if no plugin restricts them."""
     snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
@@ -129,13 +129,13 @@ def room_for(shape: Shape, nodes: NodeTable) -> Ints:
 # -- existing nodes --------------------------------------------------------------------------------------------------
 
 
-def _cordons(wants: Wants, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
+def _cordons(wants: MissingMinimum, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     names = _roomiest(wants, ~standing.welcome, standing.selected & standing.tolerated, ground)
     if names:
         yield _of_nodes(names, Uncordon)
 
 
-def _taints(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
+def _taints(wants: MissingMinimum, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     """Levers that tolerate or remove taints, except taints that the cluster sets itself, as on unreachable nodes."""
     statics = wants.situation.snapshot.nodes.statics
     numbers, lists = taint_lists(statics, REPELLING)
@@ -153,7 +153,7 @@ def _taints(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> It
 
 
 def _by_worth(
-    wants: Wants, rows: Mask, others: Mask, ground: Ground, edit: Callable[[tuple[str, ...]], Edit], kind: str
+    wants: MissingMinimum, rows: Mask, others: Mask, ground: Ground, edit: Callable[[tuple[str, ...]], Edit], kind: str
 ) -> Iterator[Lever]:
     """One lever for plain nodes, and one of the last rank for nodes with accelerators that the job does not ask for."""
     for rank, those in ((Rank.NODES_AS_THEY_ARE, ~ground.precious), (Rank.PRECIOUS, ground.precious)):
@@ -166,7 +166,7 @@ def _tolerate(key: str, taint: Taint, _: int) -> Tolerate:
     return Tolerate(key, taint.key, taint.value, taint.effect)
 
 
-def _labels(wants: Wants, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
+def _labels(wants: MissingMinimum, shape: Shape, standing: NodeFit, ground: Ground) -> Iterator[Lever]:
     """Levers that remove the node constraints of the pods, or set the required labels on nodes."""
     mask = affinity_mask(shape.rules, wants.situation.snapshot.nodes.statics)
     if mask is None or mask.all():
@@ -200,7 +200,7 @@ def labels_asked(rules: Rules) -> dict[str, str] | None:
     return labels if labels and HOSTNAME not in labels and len(labels) <= LABELS_MAX else None
 
 
-def _roomiest(wants: Wants, rows: Mask, others: Mask, ground: Ground) -> tuple[str, ...]:
+def _roomiest(wants: MissingMinimum, rows: Mask, others: Mask, ground: Ground) -> tuple[str, ...]:
     """Names of the nodes in ``rows`` that have room and no other obstacle, most room first; all ``rows`` if none."""
     useful = rows & others & (ground.room > 0)
     chosen = np.flatnonzero(useful if useful.any() else rows)
@@ -221,7 +221,7 @@ def _of_nodes(
 # -- new machines -----------------------------------------------------------------------------------------------------
 
 
-def _machines(wants: Wants, shape: Shape, standing: NodeFit, precious: Mask) -> Iterator[Lever]:
+def _machines(wants: MissingMinimum, shape: Shape, standing: NodeFit, precious: Mask) -> Iterator[Lever]:
     """Levers that enlarge one node by the resource that it lacks, or add nodes of a suitable kind."""
     nodes = wants.situation.snapshot.nodes
     usable = standing.selected & standing.tolerated & standing.welcome

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from vsched.explain.candidates.levers import Lever, Rank, Wants, in_proportion
+from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, in_proportion
 from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
 from vsched.model.jobs.job import Job
 from vsched.model.snapshot import Snapshot
@@ -17,14 +17,14 @@ EVICTIONS_MAX = 64
 TAKING = ("reclaim", "preempt")
 
 
-def other_levers(wants: Wants) -> Iterator[Lever]:
+def other_levers(wants: MissingMinimum) -> Iterator[Lever]:
     """All levers of other jobs; none if the policy neither preempts nor reclaims."""
     if any(action in wants.situation.policy.actions for action in TAKING):
         yield from _minima(wants)
         yield from _budgets(wants)
 
 
-def _minima(wants: Wants) -> Iterator[Lever]:
+def _minima(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers of gangs at their minimum: other queues' first, then the lowest priority, then the youngest."""
     queue = wants.job.spec.queue
     for job in sorted(
@@ -38,7 +38,7 @@ def _minima(wants: Wants) -> Iterator[Lever]:
             yield Lever(Rank.ORDER, lowered, spec.min_member - least, whole=spec.min_member, kind="minima of others")
 
 
-def _at_minimum(wants: Wants) -> Iterator[Job]:
+def _at_minimum(wants: MissingMinimum) -> Iterator[Job]:
     """Jobs that hold a resource which the job asks for, and could be victims if their minimum were smaller."""
     snapshot, own = wants.situation.snapshot, wants.job
     preempting = "preempt" in wants.situation.policy.actions
@@ -61,7 +61,7 @@ def _lowered(snapshot: Snapshot, job: Job, step: int) -> SetVictimMinimum:
     return SetVictimMinimum(job.key, minimum, in_proportion(job.spec, snapshot.axis, minimum))
 
 
-def _budgets(wants: Wants) -> Iterator[Lever]:
+def _budgets(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers of disruption budgets that allow fewer than ``EVICTIONS_MAX`` evictions."""
     budgets = (budget for found in wants.situation.snapshot.budgets.values() for budget in found)
     for budget in islice((one for one in budgets if one.allowed < EVICTIONS_MAX), BUDGETS_MAX):

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.explain.candidates.levers import Level, Lever, Rank, Wants, grain_of, lowering, raising
+from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (
@@ -39,7 +39,7 @@ WEIGHT_TIMES = 64
 """A lever raises a weight by at most this factor."""
 
 
-def queue_levers(wants: Wants) -> Iterator[Lever]:
+def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     """All levers of queues that could help the job."""
     snapshot = wants.situation.snapshot
     queue = snapshot.queues.get(wants.job.spec.queue)
@@ -70,7 +70,7 @@ def queue_levers(wants: Wants) -> Iterator[Lever]:
         yield from _groups(wants, queue)
 
 
-def _other_names(wants: Wants) -> Iterator[Lever]:
+def _other_names(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that move the job to an open queue with a similar name, as the missing name may be a typing error."""
     queues = wants.situation.snapshot.queues
     names = islice(queues, NAMES_MAX)
@@ -81,7 +81,7 @@ def _other_names(wants: Wants) -> Iterator[Lever]:
             yield Lever(Rank.LEFT_UNDONE, partial(_move, wants.job.key, name), whole=2)
 
 
-def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
+def _lenders(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
     """Levers that make queues reclaimable; queues that hold the most of what the job asks for go first."""
     snapshot = wants.situation.snapshot
 
@@ -98,7 +98,7 @@ def _lenders(wants: Wants, queue: Queue) -> Iterator[Lever]:
         yield Lever(Rank.LIMITS, partial(_lend, name), kind="lenders")
 
 
-def _guarantees(wants: Wants, own: Container[str]) -> Iterator[Lever]:
+def _guarantees(wants: MissingMinimum, own: Container[str]) -> Iterator[Lever]:
     """Levers that lower the guarantees of other queues; the queues with the largest unused part go first."""
     snapshot = wants.situation.snapshot
     if not wants.goes_by(QueueTerm.GUARANTEE):
@@ -140,7 +140,7 @@ def _shut(lineage: Sequence[Queue]) -> tuple[str, ...]:
 # -- amounts ----------------------------------------------------------------------------------------------------------
 
 
-def _amounts(wants: Wants, queue: Queue) -> Iterator[Lever]:
+def _amounts(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
     """Levers of the queue's capability, deserved amount and guarantee, for resources that the job asks for."""
     levels = _Levels(wants.situation.snapshot, queue.name)
     may_deserve, guarantees = wants.goes_by(QueueTerm.DESERVED), wants.goes_by(QueueTerm.GUARANTEE)
@@ -187,7 +187,7 @@ class _Levels:
                 add(self._wanted, books.inqueue.items())
                 add(self._wanted, books.pending.items())
 
-    def of(self, column: int, has: int, wants: Wants) -> Level:
+    def of(self, column: int, has: int, wants: MissingMinimum) -> Level:
         """The level of an amount that is stated as ``has``."""
         return Level(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
 
@@ -195,7 +195,7 @@ class _Levels:
 # -- node groups ------------------------------------------------------------------------------------------------------
 
 
-def _groups(wants: Wants, queue: Queue) -> Iterator[Lever]:
+def _groups(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
     """Levers that add a node group to the queue, or raise its limits on node groups."""
     snapshot = wants.situation.snapshot
     allowed = () if queue.affinity is None else (*queue.affinity.required, *queue.affinity.preferred)

@@ -13,7 +13,7 @@ from itertools import chain
 
 import msgspec
 
-from vsched.explain.candidates.levers import Level, Lever, Rank, Wants, grain_of, in_proportion, raising
+from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, in_proportion, raising
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import queue_levers
@@ -55,7 +55,7 @@ HALVES = 2
 DEFAULT_QUEUE = "default"
 
 
-def levers(wants: Wants) -> list[Lever]:
+def levers(wants: MissingMinimum) -> list[Lever]:
     """All levers for the job, by rank."""
     if wants.job.awaits_class:
         return list(_missing_class(wants))
@@ -83,7 +83,7 @@ def grouping(snapshot: Snapshot, key: str) -> Lever:
 # -- the job ----------------------------------------------------------------------------------------------------------
 
 
-def _undone(wants: Wants) -> Iterator[Lever]:
+def _undone(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers for what was left undone: gates, a missing priority class, missing pods."""
     job = wants.job
     if any(task.at_gate and not task.awaits_queue for task in wants.waiting):
@@ -107,7 +107,7 @@ def _undone(wants: Wants) -> Iterator[Lever]:
         yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks), "pods")
 
 
-def _missing_class(wants: Wants) -> Iterator[Lever]:
+def _missing_class(wants: MissingMinimum) -> Iterator[Lever]:
     """A lever that creates the missing priority class that the job names, with the job's present priority as value."""
     job = wants.job
     name, value = job.awaits_class or job.spec.priority_class, min(PRIORITY_MAX, job.priority)
@@ -128,12 +128,12 @@ def _missing_pods(job: Job) -> dict[str, int]:
     return missing
 
 
-def _slots(wants: Wants) -> int:
+def _slots(wants: MissingMinimum) -> int:
     """The number of pod slots of all nodes."""
     return int(wants.situation.snapshot.total[PODS])
 
 
-def _smaller(wants: Wants) -> Iterator[Lever]:
+def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that make the job ask for less: smaller minima, requests and ``minResources``."""
     job, spec = wants.job, wants.job.spec
     lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
@@ -166,7 +166,7 @@ def _smaller(wants: Wants) -> Iterator[Lever]:
     yield from _stating_less(wants)
 
 
-def _stating_less(wants: Wants) -> Iterator[Lever]:
+def _stating_less(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that lower ``minResources`` to what the pods of the minimum ask for.
 
     If the job has no pods yet and a minimum of 1, a lever may halve ``minResources``; for a larger minimum without pods
@@ -193,7 +193,7 @@ def _stating_less(wants: Wants) -> Iterator[Lever]:
             yield Lever(Rank.LESS, stating, most, whole=max(1, stated // grain), kind="minResources")
 
 
-def _other_rules(wants: Wants) -> Iterator[Lever]:
+def _other_rules(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that remove constraints about other pods and host ports; ``node_levers`` has those about nodes."""
     for rule in _rules_of(wants.shapes):
         yield Lever(Rank.ELSEWHERE, partial(_dropping, wants.job.key, rule), kind="rules")
@@ -216,7 +216,7 @@ def _rules_of(shapes: Sequence[Shape]) -> Iterator[Rule]:
         yield "topologySpread"
 
 
-def _higher(wants: Wants) -> Iterator[Lever]:
+def _higher(wants: MissingMinimum) -> Iterator[Lever]:
     """A lever over the higher priority classes, the lowest first; without any, one that creates a class."""
     job, classes = wants.job, wants.situation.snapshot.priority_classes
     names = {
@@ -250,7 +250,7 @@ def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
 # -- the namespace ----------------------------------------------------------------------------------------------------
 
 
-def _namespace(wants: Wants) -> Iterator[Lever]:
+def _namespace(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that raise resource quotas and Consumer limits of the job's namespace."""
     snapshot, namespace = wants.situation.snapshot, wants.job.spec.namespace
     asked = {wants.name(column) for column in wants.columns}
@@ -274,7 +274,7 @@ def _namespace(wants: Wants) -> Iterator[Lever]:
             yield _limits_lever(wants, name, ceiling.limits[name], asked_for)
 
 
-def _quota_lever(wants: Wants, quota: Quota, line: QuotaLine) -> Lever:
+def _quota_lever(wants: MissingMinimum, quota: Quota, line: QuotaLine) -> Lever:
     """A lever that raises one hard limit of a resource quota."""
     namespace = wants.job.spec.namespace
     column = wants.situation.snapshot.axis.find(line.resource)
@@ -293,7 +293,7 @@ def _quota_lever(wants: Wants, quota: Quota, line: QuotaLine) -> Lever:
     )
 
 
-def _limits_lever(wants: Wants, name: str, most: int, asked: int) -> Lever:
+def _limits_lever(wants: MissingMinimum, name: str, most: int, asked: int) -> Lever:
     namespace, grain = wants.job.spec.namespace, _grain(name)
     held = wants.situation.snapshot.held_limits.get(namespace, {}).get(name, 0)
     top = max(1, -(-(max(0, held - most) + 2 * asked * wants.missing) // grain))
@@ -318,7 +318,7 @@ def _grain(counted: str) -> int:
 # -- the policy -------------------------------------------------------------------------------------------------------
 
 
-def _policy(wants: Wants) -> Iterator[Lever]:
+def _policy(wants: MissingMinimum) -> Iterator[Lever]:
     for plugin in wants.plugins:
         for lever in plugin.argument_levers():
             yield Lever(Rank.POLICY, partial(_argued, lever), lever.most, whole=lever.whole)

@@ -30,7 +30,7 @@ SHAPES_MAX = 8
 """The most shapes of pods in a job that are examined; a job with more has no lasting constraints from here."""
 
 
-class Kind(NamedTuple):
+class ShapeCount(NamedTuple):
     """The pods of one shape in a job."""
 
     tasks: Sequence[Task]
@@ -91,7 +91,7 @@ def is_to_hold(task: Task) -> bool:
     return task.status not in (Status.SUCCEEDED, Status.FAILED)
 
 
-def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
+def _kinds(session: Session, view: JobView) -> tuple[list[ShapeCount], int]:
     """The kinds of pods that have not finished, and the number of pods that succeeded.
 
     The list is empty if there are more than ``SHAPES_MAX`` kinds, or no nodes.
@@ -108,10 +108,10 @@ def _kinds(session: Session, view: JobView) -> tuple[list[Kind], int]:
     return [_kind(session, shape, tasks) for shape, tasks in by_shape.items()], done
 
 
-def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> Kind:
+def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> ShapeCount:
     open_rows = rows_open(session, tasks[0])[0]
     room = min(len(tasks), _room_apart(session, tasks, rooms_if_empty(session, shape, open_rows)))
-    return Kind(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
+    return ShapeCount(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
 
 
 def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
@@ -124,7 +124,7 @@ def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
     return min(rooms, default=int(rows.sum()))
 
 
-def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
+def _room_in_all(session: Session, kinds: Sequence[ShapeCount]) -> int:
     """An upper bound of the pods that fit together, by the totals of open nodes; the smallest pods go first."""
     open_rows = np.logical_or.reduce([kind.open_rows for kind in kinds])
     least = sum(len(kind.tasks) for kind in kinds)
@@ -141,7 +141,7 @@ def _room_in_all(session: Session, kinds: Sequence[Kind]) -> int:
     return least
 
 
-def _role_never_placed(view: JobView, kinds: Sequence[Kind]) -> tuple[str, int, int] | None:
+def _role_never_placed(view: JobView, kinds: Sequence[ShapeCount]) -> tuple[str, int, int] | None:
     """A role whose minimum exceeds the room on empty nodes, with the minimum and the room; None if there is none.
 
     The role comes as a phrase that goes before a verb.

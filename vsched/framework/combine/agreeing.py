@@ -21,7 +21,7 @@ Voter = Callable[[Task, Purpose], Votes | None]
 ABSTAINS = "abstains"
 
 
-class Tier(NamedTuple):
+class VotingTier(NamedTuple):
     """The plugins of one tier that vote."""
 
     all: Sequence[Voter]
@@ -41,7 +41,9 @@ class Agreement:
         self.budgets: Budgets = NO_BUDGETS
         self._purpose = purpose
         self._tiers = [
-            Tier([one.victim_votes for one in tier], [one.victim_votes for one in tier if not one.protects_absolutely])
+            VotingTier(
+                [one.victim_votes for one in tier], [one.victim_votes for one in tier if not one.protects_absolutely]
+            )
             for tier in tiers
             if tier
         ]

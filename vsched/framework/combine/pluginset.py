@@ -25,7 +25,7 @@ from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.combine.combining import number_of, vote
 from vsched.framework.combine.measuring import measure
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Listener
+from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.points.extension import (
     Allocatable,
@@ -120,9 +120,9 @@ class PluginSet:
         self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
 
     @property
-    def listeners(self) -> list[Listener]:
+    def listeners(self) -> list[LedgerListener]:
         """The listeners for placements and evictions; complete once the plugins are open."""
-        followers: list[Listener] = [*self.taking_part(PlacementListener)]
+        followers: list[LedgerListener] = [*self.taking_part(PlacementListener)]
         return [*followers, self.budgets] if self.budgets else followers
 
     @contextmanager

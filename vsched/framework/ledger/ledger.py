@@ -16,7 +16,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 
-class Listener(Protocol):
+class LedgerListener(Protocol):
     """Receives every placement and eviction, and their undoing (``extension.PlacementListener``)."""
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
@@ -26,7 +26,7 @@ class Listener(Protocol):
         """The task was evicted from the row, or its placement was undone."""
 
 
-class Cause(NamedTuple):
+class EvictionCause(NamedTuple):
     """Which action evicts a task, and for which job."""
 
     action: str
@@ -34,7 +34,7 @@ class Cause(NamedTuple):
     """Key of the job that gets the room; empty where the task is moved for its own good."""
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """One step in the log: the status of a task on a row changes from ``before`` to ``status``."""
 
     job: JobView
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     row: int
     before: Status
     status: Status
-    cause: Cause | None = None
+    cause: EvictionCause | None = None
     """Of an eviction."""
 
 
@@ -64,7 +64,7 @@ class Ledger:
         "log",
     )
 
-    def __init__(self, nodes: NodeTable, usage: SessionUsage, listeners: Sequence[Listener]) -> None:
+    def __init__(self, nodes: NodeTable, usage: SessionUsage, listeners: Sequence[LedgerListener]) -> None:
         self._names = nodes.statics.names
         self._nodes = nodes
         self._usage = usage
@@ -75,14 +75,14 @@ class Ledger:
         self._releasing = nodes.releasing.data
         self._requested = nodes.requested.data
         self._scoring = nodes.scoring.data
-        self.log: list[Entry] = []
+        self.log: list[LedgerEntry] = []
         self.evicted = 0
         """Evictions in the log."""
         self.journal: list[int] = []
         """Rows whose amounts changed, in order. Caches of scores read it to find stale rows."""
 
     @property
-    def latest(self) -> Entry | None:
+    def latest(self) -> LedgerEntry | None:
         """The last step that was not undone; None where there is none.
 
         As long as this is the same object, nothing has changed, because steps are undone last first.
@@ -92,18 +92,18 @@ class Ledger:
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
         """Place a pending task on a row. ALLOCATED takes idle amounts; PIPELINED reserves amounts being released."""
         self._put(job, task, row, Status.PENDING, status)
-        self.log.append(Entry(job, task, row, Status.PENDING, status))
+        self.log.append(LedgerEntry(job, task, row, Status.PENDING, status))
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
         """Undo the reservation of a pipelined task: it is pending again. This is a step of its own in the log."""
         self._take(job, task, row, Status.PIPELINED, Status.PENDING)
-        self.log.append(Entry(job, task, row, Status.PIPELINED, Status.PENDING))
+        self.log.append(LedgerEntry(job, task, row, Status.PIPELINED, Status.PENDING))
 
-    def evict(self, job: JobView, task: Task, row: int, cause: Cause) -> None:
+    def evict(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
         """Evict a task from its row: its amounts become releasing, and no longer count for its job and queue."""
         self.evicted += 1
         self._take(job, task, row, task.status, Status.RELEASING)
-        self.log.append(Entry(job, task, row, task.status, Status.RELEASING, cause))
+        self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
         """Undo every step after ``mark``, last first."""

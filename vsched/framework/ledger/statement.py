@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause, Entry, Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger, LedgerEntry
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -15,7 +15,7 @@ class Statement:
 
     __slots__ = ("_committed", "_ledger", "_mark", "_open")
 
-    def __init__(self, ledger: Ledger, committed: list[Entry]) -> None:
+    def __init__(self, ledger: Ledger, committed: list[LedgerEntry]) -> None:
         self._ledger = ledger
         self._committed = committed
         self._mark = len(ledger.log)
@@ -43,7 +43,7 @@ class Statement:
         """Undo the reservation of a pipelined task."""
         self._ledger.withdraw(job, task, row)
 
-    def evict(self, job: JobView, task: Task, row: int, cause: Cause) -> None:
+    def evict(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
         """Evict a running task."""
         self._ledger.evict(job, task, row, cause)
 
@@ -56,7 +56,7 @@ class Statement:
         self._ledger.undo_to(savepoint)
 
     @property
-    def steps(self) -> list[Entry]:
+    def steps(self) -> list[LedgerEntry]:
         """The steps that were not undone, in order."""
         return self._ledger.log[self._mark :]
 
@@ -71,7 +71,7 @@ class Statement:
         return [entry.task for entry in self._ledger.log[self._mark :] if entry.before is Status.PENDING]
 
     @property
-    def evictions(self) -> list[Entry]:
+    def evictions(self) -> list[LedgerEntry]:
         """The evictions, in the order in which they were decided."""
         return [entry for entry in self._ledger.log[self._mark :] if entry.status is Status.RELEASING]
 

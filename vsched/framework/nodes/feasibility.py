@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -43,7 +43,7 @@ class Room(NamedTuple):
     """How many tasks of one shape the nodes can hold."""
 
     tasks: int
-    full: Explanation
+    full: NodeReasons
     """Why no node can hold one more."""
 
 
@@ -77,7 +77,7 @@ class ShapeNodes:
         """How many journal entries are taken into account; -1 before the first computation."""
         self.ranked: Floats = np.empty(0)
         """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others."""
-        self.explanation: tuple[int, Explanation] | None = None
+        self.explanation: tuple[int, NodeReasons] | None = None
         self.room: tuple[int, Room] | None = None
         self.failed = False
         """Whether a task of this shape found no node in this cycle. Only then is room counted."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
-from vsched.framework.nodes.why import Explanation, Failing, explain, explain_filled, failing, once_filled
+from vsched.framework.nodes.why import Failing, NodeReasons, explain, explain_filled, failing, once_filled
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -109,7 +109,7 @@ class NodeSelection:
         ranked = np.where(candidates, self._fits.scores(fit), -np.inf)
         return self._fits.with_relative(fit, task, ranked)
 
-    def explain(self, task: Task) -> Explanation:
+    def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
         fit = self._fits.current(task)
         position = len(self._journal)

@@ -20,7 +20,7 @@ Left = Callable[[int], Ints]
 """Returns what is left of a resource (by column) on each node: int64[nodes]."""
 
 
-class Explanation(NamedTuple):
+class NodeReasons(NamedTuple):
     """Counts of nodes by reason, and the message made of them."""
 
     message: str
@@ -47,12 +47,12 @@ def insufficient(nodes: NodeTable, column: int) -> str:
     return "Too many pods" if column == PODS else f"Insufficient {nodes.axis.names[column]}"
 
 
-def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check]) -> Explanation:
+def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check]) -> NodeReasons:
     """Count every node under its first reason: static checks, then amounts, then dynamic checks."""
     return _counted(len(nodes), failing(nodes, shape, static, dynamic, nodes.unreserved))
 
 
-def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> Explanation:
+def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> NodeReasons:
     """Why no node fits one more task of a shape once each node has ``room`` (int64[nodes]) of them."""
     return _counted(len(nodes), failing(nodes, shape, static, (), once_filled(nodes, shape, room)))
 
@@ -87,9 +87,9 @@ def failing(
         open_rows &= check.passes
 
 
-def _counted(nodes: int, found: Iterator[Failing]) -> Explanation:
+def _counted(nodes: int, found: Iterator[Failing]) -> NodeReasons:
     reasons, codes = counted_by_reason(found)
-    return Explanation(sentence(nodes, reasons), reasons, codes)
+    return NodeReasons(sentence(nodes, reasons), reasons, codes)
 
 
 def counted_by_reason(found: Iterable[Failing]) -> tuple[dict[str, int], dict[str, Code]]:

@@ -12,8 +12,8 @@ import msgspec
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Cause, Entry
-from vsched.framework.nodes.why import Explanation
+from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import SILENT
@@ -97,12 +97,12 @@ def _views(session: Session) -> Iterable[JobView]:
 # -- effects --------------------------------------------------------------------------------------------------------
 
 
-def _bind(session: Session, entry: Entry) -> Bind:
+def _bind(session: Session, entry: LedgerEntry) -> Bind:
     task, names = entry.task, session.nodes.statics.names
     return Bind(task.uid, task.namespace, task.name, names[entry.row], entry.job.key)
 
 
-def _evict(session: Session, entry: Entry, cause: Cause) -> Evict:
+def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
     task, names = entry.task, session.nodes.statics.names
     node, job = names[entry.row], entry.job.key
     return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary)
@@ -266,7 +266,7 @@ def _verdicts(
         # Most of the thousands of waiting tasks have no refusal of their own, so the lookup is skipped for them.
         own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
         why = own or refusal
-        if isinstance(why, Explanation):
+        if isinstance(why, NodeReasons):
             explained = waiting.holders.explain(view.key, task, why)
             kept = session.protected.get(view.key)
             named = explained.named(explained.why.message)
@@ -295,7 +295,7 @@ def _task_reason(
     view: JobView,
     outcome: JobOutcome,
     gang: str,
-    why: Explanation | Refusal | None,
+    why: NodeReasons | Refusal | None,
     fits: bool,
 ) -> tuple[str, str, dict[str, int]]:
     """Reason, message, and number of nodes by reason; ``gang`` is the message that says why its job waits."""

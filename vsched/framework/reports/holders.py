@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.why import Explanation, Failing, counted_by_reason, sentence
+from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
 from vsched.framework.session import Session
 from vsched.framework.wording import BEGINNING, listed
 from vsched.model.nodes.table import Ints, Mask
@@ -27,10 +27,10 @@ OTHERS = "held for others"
 HELD = f"{BEGINNING}had room that is {OTHERS}"
 
 
-class Told(NamedTuple):
+class NodeHolders(NamedTuple):
     """An explanation about nodes, and the jobs (as text) that room on them is held for."""
 
-    why: Explanation
+    why: NodeReasons
     others: str = ""
 
     def named(self, text: str) -> str:
@@ -48,7 +48,7 @@ class Holders:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._cache: dict[tuple[Shape, str, str, str], Told] = {}
+        self._cache: dict[tuple[Shape, str, str, str], NodeHolders] = {}
         """A cache: thousands of waiting jobs get the same explanation."""
 
     @cached_property
@@ -85,10 +85,10 @@ class Holders:
                     found.setdefault(view.key, []).append((task, at[node]))
         return found
 
-    def explain(self, key: str, task: Task, why: Explanation) -> Told:
+    def explain(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
         """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""
         if Code.RESOURCES not in why.codes.values() or not self._rows:
-            return Told(why)
+            return NodeHolders(why)
         view = self._session.view(key)
         case = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
         known = self._cache.get(case)
@@ -96,16 +96,16 @@ class Holders:
             known = self._cache[case] = self._explained(key, task, why)
         return known
 
-    def _explained(self, key: str, task: Task, why: Explanation) -> Told:
+    def _explained(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
         filled = why.fits is not None
         found = self.split(key, task, self._session.node_selection.failing(task, filled=filled), filled)
         held = next((one.rows for one in found if one.reason == HELD), None)
         if held is None or not np.logical_or.reduce([one.rows for one in found]).all():
-            return Told(why)
+            return NodeHolders(why)
         reasons, codes = counted_by_reason(found)
         total = len(self._session.nodes)
         message = why.message.replace(sentence(total, why.reasons), sentence(total, reasons))
-        return Told(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
+        return NodeHolders(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
 
     def split(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> list[Failing]:
         """Nodes by reason; nodes that would have room if nothing were held for other jobs get the reason ``HELD``."""

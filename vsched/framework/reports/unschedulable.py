@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.why import NO_NODES_KNOWN, Explanation
+from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
@@ -71,7 +71,7 @@ class UnschedulableReasons:
         if cause is None:
             return self._gated(view)
         why = session.task_refusals[cause.uid]
-        if isinstance(why, Explanation):
+        if isinstance(why, NodeReasons):
             return self._unplaced(view, cause, why)
         if not _waits(why):
             return self.refused(view, why)
@@ -138,7 +138,7 @@ class UnschedulableReasons:
 
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
-    def _unplaced(self, view: JobView, cause: Task, why: Explanation) -> UnschedulableReason:
+    def _unplaced(self, view: JobView, cause: Task, why: NodeReasons) -> UnschedulableReason:
         explained = self.holders.explain(view.key, cause, why)
         why = explained.why
         code, head = self._scale(view, cause, why)
@@ -183,7 +183,7 @@ class UnschedulableReasons:
         most = room - (len(own) - len(view.job.pending))
         return max(0, most) if most < missing else None
 
-    def _scale(self, view: JobView, cause: Task, why: Explanation) -> tuple[Code, str]:
+    def _scale(self, view: JobView, cause: Task, why: NodeReasons) -> tuple[Code, str]:
         """The code of the reason, and the start of the message: how many pods are missing, and how many fit."""
         code = binding(why)
         lacking = view.roles_missing()
@@ -230,7 +230,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
     )
 
 
-def refusal_of(session: Session, view: JobView, uid: str) -> Explanation | Refusal | None:
+def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
     """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
     why = session.task_refusals.get(uid)
     if _has_place(view, uid):
@@ -267,7 +267,7 @@ def _has_place(view: JobView, uid: str) -> bool:
     return uid in view.moved and view.moved[uid][0] is Status.PIPELINED
 
 
-def _waits(why: Explanation | Refusal) -> bool:
+def _waits(why: NodeReasons | Refusal) -> bool:
     return isinstance(why, Refusal) and why.reason == PIPELINED
 
 

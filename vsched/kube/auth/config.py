@@ -18,7 +18,7 @@ from yarl import URL
 from vsched.errors import BadInput
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import Credentials, FixedHeaders, Headers, PluginCredentials, TokenFile, basic, bearer
-from vsched.kube.auth.kubeconfig import Chosen, Cluster, Entry, Kubeconfig, User, choose, read_files
+from vsched.kube.auth.kubeconfig import Chosen, Kubeconfig, KubeconfigCluster, KubeconfigEntry, User, choose, read_files
 from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.errors import one_line
 
@@ -196,7 +196,9 @@ def _single_context(chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def _without_relative_paths(entry: Entry[User] | Entry[Cluster], *fields: str) -> dict[str, Any]:
+def _without_relative_paths(
+    entry: KubeconfigEntry[User] | KubeconfigEntry[KubeconfigCluster], *fields: str
+) -> dict[str, Any]:
     content = {key: value for key, value in msgspec.to_builtins(entry.value).items() if value}
     for field in fields:
         if field in content:

@@ -24,7 +24,7 @@ DEEPEST = 64
 """The deepest nesting of a kubeconfig, with room for extensions of tools."""
 
 
-class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+class KubeconfigCluster(msgspec.Struct, frozen=True, rename="kebab"):
     """A cluster: the address of its API server, and how to verify it."""
 
     server: str = ""
@@ -63,7 +63,7 @@ class Context(msgspec.Struct, frozen=True, rename="kebab"):
 
 class NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: KubeconfigCluster = KubeconfigCluster()
 
 
 class NamedUser(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class KubeconfigFile(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 @dataclass(frozen=True)
-class Entry(Generic[T]):
+class KubeconfigEntry(Generic[T]):
     """A cluster, user or context, and the file it stands in: relative paths start there."""
 
     value: T
@@ -103,9 +103,9 @@ class Kubeconfig:
 
     files: tuple[Path, ...]
     current_context: str
-    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
-    users: dict[str, Entry[User]] = field(default_factory=dict)
-    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+    clusters: dict[str, KubeconfigEntry[KubeconfigCluster]] = field(default_factory=dict)
+    users: dict[str, KubeconfigEntry[User]] = field(default_factory=dict)
+    contexts: dict[str, KubeconfigEntry[Context]] = field(default_factory=dict)
 
     @property
     def named(self) -> str:
@@ -119,8 +119,8 @@ class Chosen:
     where: str
     """For messages: the files and the context."""
     context: Context
-    cluster: Entry[Cluster]
-    user: Entry[User]
+    cluster: KubeconfigEntry[KubeconfigCluster]
+    user: KubeconfigEntry[User]
 
 
 def read_files(files: Sequence[Path]) -> Kubeconfig:
@@ -135,9 +135,9 @@ def read_files(files: Sequence[Path]) -> Kubeconfig:
     return merged
 
 
-def _merge(into: dict[str, Entry[T]], entries: Iterable[tuple[str, T]], file: Path) -> None:
+def _merge(into: dict[str, KubeconfigEntry[T]], entries: Iterable[tuple[str, T]], file: Path) -> None:
     for name, value in entries:
-        into.setdefault(name, Entry(value, file))
+        into.setdefault(name, KubeconfigEntry(value, file))
 
 
 def _read(file: Path) -> KubeconfigFile:
@@ -194,7 +194,7 @@ def choose(config: Kubeconfig, context: str | None) -> Chosen:
     if cluster is None:
         raise BadInput(f"{where}: there is no cluster {found.value.cluster!r}{_among(config.clusters)}")
     if not found.value.user:
-        return Chosen(where, found.value, cluster, Entry(User(), found.file))
+        return Chosen(where, found.value, cluster, KubeconfigEntry(User(), found.file))
     user = config.users.get(found.value.user)
     if user is None:
         raise BadInput(f"{where}: there is no user {found.value.user!r}{_among(config.users)}")

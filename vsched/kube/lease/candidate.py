@@ -23,7 +23,7 @@ from vsched.clock import Clock, SystemClock
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.errors import Conflict, NotFound
-from vsched.kube.lease.record import LEASES, LeaseSettings, Record, Spec, held_spec, read_record, released_spec
+from vsched.kube.lease.record import LEASES, LeaseRecord, LeaseSettings, Spec, held_spec, read_record, released_spec
 from vsched.kube.lease.watch import LeaseWatch
 from vsched.kube.watch.deltas import Statistics
 
@@ -95,7 +95,7 @@ class Elector:
         self._watched = watched
         """Called with the statistics of the watch on the Lease, while this candidate is on standby."""
         self._uniform = (source or random).uniform
-        self._seen: Record | None = None
+        self._seen: LeaseRecord | None = None
         self._changed_at = 0.0
         """When we first saw the record as it is now."""
         self._renewed_at = 0.0
@@ -183,7 +183,7 @@ class Elector:
         else:
             await self._take(client, found)
 
-    def _is_in_force(self, record: Record) -> bool:
+    def _is_in_force(self, record: LeaseRecord) -> bool:
         """Whether another candidate may still rely on this record."""
         expires = self._changed_at + record.duration_seconds
         return record.holder not in ("", self.identity) and self._clock.monotonic() < expires
@@ -235,14 +235,14 @@ class Elector:
 
     # -- the Lease
 
-    async def _look(self, client: ApiClient) -> Record | None:
+    async def _look(self, client: ApiClient) -> LeaseRecord | None:
         """Read the Lease; None if it does not exist."""
         try:
             return self._observe(await client.get(self._path))
         except NotFound:
             return None
 
-    def _observe(self, lease: Json) -> Record:
+    def _observe(self, lease: Json) -> LeaseRecord:
         found = read_record(lease, self.settings.duration_seconds)
         if self._seen is None or found.spec != self._seen.spec:
             # Taken after the answer: the writer took its own time before it wrote, so its lease ends before our count.
@@ -250,7 +250,7 @@ class Elector:
         self._seen = found
         return found
 
-    async def _take(self, client: ApiClient, record: Record | None) -> None:
+    async def _take(self, client: ApiClient, record: LeaseRecord | None) -> None:
         """Make the lease ours by replacing exactly this record; with None, by creating it if there still is none."""
         began = self._clock.monotonic()
         spec = held_spec(record, self.identity, self.settings.duration_seconds, self._clock.now())
@@ -269,7 +269,7 @@ class Elector:
         lease = {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": spec}
         self._observe(await client.create(LEASES.path(self.settings.namespace), lease))
 
-    async def _replace(self, client: ApiClient, record: Record, spec: Spec) -> None:
+    async def _replace(self, client: ApiClient, record: LeaseRecord, spec: Spec) -> None:
         """Replace the version that was read; Conflict if there was another write in between."""
         self._observe(await client.replace(self._path, {**record.lease, "spec": spec}))
 

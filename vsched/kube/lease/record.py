@@ -69,7 +69,7 @@ def _check_times(duration: float, deadline: float, retry: float) -> None:
         raise BadInput(f"lease: duration {duration:g}s: expected more than the renew deadline of {deadline:g}s")
 
 
-class Record(msgspec.Struct, frozen=True):
+class LeaseRecord(msgspec.Struct, frozen=True):
     """A Lease as it was read; fields that are absent or of the wrong type count as not set."""
 
     lease: dict[str, Any]
@@ -81,20 +81,22 @@ class Record(msgspec.Struct, frozen=True):
     transitions: int
 
 
-def read_record(lease: dict[str, Any], duration_seconds: float) -> Record:
+def read_record(lease: dict[str, Any], duration_seconds: float) -> LeaseRecord:
     """Read a Lease; ``duration_seconds`` is the default for one that does not state its duration."""
     found = lease.get("spec")
     spec: Spec = found if isinstance(found, dict) else {}
     holder = spec.get("holderIdentity")
     duration, transitions = _whole(spec.get("leaseDurationSeconds")), _whole(spec.get("leaseTransitions"))
-    return Record(lease, spec, holder if isinstance(holder, str) else "", duration or duration_seconds, transitions)
+    return LeaseRecord(
+        lease, spec, holder if isinstance(holder, str) else "", duration or duration_seconds, transitions
+    )
 
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def held_spec(record: Record | None, identity: str, duration_seconds: float, now: float) -> Spec:
+def held_spec(record: LeaseRecord | None, identity: str, duration_seconds: float, now: float) -> Spec:
     """The spec by which ``identity`` gets or keeps the lease; other fields of the spec stay as they are."""
     kept = record is not None and record.holder == identity
     before = {} if record is None else record.spec
@@ -111,7 +113,7 @@ def held_spec(record: Record | None, identity: str, duration_seconds: float, now
     }
 
 
-def released_spec(record: Record, now: float) -> Spec:
+def released_spec(record: LeaseRecord, now: float) -> Spec:
     """The spec of a lease without a holder, as client-go writes it on release."""
     stamp = _stamp(record.spec, now)
     return {

@@ -1,4 +1,4 @@
-"""The settings of a reflector (timeouts, sizes), and ``Turns``, which cuts work into slices for the event loop."""
+"""The settings of a reflector (timeouts, sizes), and ``LoopTurns``, which cuts work into slices for the event loop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     """This long after the last unreadable event, the backoff starts again at its first step."""
 
 
-class Turns:
+class LoopTurns:
     """Cuts work into slices: the worker checks ``over`` after each piece of work, and if it is set awaits ``turn``."""
 
     __slots__ = ("_deadline", "_seconds")

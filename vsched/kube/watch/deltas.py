@@ -124,7 +124,7 @@ class ListUnderWay:
         self._seen = None
 
 
-class Collected(Generic[T]):
+class ListCollector(Generic[T]):
     """Collects lists for a sink that takes them whole; changes during a list are delivered after it."""
 
     def __init__(self, sink: Sink[T]) -> None:
@@ -162,10 +162,10 @@ class Collected(Generic[T]):
 
 def in_parts(sink: Sink[T] | PartsSink[T]) -> PartsSink[T]:
     """The sink as one that takes lists object by object."""
-    return sink if isinstance(sink, PartsSink) else Collected(sink)
+    return sink if isinstance(sink, PartsSink) else ListCollector(sink)
 
 
-class State(StrEnum):
+class WatchState(StrEnum):
     """What a reflector is doing."""
 
     STARTING = "starting"
@@ -185,7 +185,7 @@ class Statistics:
     """A reflector's statistics; only the reflector changes them."""
 
     resource: ApiResource
-    state: State = State.STARTING
+    state: WatchState = WatchState.STARTING
     problem: str = ""
     """The last error as one line; empty while there is none."""
     synced: bool = False

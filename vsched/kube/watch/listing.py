@@ -15,7 +15,7 @@ from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
 from vsched.kube.client import ApiClient, ApiResponse
 from vsched.kube.errors import Gone, one_line, unexpected
 from vsched.kube.paths import Params
-from vsched.kube.watch.bounds import ReflectorSettings, Turns
+from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.watch.framing import Page, decode_page, identity_of
 
@@ -120,7 +120,7 @@ class Lister(Generic[T]):
         decode, include, statistics = self._decode, self._sink.include, self._statistics
         items = page.items or ()
         statistics.expected = statistics.listed + len(items) + (page.metadata.remaining_item_count or 0)
-        turns = Turns(self._settings.slice_seconds)
+        turns = LoopTurns(self._settings.slice_seconds)
         for part in items:
             raw = bytes(part)
             try:
@@ -134,7 +134,7 @@ class Lister(Generic[T]):
                 await turns.turn()
 
     async def _finish(self, version: str) -> None:
-        turns = Turns(self._settings.slice_seconds)
+        turns = LoopTurns(self._settings.slice_seconds)
         for _ in self._sink.finish(version):
             if turns.over:
                 await turns.turn()

@@ -31,8 +31,8 @@ from vsched.kube.errors import (
     unexpected,
 )
 from vsched.kube.paths import ApiResource, Params
-from vsched.kube.watch.bounds import ReflectorSettings, Turns
-from vsched.kube.watch.deltas import Delta, PartsSink, Sink, State, Statistics, in_parts
+from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
+from vsched.kube.watch.deltas import Delta, PartsSink, Sink, Statistics, WatchState, in_parts
 from vsched.kube.watch.framing import (
     LineSplitter,
     LineTooLong,
@@ -49,11 +49,11 @@ T = TypeVar("T")
 
 DELTAS: dict[str, Delta] = {delta.value: delta for delta in Delta}
 
-STATES: tuple[tuple[type[VschedError], State], ...] = (
-    (NotFound, State.MISSING),
-    (Unauthorized, State.REFUSED),
-    (Forbidden, State.REFUSED),
-    (VschedError, State.UNAVAILABLE),
+STATES: tuple[tuple[type[VschedError], WatchState], ...] = (
+    (NotFound, WatchState.MISSING),
+    (Unauthorized, WatchState.REFUSED),
+    (Forbidden, WatchState.REFUSED),
+    (VschedError, WatchState.UNAVAILABLE),
 )
 """The state for each kind of error; the first that matches."""
 
@@ -123,7 +123,7 @@ class Reflector(Generic[T]):
                     continue
                 await self._keep_up(page)
         finally:
-            self._enter(State.STOPPED)
+            self._enter(WatchState.STOPPED)
 
     # ---- listing
 
@@ -131,7 +131,7 @@ class Reflector(Generic[T]):
         """Request the first page of a list; its version is the one to watch from."""
         if not self.statistics.problem:
             # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
-            self._enter(State.LISTING)
+            self._enter(WatchState.LISTING)
         page = await self._lister.first()
         self._version, self._latest = page.metadata.resource_version, None
         self._fruitless = 0
@@ -170,7 +170,7 @@ class Reflector(Generic[T]):
             if following.done():
                 await following
             else:
-                self._enter(State.UNAVAILABLE, await looking)
+                self._enter(WatchState.UNAVAILABLE, await looking)
         finally:
             await put_down(looking)
 
@@ -227,7 +227,7 @@ class Reflector(Generic[T]):
                 self._path, self._watch_params(), silence_seconds=self._settings.silence_seconds
             ) as chunks:
                 opened = True
-                self._enter(State.WATCHING)
+                self._enter(WatchState.WATCHING)
                 splitter = LineSplitter(self._settings.line_bytes)
                 async for chunk in chunks:
                     await self._take(splitter.feed(chunk))
@@ -265,7 +265,7 @@ class Reflector(Generic[T]):
 
     async def _take(self, lines: list[bytes]) -> None:
         """Deliver the lines of one chunk to the sink, with turns of the event loop in between."""
-        turns = Turns(self._settings.slice_seconds)
+        turns = LoopTurns(self._settings.slice_seconds)
         for line in lines:
             self._take_line(line)
             if turns.over:
@@ -319,17 +319,17 @@ class Reflector(Generic[T]):
         """Report the error in the state, and wait as long as the backoff says."""
         state = next(state for kind, state in STATES if isinstance(error, kind))
         self._enter(state, str(error))
-        if state in (State.MISSING, State.REFUSED):
+        if state in (WatchState.MISSING, WatchState.REFUSED):
             self.settled.set()
         if isinstance(error, Gone) and back_off.failures == 0:
             # An expired version, once, needs no wait: waiting would only make the sink fall further behind.
             back_off.failures = 1
             return
         asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
-        ceiling_seconds = self._settings.missing_seconds if state is State.MISSING else None
+        ceiling_seconds = self._settings.missing_seconds if state is WatchState.MISSING else None
         await asyncio.sleep(back_off.next_seconds(asked_seconds, ceiling_seconds))
 
-    def _enter(self, state: State, problem: str = "") -> None:
+    def _enter(self, state: WatchState, problem: str = "") -> None:
         statistics = self.statistics
         changed = (statistics.state, statistics.problem) != (state, problem)
         statistics.state, statistics.problem = state, problem

@@ -24,7 +24,7 @@ from vsched.lab.bench.observer import counter, cpu_seconds
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.children import DaemonChild, beside, daemon_child, scratch, stage
 from vsched.lab.gangs import as_gang, single_pod, submit
-from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
+from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import SHAPES, gang
@@ -81,7 +81,7 @@ class LiveBench:
         self._outcomes = PodOutcomes(self._gang_bound)
         self.watch: Reflector[Any] = pod_watch(client, self._outcomes)
 
-    def _gang_bound(self, gang: Gang) -> None:
+    def _gang_bound(self, gang: SubmittedGang) -> None:
         self._moved.set()
 
     async def run(self, pods: int, gang: int, singles: int, processes: dict[str, int]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from vsched.lab.gangs import as_gang, single_pod
-from vsched.lab.outcomes import Gang
+from vsched.lab.outcomes import SubmittedGang
 from vsched.lab.sender import Obj
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
@@ -99,7 +99,7 @@ class Mix:
                 "spec": {"hard": {NAMESPACE_WEIGHT: str(weight)}},
             }
 
-    def wanted(self, waiting: Mapping[tuple[str, str], int]) -> Iterator[tuple[Gang, list[Obj]]]:
+    def wanted(self, waiting: Mapping[tuple[str, str], int]) -> Iterator[tuple[SubmittedGang, list[Obj]]]:
         """Gangs that fill up the backlog; ``waiting`` is cpus by queue and namespace."""
         asked = Counter(waiting)
         pairs = [(crowd.queue, name) for crowd in CROWDS if crowd.gangs for name in crowd.namespaces]
@@ -111,14 +111,14 @@ class Mix:
                 asked[queue, namespace] += made.cpus * len(made.pods)
                 yield made, objects
 
-    def single(self) -> tuple[Gang, list[Obj]]:
+    def single(self) -> tuple[SubmittedGang, list[Obj]]:
         """A single pod for the queue without gangs."""
         crowd = next(crowd for crowd in CROWDS if not crowd.gangs)
         name, namespace = f"single-{self._next()}", self._draw.choice(crowd.namespaces)
         pod = single_pod(name, namespace, crowd.queue, dict(SHAPES[0]), SINGLE_SECONDS)
         return as_gang([pod], crowd.queue, int(SHAPES[0]["cpu"])), [pod]
 
-    def _gang(self, queue: str, namespace: str) -> tuple[Gang, list[Obj]]:
+    def _gang(self, queue: str, namespace: str) -> tuple[SubmittedGang, list[Obj]]:
         found = self._draw.choice(self._requests)
         seconds = round(self.mean_seconds * self._draw.uniform(0.5, 1.5), 2)
         objects = gang(f"gang-{self._next()}", namespace, queue, found.size, dict(found.amounts), seconds)

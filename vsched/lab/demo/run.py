@@ -22,7 +22,7 @@ from vsched.lab.children import ClusterChild, scratch, stage
 from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
 from vsched.lab.demo.users import Users
 from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine
-from vsched.lab.outcomes import Gang, PodOutcomes, pod_watch, spread_ms
+from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
 from vsched.lab.ready import until_ready
 from vsched.lab.sender import Sender
 from vsched.settings.installed import registry
@@ -114,7 +114,7 @@ class Demo:
             show(self.state())
             await asyncio.sleep(seconds)
 
-    def _gang_bound(self, gang: Gang) -> None:
+    def _gang_bound(self, gang: SubmittedGang) -> None:
         took_ms = (gang.bound_at - gang.began) * 1000
         pods, nodes = len(gang.pods), len(gang.nodes)
         self._decisions.appendleft(

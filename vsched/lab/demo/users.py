@@ -6,7 +6,7 @@ import asyncio
 
 from vsched.lab.demo.mix import Mix
 from vsched.lab.gangs import Submitter, create
-from vsched.lab.outcomes import Gang, PodOutcomes
+from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
 
 TURN_SECONDS = 0.02
@@ -52,7 +52,7 @@ class Users(Submitter):
                     group.create_task(self.delete(done))
                 await asyncio.sleep(TURN_SECONDS)
 
-    async def _submit(self, gang: Gang, objects: list[Obj]) -> None:
+    async def _submit(self, gang: SubmittedGang, objects: list[Obj]) -> None:
         self._under_way += 1
         try:
             if not await self.submit(gang, objects):

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
-from vsched.lab.outcomes import Gang, PodOutcomes
+from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
@@ -81,7 +81,7 @@ class Churn(Submitter):
         while self._outcomes.done:
             await self.delete(self._outcomes.done.popleft())
 
-    def _next(self) -> tuple[Gang, list[Obj]]:
+    def _next(self) -> tuple[SubmittedGang, list[Obj]]:
         self._number += 1
         name, draw = f"work-{self._number}", self._draw
         cpus = draw.choices([cpus for cpus, _ in REQUESTS], [share for _, share in REQUESTS])[0]
@@ -94,7 +94,7 @@ class Churn(Submitter):
             objects = gang(name, namespace, queue, size, request, seconds)
         return as_gang(objects, queue, cpus), objects
 
-    async def _live(self, work: Gang, objects: list[Obj], stop: asyncio.Event) -> None:
+    async def _live(self, work: SubmittedGang, objects: list[Obj], stop: asyncio.Event) -> None:
         """Create a piece of work; now and then delete it soon."""
         cancelled, seconds = self._draw.random() < CANCELLED, self._draw.uniform(0, CANCELLED_SECONDS)
         if await self.submit(work, objects) and cancelled and not stop.is_set():

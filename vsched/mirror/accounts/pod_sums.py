@@ -22,7 +22,7 @@ Burden = tuple[Amounts, Limits]
 """A pod's requests and limits."""
 
 
-class Part(IntEnum):
+class CountedAs(IntEnum):
     """How a pod counts for its namespace."""
 
     NOTHING = 0
@@ -32,17 +32,17 @@ class Part(IntEnum):
     WAITING = 3
 
 
-_HOLDING = (Part.HELD, Part.LEAVING)
+_HOLDING = (CountedAs.HELD, CountedAs.LEAVING)
 
 
-def part_of(task: Task | None) -> Part:
+def part_of(task: Task | None) -> CountedAs:
     """How a pod counts."""
     if task is None:
-        return Part.NOTHING
+        return CountedAs.NOTHING
     if task.node:
         holds = HOLDS[task.status]
-        return (Part.LEAVING if holds.releasing else Part.HELD) if holds.uses else Part.NOTHING
-    return Part.WAITING if task.status is Status.PENDING and not task.gated else Part.NOTHING
+        return (CountedAs.LEAVING if holds.releasing else CountedAs.HELD) if holds.uses else CountedAs.NOTHING
+    return CountedAs.WAITING if task.status is Status.PENDING and not task.gated else CountedAs.NOTHING
 
 
 class PodSums:
@@ -71,9 +71,9 @@ class PodSums:
         elif old is not None:
             self.tasks.pop(old.uid, None)
         before, after = part_of(old), part_of(new)
-        if new is not None and after is Part.WAITING:
+        if new is not None and after is CountedAs.WAITING:
             self.pending[new.uid] = new
-        elif old is not None and before is Part.WAITING:
+        elif old is not None and before is CountedAs.WAITING:
             del self.pending[old.uid]
         if before is after and (old is None or new is None or old.shape is new.shape):
             return False
@@ -91,20 +91,20 @@ class PodSums:
         """The limits of the same pods, by counted name, without zeros."""
         return _staying(self.limits, self.limits_leaving)
 
-    def _book(self, part: Part, task: Task, sign: int) -> None:
+    def _book(self, part: CountedAs, task: Task, sign: int) -> None:
         request, limits = task.shape.request, task.shape.limits
-        if part is Part.WAITING:
+        if part is CountedAs.WAITING:
             burden = request, limits
             self.waiting[burden] = self.waiting.get(burden, 0) + sign
             if not self.waiting[burden]:
                 del self.waiting[burden]
             return
-        if part is Part.NOTHING:
+        if part is CountedAs.NOTHING:
             return
         shift = add if sign > 0 else subtract
         shift(self.held, request)
         _shift(self.limits, limits, sign)
-        if part is Part.LEAVING:
+        if part is CountedAs.LEAVING:
             shift(self.leaving, request)
             _shift(self.limits_leaving, limits, sign)
 

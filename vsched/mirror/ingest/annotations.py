@@ -18,7 +18,7 @@ from vsched.mirror.wire.base import Metadata, ResourceList, located
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.jobs.budget import JobBudget
-from vsched.model.pods.shape import Strategy
+from vsched.model.pods.shape import ScoringStrategy
 
 WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 """The current name, and the old one."""
@@ -101,7 +101,7 @@ def group_limits_of(
     return None
 
 
-def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
+def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy | None:
     """How a pod wants nodes to be scored, None unless it states both the type and the weights."""
     kind, text = annotations.get(STRATEGY_TYPE), annotations.get(STRATEGY_WEIGHT)
     if kind is None and text is None:
@@ -118,7 +118,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> Strategy | None:
     except UNREADABLE:
         _remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
         return None
-    return Strategy(STRATEGIES[kind], tuple(sorted(weights.items())))
+    return ScoringStrategy(STRATEGIES[kind], tuple(sorted(weights.items())))
 
 
 def _duration(values: Annotations, name: str, remarks: Remarks, field: str = "annotations") -> float | None:

@@ -19,7 +19,7 @@ from vsched.mirror.ingest.metadata import created_of, naming
 from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
-from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim, Told
+from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)
@@ -169,9 +169,11 @@ def _status(raw: Raw) -> ArbitrationStatus:
     return _read(raw, ArbitrationStatus) or ArbitrationStatus()
 
 
-def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[Told, ...]:
+def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[ArbitrationCondition, ...]:
     return tuple(
-        Told(found.type, found.status, found.reason or "", found.message or "", moment_of(found.last_transition_time))
+        ArbitrationCondition(
+            found.type, found.status, found.reason or "", found.message or "", moment_of(found.last_transition_time)
+        )
         for found in conditions or ()
     )
 

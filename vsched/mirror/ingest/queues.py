@@ -22,7 +22,7 @@ STATES = (OPEN, CLOSED, CLOSING, UNKNOWN)
 _NONE: Mapping[str, str] = {}
 
 
-class QueueFacts(NamedTuple):
+class ParsedQueue(NamedTuple):
     """A queue, its priority as far as the object itself says it."""
 
     queue: Queue
@@ -30,7 +30,7 @@ class QueueFacts(NamedTuple):
     priority_class: str
 
 
-def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> QueueFacts:
+def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> ParsedQueue:
     """What a Queue says; raises BadObject."""
     metadata, spec = queue.metadata, queue.spec
     remark_wishes(QUEUE_WISHES, queue, remarks)
@@ -59,7 +59,7 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             affinity=None if spec.affinity is None else _node_groups(spec.affinity),
             group_limits=group_limits_of(metadata.annotations or _NONE, axis, remarks),
         )
-    return QueueFacts(found, spec.priority, spec.priority_class_name or "")
+    return ParsedQueue(found, spec.priority, spec.priority_class_name or "")
 
 
 def _node_groups(affinity: QueueAffinity) -> NodeGroups:

@@ -36,7 +36,7 @@ class Resources(Wire):
     limits: ResourceList | None = None
 
 
-class Request(NamedTuple):
+class PodRequest(NamedTuple):
     """The request of a pod, and what scoring counts."""
 
     amounts: Amounts
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     """cpu and memory that limits allow beyond the request."""
 
 
-def request_of(pod: Pod, axis: Columns) -> Request:
+def request_of(pod: Pod, axis: Columns) -> PodRequest:
     """The request of a pod; raises BadObject naming the field."""
     spec = pod.spec
     apps, inits, restartable = _container_amounts(pod, axis, _container_request)
@@ -63,7 +63,7 @@ def request_of(pod: Pod, axis: Columns) -> Request:
     limits = _limits(pod, axis)
     cpu, memory = (max(0, limits.get(column, 0) - total.get(column, 0)) for column in (CPU, MEMORY))
     scoring_cpu, scoring_memory = (min(scoring.get(column, 0), most) for column in (CPU, MEMORY))
-    return Request(amounts, scoring_cpu, scoring_memory, (min(cpu, most), min(memory, most)))
+    return PodRequest(amounts, scoring_cpu, scoring_memory, (min(cpu, most), min(memory, most)))
 
 
 def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:

@@ -27,7 +27,7 @@ from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
-from vsched.model.pods.shape import HostPort, PodLabels, Shape, ShapeTable, Strategy
+from vsched.model.pods.shape import HostPort, PodLabels, ScoringStrategy, Shape, ShapeTable
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
@@ -70,7 +70,7 @@ class Shaper:
     def __len__(self) -> int:
         return len(self._table)
 
-    def shape(self, pod: Pod, strategy: Strategy | None = None) -> Shape:
+    def shape(self, pod: Pod, strategy: ScoringStrategy | None = None) -> Shape:
         """The shape of a pod; raises BadObject naming the field."""
         key = (_key(pod), strategy)
         shape = self._memo.get(key)
@@ -127,7 +127,7 @@ class Shaper:
         self._occupants.clear()
         self._sweep_at = max(self.TABLE_FLOOR, 2 * (len(shapes) + len(labels)))
 
-    def _read(self, pod: Pod, strategy: Strategy | None) -> Shape:
+    def _read(self, pod: Pod, strategy: ScoringStrategy | None) -> Shape:
         spec, metadata = pod.spec, pod.metadata
         labels = metadata.labels or _NO_LABELS
         _bound_parts(pod)

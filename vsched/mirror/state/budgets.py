@@ -20,7 +20,7 @@ BELIEVED_SECONDS = 60.0
 """An eviction that no status shows counts for so long."""
 
 
-class Promise(NamedTuple):
+class ExpectedEviction(NamedTuple):
     """An eviction that the status of its budget does not show yet."""
 
     namespace: str
@@ -36,7 +36,7 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
 
     def __init__(self) -> None:
         super().__init__(self._as_promised)
-        self._promises: dict[str, Promise] = {}
+        self._promises: dict[str, ExpectedEviction] = {}
         """By the pod's uid, in the order they were made."""
 
     def promise(self, task: Task, at: float) -> None:
@@ -46,7 +46,7 @@ class BudgetIndex(NamespaceIndex[str, DisruptionBudget, tuple[DisruptionBudget, 
             return  # no budget counts it, or several do, and then the API server refuses it
         key, budget = about[0]
         if task.name not in budget.disrupted and not (task.unready and budget.spares_unready):
-            self._promises[task.uid] = Promise(task.namespace, key, task.name, at)
+            self._promises[task.uid] = ExpectedEviction(task.namespace, key, task.name, at)
             self._changed.add(task.namespace)
 
     def withdraw(self, uid: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 import msgspec
 
 from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
-from vsched.mirror.ingest.queues import QueueFacts
+from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.unsupported import asked_of_own_group, no_such_class
 from vsched.model.jobs.job import JobSpec, Judgement
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
@@ -36,7 +36,7 @@ class ClusterDefaults:
         """Unsupported features that are to be ignored."""
         self._classes: dict[str, PriorityClass] = {}
         self._published_classes: Mapping[str, PriorityClass] | None = None
-        self._queues: dict[str, QueueFacts] = {}
+        self._queues: dict[str, ParsedQueue] = {}
         self._namespaces: dict[str, Namespace] = {}
         self._weights: dict[str, dict[str, int]] = {}
         """By namespace, then by quota."""
@@ -55,7 +55,7 @@ class ClusterDefaults:
         self._note_priorities()
         return True
 
-    def put_queue(self, facts: QueueFacts) -> bool:
+    def put_queue(self, facts: ParsedQueue) -> bool:
         """Take in a queue; True where it has changed."""
         name = facts.queue.name
         before = self._queues.get(name)
@@ -109,7 +109,7 @@ class ClusterDefaults:
                 return self.put_weight(key.partition("/")[0], key, 0)
         return False
 
-    def queue_facts(self, name: str) -> QueueFacts | None:
+    def queue_facts(self, name: str) -> ParsedQueue | None:
         """The queue as its object states it, None where there is none."""
         return self._queues.get(name)
 
@@ -216,7 +216,7 @@ class ClusterDefaults:
         self._priorities_changed = True
         self._published_queues = self._published_classes = None
 
-    def _queue_priority(self, facts: QueueFacts) -> int | None:
+    def _queue_priority(self, facts: ParsedQueue) -> int | None:
         """The priority that a queue states or has from its class, None without either."""
         if facts.priority is not None:
             return facts.priority
@@ -226,7 +226,7 @@ class ClusterDefaults:
     def _class(self, name: str) -> PriorityClass | None:
         return self._classes.get(name) or SYSTEM_CLASSES.get(name)
 
-    def _missing_class(self, facts: QueueFacts) -> str:
+    def _missing_class(self, facts: ParsedQueue) -> str:
         """The class that a queue names for its priority, if it does not exist; else empty."""
         if facts.priority is not None or not facts.priority_class or self._class(facts.priority_class) is not None:
             return ""
@@ -235,7 +235,7 @@ class ClusterDefaults:
     def _default_class_value(self) -> int:
         return min((found.value for found in self._classes.values() if found.is_default), default=0)
 
-    def _with_priority(self, facts: QueueFacts) -> Queue:
+    def _with_priority(self, facts: ParsedQueue) -> Queue:
         priority, missing = self._queue_priority(facts) or 0, self._missing_class(facts)
         queue = facts.queue
         if (queue.priority, queue.missing_class) == (priority, missing):

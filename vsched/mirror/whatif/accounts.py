@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.accounts.pod_sums import Part, part_of, put_sums
+from vsched.mirror.accounts.pod_sums import CountedAs, part_of, put_sums
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector, add, subtract
 from vsched.model.jobs.job import Job
@@ -30,7 +30,7 @@ class RestoredAccounts(NamespaceAccounts):
     def move(self, old: Task | None, new: Task | None) -> None:
         """Replace what a pod held before with what it holds now."""
         for task, sign in ((old, -1), (new, 1)):
-            if task is not None and part_of(task) is Part.HELD:
+            if task is not None and part_of(task) is CountedAs.HELD:
                 self._shift(task, sign)
 
     def see_job(self, key: str, job: Job | None) -> None:

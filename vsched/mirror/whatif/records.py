@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from vsched.mirror.ingest.nodes import NodeFacts
-from vsched.mirror.ingest.queues import QueueFacts
+from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.whatif.restoring import RestoredMirror
 from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.jobs.budget import DisruptionBudget
@@ -116,7 +116,7 @@ class EditableMirror(RestoredMirror):
     def put_queue(self, queue: Queue) -> None:
         """Replace or add a queue; the source of its priority (own field or class) stays."""
         before = self._defaults.queue_facts(queue.name)
-        self._defaults.put_queue(QueueFacts(queue, None, "") if before is None else before._replace(queue=queue))
+        self._defaults.put_queue(ParsedQueue(queue, None, "") if before is None else before._replace(queue=queue))
         undo = partial(self._defaults.drop, "Queue", queue.name)
         self._undo.append(undo if before is None else partial(self._defaults.put_queue, before))
 

@@ -13,7 +13,7 @@ import msgspec
 
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE
-from vsched.mirror.ingest.queues import QueueFacts
+from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
 from vsched.model.jobs.job import JobSpec
 from vsched.model.nodes.table import NodeAttributes
@@ -45,7 +45,7 @@ def node_manifest(attributes: NodeAttributes, allocatable: Amounts, axis: Resour
     }
 
 
-def queue_manifest(facts: QueueFacts, axis: ResourceAxis) -> Manifest:
+def queue_manifest(facts: ParsedQueue, axis: ResourceAxis) -> Manifest:
     """A queue; ``priority`` is the queue's own field, not the value of its priority class."""
     queue = facts.queue
     spec: Manifest = {

@@ -14,7 +14,7 @@ from math import floor, inf, isinf
 import msgspec
 
 from vsched.mirror.cache import Cache
-from vsched.mirror.ingest.queues import QueueFacts
+from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.problems import Problem
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.model.jobs.job import JobSpec
@@ -118,7 +118,7 @@ class RestoredMirror(Cache):
         inheriting = self._inheriting_queues()
         for name, queue in origin.queues.items():
             stated = bool(queue.priority) or (name in inheriting and not queue.missing_class)
-            self._defaults.put_queue(QueueFacts(queue, queue.priority if stated else None, queue.missing_class))
+            self._defaults.put_queue(ParsedQueue(queue, queue.priority if stated else None, queue.missing_class))
         for name, namespace in origin.namespaces.items():
             self._defaults.put_namespace(namespace)
             if namespace.weight != 1:

@@ -14,12 +14,12 @@ from vsched.model.anonymous.names import Pseudonyms
 from vsched.model.arbitration.records import (
     AllocationRecord,
     Arbitration,
+    ArbitrationCondition,
     Bucket,
     Ceiling,
     Claim,
     NamespaceAccount,
     Pool,
-    Told,
 )
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Condition, JobSpec
@@ -43,10 +43,10 @@ from vsched.model.pods.shape import (
     PodTerm,
     Requirement,
     Rules,
+    ScoringStrategy,
     Selector,
     Shape,
     Spread,
-    Strategy,
     Toleration,
 )
 from vsched.model.pods.task import Task
@@ -229,7 +229,7 @@ RULES: dict[type, dict[str, Rule]] = {
     PodTerm: {"topology_key": name, "selector": parts, "namespaces": each(name), "namespace_selector": parts},
     Spread: {"topology_key": name, "selector": parts},
     HostPort: {"protocol": word, "ip": address},
-    Strategy: {"weights": pairs(counted)},
+    ScoringStrategy: {"weights": pairs(counted)},
     # nodes
     NodeAttributes: {
         "name": node,
@@ -259,7 +259,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Ceiling: {**dict.fromkeys(("limits", "own_limits", "deserved_limits"), _AMOUNTS), "pools": each(name)},
     Pool: dict.fromkeys(("hard_limits", "spare_limits"), _AMOUNTS),
     # arbitration
-    Told: _CONDITION,
+    ArbitrationCondition: _CONDITION,
     Claim: {
         **_OBJECT,
         "version": word,

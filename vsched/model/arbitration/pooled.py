@@ -15,7 +15,7 @@ from vsched.model.amounts.counted import format_counted
 K = TypeVar("K", bound=Hashable)
 
 
-class Part(NamedTuple, Generic[K]):
+class PoolPart(NamedTuple, Generic[K]):
     """What one namespace may keep, by resource."""
 
     most: Mapping[K, int]
@@ -54,7 +54,7 @@ class Pooled(Generic[K]):
 
     def __init__(
         self,
-        part: Callable[[str], Part[K] | None],
+        part: Callable[[str], PoolPart[K] | None],
         bounds: Mapping[str, Bounds[K]],
         members: Callable[[], Mapping[str, Iterable[str]]],
         kept: Callable[[str], Mapping[K, int]],
@@ -124,7 +124,7 @@ class Pooled(Generic[K]):
         if before is not None:
             self.shift(namespace, [(key, kept.get(key, 0) - before.get(key, 0)) for key in {*before, *kept}], 1)
 
-    def _over(self, part: Part[K], key: K, kept: int, value: int) -> Excess[K] | None:
+    def _over(self, part: PoolPart[K], key: K, kept: int, value: int) -> Excess[K] | None:
         """The first limit that ``value`` more would exceed: the namespace's, a pool's, or the room that is lent."""
         most = part.most.get(key)
         if most is not None and kept + value > most:

@@ -23,7 +23,7 @@ SYSTEM_NAMESPACE = "kube-system"
 """This namespace deserves what it requests, before all others."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class ArbitrationCondition(msgspec.Struct, frozen=True):
     """A condition in the status of a Consumer, an Allocation or a Bucket."""
 
     kind: str
@@ -52,7 +52,7 @@ class Claim(msgspec.Struct, frozen=True):
     stated_hard: Mapping[str, str] = {}
     """As written, for the copy in the Allocation."""
     stated_reserved: Mapping[str, str] = {}
-    conditions: tuple[Told, ...] = ()
+    conditions: tuple[ArbitrationCondition, ...] = ()
     observed: int = 0
     """``status.observedGeneration``."""
 
@@ -76,7 +76,7 @@ class Bucket(msgspec.Struct, frozen=True):
     deserved: Mapping[str, str] = {}
     """``status.deserved`` as written."""
     allocated: Mapping[str, str] = {}
-    conditions: tuple[Told, ...] = ()
+    conditions: tuple[ArbitrationCondition, ...] = ()
     observed: int = 0
 
 
@@ -93,9 +93,9 @@ class AllocationRecord(msgspec.Struct, frozen=True):
     reserved: Mapping[str, str] = {}
     allocated: Mapping[str, str] = {}
     """``status.allocated`` as written."""
-    conditions: tuple[Told, ...] = ()
+    conditions: tuple[ArbitrationCondition, ...] = ()
 
-    def condition(self, kind: str) -> Told | None:
+    def condition(self, kind: str) -> ArbitrationCondition | None:
         """The condition of this type; None if there is none."""
         return next((condition for condition in self.conditions if condition.kind == kind), None)
 

@@ -11,7 +11,7 @@ from vsched.errors import BadInput
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.dump.tables import Numbered
 from vsched.model.nodes.table import Floats, Ints, NodeAttributes, NodeStatics, NodeTable
-from vsched.model.nodes.usage import Column, UsageTable, Young
+from vsched.model.nodes.usage import UsageColumn, UsageTable, Young
 from vsched.model.pods.shape import Shape
 
 Rows = list[list[int]]
@@ -115,9 +115,10 @@ def _usage(parts: UsageParts, nodes: int, shapes: Sequence[Shape]) -> UsageTable
     return UsageTable(_floats(parts.measured, np.nan), _columns(parts.cpu), _columns(parts.memory), made)
 
 
-def _columns(found: dict[str, tuple[Figures, Figures]]) -> dict[str, Column]:
+def _columns(found: dict[str, tuple[Figures, Figures]]) -> dict[str, UsageColumn]:
     return {
-        period: Column(_floats(average, np.nan), _floats(spread, np.nan)) for period, (average, spread) in found.items()
+        period: UsageColumn(_floats(average, np.nan), _floats(spread, np.nan))
+        for period, (average, spread) in found.items()
     }
 
 

@@ -33,7 +33,7 @@ PARTED = frozenset({"axis", "nodes", "jobs", "holders", "shares", "selections", 
 """Fields of a snapshot with parts of their own; all other fields are written as they are."""
 
 
-class JobLine(msgspec.Struct, frozen=True):
+class DumpedJob(msgspec.Struct, frozen=True):
     """A job without its spec and its pods; the pods of a job are consecutive in the table of pods."""
 
     key: str
@@ -150,10 +150,10 @@ class Writing:
         return AccountParts(msgspec.structs.replace(party, tasks={}, pending={}), tasks, pending)
 
 
-def _line(job: Job) -> JobLine:
+def _line(job: Job) -> DumpedJob:
     pending = tuple(job.pending_request.items())
     held = tuple(job.allocated.items())
-    return JobLine(job.key, job.priority, len(job.tasks), held, pending, *job.judgement[1:])
+    return DumpedJob(job.key, job.priority, len(job.tasks), held, pending, *job.judgement[1:])
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def _in(values: Sequence[T]) -> Callable[[int], T]:
 
 def _jobs(parts: SnapshotParts, tasks: Sequence[Task]) -> Iterator[Job]:
     pods = iter(tasks)
-    for line, spec in zip(records(parts.jobs, JobLine), records(parts.specs, JobSpec), strict=True):
+    for line, spec in zip(records(parts.jobs, DumpedJob), records(parts.specs, JobSpec), strict=True):
         job = Job(line.key, spec, Judgement(line.priority, line.unsupported, line.notice, line.awaits_class))
         for _ in range(line.pods):
             job.put(next(pods))

@@ -62,7 +62,7 @@ _Floats = npt.NDArray[np.float64]
 _Positions = npt.NDArray[np.intp]
 
 
-class Column(NamedTuple):
+class UsageColumn(NamedTuple):
     """One resource over one period, by row; NaN where unknown."""
 
     average: _Floats
@@ -91,9 +91,9 @@ class UsageTable(NamedTuple):
 
     measured: _Floats
     """float64[nodes]: the time of the newest sample, seconds since the epoch; NaN for a node without data."""
-    cpu: dict[str, Column]
+    cpu: dict[str, UsageColumn]
     """By period as written."""
-    memory: dict[str, Column]
+    memory: dict[str, UsageColumn]
     young: Young = NOBODY
 
 
@@ -118,7 +118,7 @@ def reading_of(table: UsageTable, names: Sequence[str], now: float) -> Reading:
     return Reading(max((usage.measured for usage in nodes.values()), default=now), nodes)
 
 
-def _figures(columns: Mapping[str, Column], row: int) -> dict[str, Figures]:
+def _figures(columns: Mapping[str, UsageColumn], row: int) -> dict[str, Figures]:
     return {
         period: Figures(float(column.average[row]), float(column.spread[row]))
         for period, column in columns.items()
@@ -126,14 +126,14 @@ def _figures(columns: Mapping[str, Column], row: int) -> dict[str, Figures]:
     }
 
 
-def _columns(found: Sequence[dict[str, Figures]]) -> dict[str, Column]:
+def _columns(found: Sequence[dict[str, Figures]]) -> dict[str, UsageColumn]:
     periods = sorted({period for figures in found for period in figures})
     return {period: _column([figures.get(period) for figures in found]) for period in periods}
 
 
-def _column(found: Sequence[Figures | None]) -> Column:
+def _column(found: Sequence[Figures | None]) -> UsageColumn:
     def numbers(of: Callable[[Figures], float]) -> _Floats:
         values: Iterable[float] = (np.nan if figures is None else of(figures) for figures in found)
         return np.fromiter(values, dtype=np.float64, count=len(found))
 
-    return Column(numbers(lambda figures: figures.average), numbers(lambda figures: figures.spread))
+    return UsageColumn(numbers(lambda figures: figures.average), numbers(lambda figures: figures.spread))

@@ -150,7 +150,7 @@ class HostPort(msgspec.Struct, frozen=True):
     ip: str = "0.0.0.0"
 
 
-class Strategy(msgspec.Struct, frozen=True):
+class ScoringStrategy(msgspec.Struct, frozen=True):
     """How a pod wants nodes to be scored by its requests; it overrides the policy."""
 
     most: bool
@@ -183,7 +183,7 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     spread: tuple[Spread, ...] = ()
     images: tuple[str, ...] = ()
     containers: int = 1
-    strategy: Strategy | None = None
+    strategy: ScoringStrategy | None = None
     """The pod's own scoring strategy; None where the policy decides."""
     best_effort: bool = False
     """Whether it requests nothing except ``pods``; the action backfill places such pods."""
@@ -202,7 +202,7 @@ ShapeKey = tuple[
     tuple[Spread, ...],
     tuple[str, ...],
     int,
-    Strategy | None,
+    ScoringStrategy | None,
     tuple[int, int],
     tuple[tuple[str, int], ...],
 ]
@@ -240,7 +240,7 @@ class ShapeTable:
         spread: tuple[Spread, ...] = (),
         images: tuple[str, ...] = (),
         containers: int = 1,
-        strategy: Strategy | None = None,
+        strategy: ScoringStrategy | None = None,
         burst: tuple[int, int] = (0, 0),
         limits: tuple[tuple[str, int], ...] = (),
     ) -> Shape:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from vsched.model.queues.queue import ROOT, Queue
 
 
-class Child(Protocol):
+class HasParent(Protocol):
     """An object with a name and the name of its parent."""
 
     @property
@@ -21,7 +21,7 @@ class Child(Protocol):
     def parent(self) -> str: ...
 
 
-ChildT = TypeVar("ChildT", bound=Child)
+ChildT = TypeVar("ChildT", bound=HasParent)
 
 
 def above(queue: ChildT, find: Callable[[str], ChildT | None], *, rooted: bool = False) -> Iterator[ChildT]:
@@ -52,7 +52,7 @@ def below(name: str, queues: Mapping[str, Queue]) -> list[str]:
     return list(found)
 
 
-def _stated(queue: Child, rooted: bool) -> str:
+def _stated(queue: HasParent, rooted: bool) -> str:
     return queue.parent or (ROOT if rooted else "")
 
 

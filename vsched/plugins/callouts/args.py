@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vsched.framework.callout import Endpoint
+from vsched.framework.callout import CalloutEndpoint
 
 Verb = Annotated[str, msgspec.Meta(pattern="^[!-~]*$")]
 """What is appended to the prefix; empty where it is not asked."""
@@ -58,9 +58,9 @@ class ExtenderArgs(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, url_prefix=self.url_prefix.rstrip("/"))
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> CalloutEndpoint:
         """Where and how long."""
-        return Endpoint(self.url_prefix, self.timeout_seconds, self.cycle_seconds)
+        return CalloutEndpoint(self.url_prefix, self.timeout_seconds, self.cycle_seconds)
 
 
 def _is_address(text: str) -> bool:

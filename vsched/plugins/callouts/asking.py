@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.errors import UNREADABLE, Unavailable
-from vsched.framework.callout import Callout, Endpoint
+from vsched.framework.callout import Callout, CalloutEndpoint
 
 AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
 
@@ -23,7 +23,7 @@ class NoAnswer(Exception):
 class Line:
     """The client of one extender during one cycle."""
 
-    def __init__(self, endpoint: Endpoint, callout: Callout | None) -> None:
+    def __init__(self, endpoint: CalloutEndpoint, callout: Callout | None) -> None:
         self._endpoint = endpoint
         self._callout = callout
 

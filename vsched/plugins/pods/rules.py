@@ -54,7 +54,7 @@ class PodClass(NamedTuple):
 NO_CLASS = PodClass()
 
 
-class Constraint(NamedTuple):
+class SpreadConstraint(NamedTuple):
     """One spread constraint, applied to the nodes."""
 
     rule: Spread
@@ -75,7 +75,7 @@ class PodRules:
         self._ports = ports
         self._affinity = affinity
         self._spread = spread
-        self._constraints: dict[Shape, tuple[Constraint, ...]] = {}
+        self._constraints: dict[Shape, tuple[SpreadConstraint, ...]] = {}
         self._placed = snapshot.placed
         self._costly: dict[tuple[Shape, str], bool] = {}
 
@@ -269,13 +269,13 @@ def hard_spread(shape: Shape) -> tuple[Spread, ...]:
 
 def constraints_of(
     rules: Rules, group: tuple[Spread, ...], statics: NodeStatics, need_keys: bool = True
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """The constraints of one group, each with its topology and the nodes that count; cached with the nodes.
 
     With ``need_keys``, a node counts only if it has the topology keys of all constraints in the group.
     """
 
-    def compute() -> tuple[Constraint, ...]:
+    def compute() -> tuple[SpreadConstraint, ...]:
         keyed = _with_keys({statics.known(rule.topology_key) for rule in group} if need_keys else (), statics)
         eligible = {
             policies: _eligible_nodes(policies, rules, keyed, statics)
@@ -286,13 +286,13 @@ def constraints_of(
     return statics.remember(("spread", rules, group, need_keys), compute)
 
 
-def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> Constraint:
+def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> SpreadConstraint:
     if not rule.hard and rule.topology_key == HOSTNAME:
         # A soft constraint by host name counts the node's own pods, whatever the constraint's policies are.
         alone = labelled_nodes(statics, HOSTNAME)
-        return Constraint(rule, alone, None, alone.present)
+        return SpreadConstraint(rule, alone, None, alone.present)
     domains = topology(statics, rule.topology_key)
-    return Constraint(rule, domains, eligible, domains_with(domains, eligible))
+    return SpreadConstraint(rule, domains, eligible, domains_with(domains, eligible))
 
 
 Policies = tuple[bool, bool]
@@ -324,7 +324,7 @@ def _eligible_nodes(policies: Policies, rules: Rules, keyed: Sequence[Mask], sta
     return None if mask is None or mask.all() else mask
 
 
-def spread_counter(pods: PodsOnNodes, constraint: Constraint, namespace: str) -> DomainCounter:
+def spread_counter(pods: PodsOnNodes, constraint: SpreadConstraint, namespace: str) -> DomainCounter:
     """A counter of the pods that a constraint counts. An empty selector counts none, but does match the pod itself."""
     selector = constraint.rule.selector
     if selector is None or not selector.requirements:

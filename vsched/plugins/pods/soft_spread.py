@@ -18,19 +18,19 @@ from vsched.model.nodes.table import Floats, Mask, NodeStatics
 from vsched.model.pods.shape import PodLabels, Selector, Shape, Spread
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.pods import PodsOnNodes
-from vsched.plugins.pods.rules import Constraint, constraints_of, spread_counter
+from vsched.plugins.pods.rules import SpreadConstraint, constraints_of, spread_counter
 
 ZONE = "topology.kubernetes.io/zone"
 SYSTEM_DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
 """kube-scheduler's default constraints (ScheduleAnyway) for pods without any: topology key and maxSkew."""
 
 
-class Group(NamedTuple):
+class ScoredConstraints(NamedTuple):
     """The constraints that one pod is scored by, and the nodes that they apply to."""
 
     key: Hashable
     """The key of its counters."""
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[SpreadConstraint, ...]
     keyed: Mask | None
     """bool[nodes]: nodes with all topology keys; other nodes score 0. None for defaults: a missing key adds nothing."""
 
@@ -42,8 +42,8 @@ class SoftSpread:
         self._statics = statics
         self._pods = pods
         self._selections = snapshot.selections
-        self._own: dict[Shape, Group] = {}
-        self._defaults: dict[tuple[Shape, int], Group] = {}
+        self._own: dict[Shape, ScoredConstraints] = {}
+        self._defaults: dict[tuple[Shape, int], ScoredConstraints] = {}
         """By shape and ``id`` of the rules."""
         self._rules: dict[tuple[str, Selector], tuple[Spread, ...]] = {}
         self._ruled: dict[int, tuple[PodLabels, tuple[Spread, ...]]] = {}
@@ -73,7 +73,7 @@ class SoftSpread:
             raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
         return emptier_is_better(raw, scored)
 
-    def _own_group(self, shape: Shape) -> Group | None:
+    def _own_group(self, shape: Shape) -> ScoredConstraints | None:
         soft = tuple(rule for rule in shape.spread if not rule.hard)
         if not soft:
             return None
@@ -81,10 +81,10 @@ class SoftSpread:
         if found is None:
             keys = [topology(self._statics, rule.topology_key).present for rule in soft]
             constraints = constraints_of(shape.rules, soft, self._statics)
-            found = self._own[shape] = Group(("soft", shape), constraints, np.logical_and.reduce(keys))
+            found = self._own[shape] = ScoredConstraints(("soft", shape), constraints, np.logical_and.reduce(keys))
         return found
 
-    def _default_group(self, shape: Shape, labels: PodLabels) -> Group | None:
+    def _default_group(self, shape: Shape, labels: PodLabels) -> ScoredConstraints | None:
         rules = self._default_rules(labels) if labels.namespace in self._selections else ()
         if not rules:
             return None
@@ -92,7 +92,7 @@ class SoftSpread:
         found = self._defaults.get(key)
         if found is None:
             constraints = constraints_of(shape.rules, rules, self._statics, need_keys=False)
-            found = self._defaults[key] = Group(("default", *key), constraints, None)
+            found = self._defaults[key] = ScoredConstraints(("default", *key), constraints, None)
         return found
 
     def _default_rules(self, labels: PodLabels) -> tuple[Spread, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
-from vsched.kernels.quota import Quota, Stated, dense, in_force, limit_of, real_limits, tree_of
+from vsched.kernels.quota import QueueQuota, Stated, dense, in_force, limit_of, real_limits, tree_of
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Vector, add, format_amount, subtract
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.queues.queue import ROOT, Queue
@@ -154,7 +154,7 @@ def flat_accounts(snapshot: Snapshot) -> Accounts:
     quota, stated = _stated(queues, len(snapshot.total))
     limits = real_limits(_total(snapshot), quota, tree_of([0] * len(queues)))
     deserved = np.maximum(np.minimum(quota.deserved, limits), quota.guarantee)
-    terms = _terms(Quota(quota.guarantee, deserved, quota.capability), stated, limits, limits)
+    terms = _terms(QueueQuota(quota.guarantee, deserved, quota.capability), stated, limits, limits)
     by_queue = {
         queue.name: Account(queue.name, found) for queue, found in zip(queues[1:], list(terms)[1:], strict=True)
     }
@@ -198,10 +198,10 @@ def _problems(snapshot: Snapshot, tree: QueueTree, cuts: Mapping[str, str]) -> d
     return problems
 
 
-def _stated(queues: Sequence[Queue], width: int) -> tuple[Quota, Stated]:
+def _stated(queues: Sequence[Queue], width: int) -> tuple[QueueQuota, Stated]:
     """The amounts that the queues state, one row a queue."""
     guarantees, deserved = [queue.guarantee for queue in queues], [queue.deserved for queue in queues]
-    quota = Quota(
+    quota = QueueQuota(
         np.array([dense(amounts, width) for amounts in guarantees]),
         np.array([dense(amounts, width) for amounts in deserved]),
         np.array([limit_of(queue.capability, width) for queue in queues]),
@@ -217,7 +217,7 @@ def _named(found: Sequence[Amounts], width: int) -> Mask:
     return named
 
 
-def _terms(quota: Quota, stated: Stated, limits: Floats, ceilings: Floats) -> Iterator[Terms]:
+def _terms(quota: QueueQuota, stated: Stated, limits: Floats, ceilings: Floats) -> Iterator[Terms]:
     """The terms of each row."""
     kept = quota.deserved > 0
     kept |= (stated.deserved | stated.guarantee) & ~np.isin(np.arange(kept.shape[1]), (CPU, MEMORY))
@@ -258,10 +258,10 @@ def _total(snapshot: Snapshot) -> Floats:
     return np.array(snapshot.total, dtype=np.float64)
 
 
-def _cuts(names: Sequence[str], stated: Quota, found: Quota) -> dict[int, str]:
+def _cuts(names: Sequence[str], stated: QueueQuota, found: QueueQuota) -> dict[int, str]:
     """Which stated amounts are clipped, by row, as the end of a sentence; ``names`` are those of the resources."""
     phrases: dict[int, list[str]] = {}
-    for word, before, after in zip(Quota._fields, stated, found, strict=True):
+    for word, before, after in zip(QueueQuota._fields, stated, found, strict=True):
         cuts: dict[int, list[str]] = {}
         for row, column in np.argwhere((after < before) & np.isfinite(before)).tolist():
             if row:

@@ -31,18 +31,18 @@ WEIGHT_MAX = 1e18
 TreeKey = tuple[float, ...]
 
 
-class Node:
+class HierarchyNode:
     """An inner node of the tree. Its arrays have one row a child: first its jobs, then its child nodes."""
 
     __slots__ = ("children", "depth", "held", "jobs", "parent", "row", "saturated", "shares", "wanted", "weight")
 
-    def __init__(self, parent: Node | None, weight: float) -> None:
+    def __init__(self, parent: HierarchyNode | None, weight: float) -> None:
         self.parent = parent
         self.weight = weight
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.row = 0
         """Its row in the parent's arrays."""
-        self.children: dict[str, Node] = {}
+        self.children: dict[str, HierarchyNode] = {}
         self.jobs: list[JobState] = []
         """The jobs that are its leaves, as they were when the tree was built."""
 
@@ -67,12 +67,12 @@ class HierarchyTree:
         self._pledges_seen = 0
         self._epoch = 0
         self._total: Floats = np.array(context.snapshot.total, dtype=np.float64)
-        self._root = Node(None, 1.0)
-        self._paths: dict[str, tuple[Node, ...]] = {}
+        self._root = HierarchyNode(None, 1.0)
+        self._paths: dict[str, tuple[HierarchyNode, ...]] = {}
         """By queue: the nodes from just below the root down to the queue's own node."""
         for _, queue in sorted(context.snapshot.queues.items()):
             self._paths[queue.name] = tuple(self._hang(queue))
-        self._places: dict[str, tuple[Node, int]] = {}
+        self._places: dict[str, tuple[HierarchyNode, int]] = {}
         """By job key: the leaf of the job, as its parent node and its row there."""
         self._hang_jobs(context.snapshot.jobs)
         self._taken = np.zeros(len(self._total), dtype=np.int64)
@@ -80,7 +80,7 @@ class HierarchyTree:
             self._take(context.usage.queue(name).items(), 1)
         self._demanding: Mask = self._taken < self._total
         self._stale_jobs: set[str] = set(self._places)
-        self._stale: set[Node] = set(self._nodes())
+        self._stale: set[HierarchyNode] = set(self._nodes())
         self._answers: dict[tuple[Amounts, str, str, Amounts], bool] = {}
         """Answers of ``goes_before``, cached until the next placement."""
 
@@ -163,7 +163,7 @@ class HierarchyTree:
             self._stale.update(self._nodes())
         if not self._stale:
             return
-        by_depth: dict[int, set[Node]] = {}
+        by_depth: dict[int, set[HierarchyNode]] = {}
         for node in self._stale:
             by_depth.setdefault(node.depth, set()).add(node)
         for depth in range(max(by_depth), 0, -1):
@@ -194,11 +194,11 @@ class HierarchyTree:
             node.held[row, column] += value
         self._weigh(node, row)
 
-    def _weigh(self, node: Node, row: int) -> None:
+    def _weigh(self, node: HierarchyNode, row: int) -> None:
         node.shares[row] = dominant(node.held[row], self._total)
         self._stale.add(node)
 
-    def _lift(self, node: Node) -> Node:
+    def _lift(self, node: HierarchyNode) -> HierarchyNode:
         """Sum up a node's children into its row of the parent; returns the parent."""
         parent = node.parent
         assert parent is not None
@@ -212,13 +212,13 @@ class HierarchyTree:
 
     # -- building -----------------------------------------------------------------------------------------------
 
-    def _hang(self, queue: Queue) -> Iterator[Node]:
+    def _hang(self, queue: Queue) -> Iterator[HierarchyNode]:
         """The nodes on a queue's path. Missing nodes are made; a node gets its weight from the queue that makes it."""
         node = self._root
         for name, weight in path_of(queue):
             child = node.children.get(name)
             if child is None:
-                child = node.children[name] = Node(node, weight)
+                child = node.children[name] = HierarchyNode(node, weight)
             node = child
             yield node
 
@@ -239,7 +239,7 @@ class HierarchyTree:
                 for column, value in (job.spec.min_resources or ()) if self._pledges is not None else ():
                     node.wanted[row, column] = max(value, node.wanted[row, column])
 
-    def _nodes(self) -> Iterator[Node]:
+    def _nodes(self) -> Iterator[HierarchyNode]:
         waiting = [self._root]
         while waiting:
             node = waiting.pop()
@@ -272,7 +272,7 @@ def _weight(text: str) -> float:
     return 1.0
 
 
-def _standing_of(node: Node) -> tuple[float, float]:
+def _standing_of(node: HierarchyNode) -> tuple[float, float]:
     parent = node.parent
     assert parent is not None
     return float(parent.saturated[node.row]), float(parent.shares[node.row]) / node.weight

@@ -38,7 +38,7 @@ class Scalar(NamedTuple):
         return self.kind == "null"
 
 
-class Entry(NamedTuple):
+class MappingEntry(NamedTuple):
     """One key of a mapping."""
 
     key: str
@@ -49,10 +49,10 @@ class Entry(NamedTuple):
 class Keyed(NamedTuple):
     """A mapping; no key twice."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MappingEntry, ...]
     line: int
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> MappingEntry | None:
         """The entry of that key."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
@@ -176,7 +176,7 @@ class _Growth:
             return "str"
         return tag.removeprefix(_CORE_TAG)
 
-    def _entries(self, node: yaml.MappingNode, path: str, depth: int) -> Iterator[Entry]:
+    def _entries(self, node: yaml.MappingNode, path: str, depth: int) -> Iterator[MappingEntry]:
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = self._line(key)
@@ -189,4 +189,4 @@ class _Growth:
                 self.problems.add(line, below, f"the same key twice (first on line {seen[name]})")
                 continue
             seen[name] = line
-            yield Entry(name, line, self.grow(value, below, depth))
+            yield MappingEntry(name, line, self.grow(value, below, depth))

@@ -13,7 +13,7 @@ from vsched.model.arbitration.records import Award
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.version import build
-from vsched.web.overview.deltas import Delta, delta
+from vsched.web.overview.deltas import OverviewDelta, delta
 from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
 from vsched.web.overview.jobs import MOST_JOBS, JobTable, job_rows
 from vsched.web.overview.nodes import NodeAllocation, held_after, node_rows
@@ -108,7 +108,7 @@ def assemble_without_session(around: Around) -> Overview:
     )
 
 
-def with_number(found: Overview, before: Overview | None) -> tuple[Overview, Delta | None]:
+def with_number(found: Overview, before: Overview | None) -> tuple[Overview, OverviewDelta | None]:
     """The overview with its number, and its delta; ``before`` itself where nothing differs."""
     if before is None:
         return replace(found, number=1), None

@@ -1,7 +1,7 @@
 """The difference between two overviews, and how to apply it to the earlier one.
 
 ``GET /events`` sends server-sent events. ``event: overview`` carries a whole ``Overview`` as JSON; ``event: delta``
-carries a ``Delta`` to be applied to the overview whose number is ``since``, in this order:
+carries a ``OverviewDelta`` to be applied to the overview whose number is ``since``, in this order:
 
 1. ``moves``: of each queue named, ``[[first, last, by], …]``: jobs listed in it whose position was from ``first`` to
    ``last`` before this delta are now ``by`` places further behind (ahead where negative). Runs do not overlap.
@@ -51,7 +51,7 @@ class Rows(msgspec.Struct, Generic[Row], frozen=True, omit_defaults=True):
     gone: tuple[str, ...] = ()
 
 
-class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
+class OverviewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     """What changed from one overview to a later one."""
 
     number: int
@@ -90,7 +90,7 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-def delta(before: Overview, after: Overview) -> Delta | None:
+def delta(before: Overview, after: Overview) -> OverviewDelta | None:
     """What changed. None where the whole overview must be sent: resources differ, or sessions came out of order."""
     known = {session.number: session for session in before.sessions}
     shown = {session.number for session in after.sessions}
@@ -98,7 +98,7 @@ def delta(before: Overview, after: Overview) -> Delta | None:
     if not _alike(before, after) or sessions != after.sessions[len(after.sessions) - len(sessions) :]:
         return None
     jobs, moves, messages = _jobs(before.jobs, after.jobs)
-    return Delta(
+    return OverviewDelta(
         number=after.number,
         since=before.number,
         at=after.at,
@@ -117,7 +117,7 @@ def delta(before: Overview, after: Overview) -> Delta | None:
     )
 
 
-def apply(change: Delta, before: Overview) -> Overview:
+def apply(change: OverviewDelta, before: Overview) -> Overview:
     """The overview that results from ``before``, which stays as it is."""
     return replace(
         before,
@@ -164,7 +164,7 @@ def _put(before: dict[str, Row], rows: Rows[Row] | None) -> dict[str, Row]:
     return after
 
 
-def _kept_sessions(before: tuple[SessionRow, ...], change: Delta) -> tuple[SessionRow, ...]:
+def _kept_sessions(before: tuple[SessionRow, ...], change: OverviewDelta) -> tuple[SessionRow, ...]:
     replaced = {*change.sessions_gone, *(row.number for row in change.sessions)}
     return (*(row for row in before if row.number not in replaced), *change.sessions)
 

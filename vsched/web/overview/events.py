@@ -19,20 +19,20 @@ LAST_BLOCK = b"\x03\x00"
 """An empty one that says it is the last (RFC 1951)."""
 
 
-class Piece(NamedTuple):
+class EventBytes(NamedTuple):
     """Bytes, plain and as a part of a gzip stream."""
 
     plain: bytes
     deflated: bytes
 
 
-def piece(plain: bytes, level: int = LEVEL) -> Piece:
+def piece(plain: bytes, level: int = LEVEL) -> EventBytes:
     """A piece from plain bytes."""
     compressor = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return Piece(plain, compressor.compress(plain) + compressor.flush(zlib.Z_SYNC_FLUSH))
+    return EventBytes(plain, compressor.compress(plain) + compressor.flush(zlib.Z_SYNC_FLUSH))
 
 
-def event(name: str, identity: str, data: object) -> Piece:
+def event(name: str, identity: str, data: object) -> EventBytes:
     """One event with a record as JSON."""
     # JSON as msgspec writes it has no line breaks, so one line of data is enough.
     return piece(b"event: %b\nid: %b\ndata: %b\n\n" % (name.encode(), identity.encode(), msgspec.json.encode(data)))
@@ -57,7 +57,7 @@ class GzipStream:
         """The header."""
         return GZIP_HEAD
 
-    def add(self, found: Piece) -> bytes:
+    def add(self, found: EventBytes) -> bytes:
         """The next piece."""
         self._sum = zlib.crc32(found.plain, self._sum)
         self._length += len(found.plain)
@@ -75,7 +75,7 @@ class PlainStream:
         """Nothing."""
         return b""
 
-    def add(self, found: Piece) -> bytes:
+    def add(self, found: EventBytes) -> bytes:
         """The next piece."""
         return found.plain
 
@@ -84,7 +84,7 @@ class PlainStream:
         return b""
 
 
-def gzipped(found: Piece) -> bytes:
+def gzipped(found: EventBytes) -> bytes:
     """A whole answer of one piece."""
     stream = GzipStream()
     return stream.begin() + stream.add(found) + stream.end()

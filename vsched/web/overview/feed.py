@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from vsched.clock import Clock
 from vsched.errors import Unavailable
-from vsched.web.overview.deltas import Delta
+from vsched.web.overview.deltas import OverviewDelta
 from vsched.web.overview.document import Overview
-from vsched.web.overview.events import Piece, event, piece
+from vsched.web.overview.events import EventBytes, event, piece
 
 MOST_WATCHERS = 16
 MOST_DELTAS = 16
@@ -38,18 +38,18 @@ class Step(NamedTuple):
 
     since: int
     number: int
-    event_bytes: Piece
+    event_bytes: EventBytes
 
 
 class SharedEncoding:
     """An encoding of the whole overview, made once for all threads that ask."""
 
-    def __init__(self, make: Callable[[Overview], Piece]) -> None:
+    def __init__(self, make: Callable[[Overview], EventBytes]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._last: tuple[tuple[int, float], Piece] | None = None
+        self._last: tuple[tuple[int, float], EventBytes] | None = None
 
-    def of(self, found: Overview) -> Piece:
+    def of(self, found: Overview) -> EventBytes:
         """The encoding; it takes a few milliseconds for the first caller."""
         with self._lock:
             moment = found.number, found.at
@@ -58,7 +58,7 @@ class SharedEncoding:
             return self._last[1]
 
 
-class Feed:
+class OverviewFeed:
     """The latest overview, its watchers, and whether anybody wants one."""
 
     def __init__(self, clock: Clock) -> None:
@@ -90,7 +90,7 @@ class Feed:
         """Wait until somebody wants an overview."""
         await self._wanted.wait()
 
-    def publish(self, found: Overview, change: Delta | None, event_bytes: Piece | None) -> None:
+    def publish(self, found: Overview, change: OverviewDelta | None, event_bytes: EventBytes | None) -> None:
         """Set the latest overview; ``change`` is its delta as a record and as an event, None where there is none."""
         if change is None or event_bytes is None:
             self._steps.clear()
@@ -156,11 +156,11 @@ class Feed:
         finally:
             self.watchers -= 1
 
-    def since(self, known: int | None) -> list[Piece] | None:
+    def since(self, known: int | None) -> list[EventBytes] | None:
         """The events from a known overview to the latest; empty if it is the latest, None if the whole is needed."""
         if self.latest is None or known == self.latest.number:
             return []
-        path: list[Piece] = []
+        path: list[EventBytes] = []
         for step in self._steps:
             if path or step.since == known:
                 path.append(step.event_bytes)

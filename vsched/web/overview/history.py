@@ -14,7 +14,7 @@ MOST_SESSIONS = 240
 """How many rows are remembered; consecutive idle sessions share a row."""
 
 
-class History:
+class SessionHistory:
     """A ring of sessions, and totals since the daemon began."""
 
     def __init__(self) -> None:

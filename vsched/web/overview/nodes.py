@@ -10,7 +10,7 @@ import numpy as np
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.groups import group_of
 from vsched.model.nodes.table import Floats, Ints, NodeAttributes, NodeTable
-from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, Column
+from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageColumn
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.document import NodeRow
@@ -76,7 +76,9 @@ def used(table: NodeTable, now: float) -> tuple[list[int | None], list[int | Non
     return cpu or unknown, memory or unknown
 
 
-def _averages(by_period: dict[str, Column], fresh: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int | None]:
+def _averages(
+    by_period: dict[str, UsageColumn], fresh: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> list[int | None]:
     """Averages over the default period, else over the first one; empty without any."""
     if not by_period:
         return []

@@ -11,13 +11,13 @@ from vsched.web.overview.events import (
     FIRST_WORDS,
     HEARTBEAT,
     OTHER_WORDS,
+    EventBytes,
     GzipStream,
-    Piece,
     PlainStream,
     gzipped,
     takes_gzip,
 )
-from vsched.web.overview.feed import PATIENCE_SECONDS, Feed
+from vsched.web.overview.feed import PATIENCE_SECONDS, OverviewFeed
 from vsched.web.serve.routing import Route, as_json, aside, or_unavailable
 from vsched.web.serve.streams import LongResponse, Stay
 
@@ -27,7 +27,7 @@ UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no
 
 
 def overview_routes(
-    feed: Feed, heartbeat_seconds: float = HEARTBEAT_SECONDS, patience_seconds: float = PATIENCE_SECONDS
+    feed: OverviewFeed, heartbeat_seconds: float = HEARTBEAT_SECONDS, patience_seconds: float = PATIENCE_SECONDS
 ) -> list[Route]:
     """Both routes."""
 
@@ -57,7 +57,7 @@ class EventStream(LongResponse):
     A slow client delays nobody, and nothing piles up for it: once it has read what was sent, it gets the latest state.
     """
 
-    def __init__(self, feed: Feed, request: web.Request, heartbeat_seconds: float) -> None:
+    def __init__(self, feed: OverviewFeed, request: web.Request, heartbeat_seconds: float) -> None:
         zipped = takes_gzip(request.headers.get(hdrs.ACCEPT_ENCODING, ""))
         super().__init__(headers=UNTOUCHED | ({"Content-Encoding": "gzip"} if zipped else {}))
         self.content_type = "text/event-stream"
@@ -92,7 +92,7 @@ class EventStream(LongResponse):
                 news = await self._news() if turned else []
         await stay.send(frame.end())
 
-    async def _news(self) -> list[Piece]:
+    async def _news(self) -> list[EventBytes]:
         """The events that this client has not got yet."""
         latest = self._feed.latest
         if latest is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vsched.arbitrator.effects import Overuse
 from vsched.model.amounts.counted import render_counted
-from vsched.model.arbitration.records import Award, Bucket, Claim, Division, NamespaceAccount, Told
+from vsched.model.arbitration.records import ArbitrationCondition, Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Findings
 
 View = dict[str, Any]
@@ -85,7 +85,7 @@ def _overuse(overuse: Overuse | None, now: float) -> View | None:
     }
 
 
-def _conditions(conditions: tuple[Told, ...]) -> list[View]:
+def _conditions(conditions: tuple[ArbitrationCondition, ...]) -> list[View]:
     return [
         {"type": condition.kind, "status": condition.status, "reason": condition.reason, "message": condition.message}
         for condition in conditions

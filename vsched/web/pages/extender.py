@@ -14,13 +14,13 @@ import msgspec
 import orjson
 from aiohttp import web
 
-from vsched.arbitrator.extender import Asking, ExtenderAnswer
+from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
 from vsched.mirror import wire
 from vsched.mirror.ingest.requests import limits_of, request_of
 from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
 from vsched.model.amounts.counted import counted_name
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
+from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 
 MOST_BYTES = 64 << 20
@@ -53,7 +53,7 @@ class Admitting(Protocol):
         """Why there is no answer now (a standby, an incomplete mirror); empty if there is."""
         ...
 
-    def judge(self, asking: Asking) -> ExtenderAnswer:
+    def judge(self, asking: PlacementRequest) -> ExtenderAnswer:
         """Whether the pod may be placed. It must return at once."""
         ...
 
@@ -85,7 +85,7 @@ class _NodeList(msgspec.Struct):
 class Question(msgspec.Struct, frozen=True):
     """A request: a pod, and the nodes it could run on."""
 
-    asking: Asking
+    asking: PlacementRequest
     nodes: bytes
     """The NodeList as received, empty without one."""
     names: Sequence[str] | None
@@ -122,13 +122,13 @@ class Unseen:
         self._most = most
         self._waiting = 0
 
-    async def judged(self, admitting: Admitting, asking: Asking) -> str | None:
+    async def judged(self, admitting: Admitting, asking: PlacementRequest) -> str | None:
         """Why the pod may not be placed, None where it may; raises BadRequest where there is no such pod."""
         answer = admitting.judge(asking)
         if answer.seen:
             return answer.refusal
         if self._waiting >= self._most:
-            raise BadRequest(503, "too many pods at once that are not known here")
+            raise RequestError(503, "too many pods at once that are not known here")
         self._waiting += 1
         try:
             ends = asyncio.get_running_loop().time() + self._seconds
@@ -139,7 +139,7 @@ class Unseen:
                     return answer.refusal
         finally:
             self._waiting -= 1
-        raise BadRequest(503, f"pod {asking.namespace}/{asking.name} of uid {asking.uid!r} is not known here (yet)")
+        raise RequestError(503, f"pod {asking.namespace}/{asking.name} of uid {asking.uid!r} is not known here (yet)")
 
 
 def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[Route]:
@@ -150,7 +150,7 @@ def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[
         async with intake.body(request) as body:
             problem = admitting.ready()
             if problem:
-                raise BadRequest(503, problem)
+                raise RequestError(503, problem)
             question = question_of(body)
             refusal = await unseen.judged(admitting, question.asking)
             return InParts(passed(question) if refusal is None else refused(question, refusal))
@@ -173,7 +173,7 @@ def question_of(body: bytes) -> Question:
     arguments = decoded(body, _Arguments)
     pod = _first(arguments.pod, arguments.old_pod)
     if not pod:
-        raise BadRequest(400, "Pod: missing (expected ExtenderArgs: Pod, and NodeNames or Nodes)")
+        raise RequestError(400, "Pod: missing (expected ExtenderArgs: Pod, and NodeNames or Nodes)")
     spelt = (arguments.names, arguments.camel_names, arguments.old_names)
     names = next((found for found in spelt if found is not None), None)
     nodes = _first(arguments.nodes, arguments.old_nodes)
@@ -183,22 +183,22 @@ def question_of(body: bytes) -> Question:
     return Question(asking_of(pod), nodes, names, named)
 
 
-def asking_of(data: bytes) -> Asking:
+def asking_of(data: bytes) -> PlacementRequest:
     """The pod that is to be placed; raises BadObject, or BadRequest without a namespace."""
     try:
         pod = wire.decode("Pod", data)
     except (UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(400, f"Pod: {error}") from None
+        raise RequestError(400, f"Pod: {error}") from None
     assert isinstance(pod, wire.Pod)
     metadata = pod.metadata
     if not metadata.namespace:
-        raise BadRequest(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
+        raise RequestError(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
     # A separate axis, so that clients cannot make the mirror's grow without bounds.
     axis = ResourceAxis()
     amounts = {counted_name(axis.names[column]): value for column, value in request_of(pod, axis).amounts}
     amounts |= limits_of(pod, axis)
     amounts.pop("", None)
-    return Asking(metadata.namespace, metadata.name, uid_of(metadata), amounts)
+    return PlacementRequest(metadata.namespace, metadata.name, uid_of(metadata), amounts)
 
 
 def passed(question: Question) -> Parts:

@@ -17,7 +17,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.model.arbitration.records import Bucket, Claim
-from vsched.web.serve.bodies import BadRequest, Intake, decoded, guarded
+from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 
 PATH = "/validate/consumers"
@@ -76,7 +76,7 @@ def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[R
         async with intake.body(request) as body:
             problem = reviewing.ready()
             if problem:
-                raise BadRequest(503, problem)
+                raise RequestError(503, problem)
             asked = _request(body)
             return as_json(_answer(asked.uid, problems_of(asked, reviewing)))
 
@@ -92,7 +92,7 @@ def problems_of(asked: _Request, reviewing: Reviewing) -> tuple[str, ...]:
     if asked.operation not in ("CREATE", "UPDATE") or asked.sub_resource:
         return ()
     if bytes(asked.object) in _ABSENT:
-        raise BadRequest(400, f"request.object: missing (expected the object of a {asked.operation})")
+        raise RequestError(400, f"request.object: missing (expected the object of a {asked.operation})")
     if asked.operation == "UPDATE" and _spec(asked.old_object) == _spec(asked.object):
         return ()
     try:
@@ -105,9 +105,9 @@ def problems_of(asked: _Request, reviewing: Reviewing) -> tuple[str, ...]:
 def _request(body: bytes) -> _Request:
     review = decoded(body, _Review)
     if (review.api_version, review.kind) != (REVIEW_VERSION, "AdmissionReview"):
-        raise BadRequest(400, f"{review.api_version} {review.kind} (expected {REVIEW_VERSION} AdmissionReview)")
+        raise RequestError(400, f"{review.api_version} {review.kind} (expected {REVIEW_VERSION} AdmissionReview)")
     if review.request is None:
-        raise BadRequest(400, "request: missing (expected an AdmissionRequest)")
+        raise RequestError(400, "request: missing (expected an AdmissionRequest)")
     return review.request
 
 
@@ -115,11 +115,11 @@ def _read(asked: _Request) -> Claim | Bucket:
     """The new object; raises BadObject, or BadRequest where it is of another kind."""
     kind = asked.kind.kind
     if kind not in ("Consumer", "Bucket"):
-        raise BadRequest(400, f"request.kind.kind: {kind!r} (expected Consumer or Bucket)")
+        raise RequestError(400, f"request.kind.kind: {kind!r} (expected Consumer or Bucket)")
     try:
         found = wire.decode(kind, asked.object)
     except UnicodeDecodeError as error:
-        raise BadRequest(400, f"request.object: {error}") from None
+        raise RequestError(400, f"request.object: {error}") from None
     if isinstance(found, wire.Bucket):
         return bucket_of(found)
     if not isinstance(found, wire.Consumer):

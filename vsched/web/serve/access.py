@@ -33,7 +33,7 @@ class Person(NamedTuple):
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class Refusal(VschedError):
+class AccessRefusal(VschedError):
     """Why a request is refused, with its HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -99,8 +99,8 @@ class Access:
             person = await self._who(request)
             if not await self._permissions.allows(person, request.method.lower(), request.path):
                 path = shown(request.path)
-                raise Refusal(403, f"{shown(person.name)} may not {request.method.lower()} {path}")
-        except Refusal as refusal:
+                raise AccessRefusal(403, f"{shown(person.name)} may not {request.method.lower()} {path}")
+        except AccessRefusal as refusal:
             self.refused[str(refusal.status)] += 1
             if self._lines.try_take():
                 self._log(
@@ -112,7 +112,7 @@ class Access:
                 )
             raise
 
-    def headers(self, refusal: Refusal) -> Mapping[str, str]:
+    def headers(self, refusal: AccessRefusal) -> Mapping[str, str]:
         """The headers of an answer to a refused request."""
         match refusal.status:
             case 401:
@@ -132,8 +132,8 @@ class Access:
             owner = await self._tokens.owner(token) if token.isascii() else None
             if owner is not None:
                 return owner
-            raise Refusal(401, "the bearer token is not known")
-        raise Refusal(401, f"expected {' or '.join(self._ways)}")
+            raise AccessRefusal(401, "the bearer token is not known")
+        raise AccessRefusal(401, f"expected {' or '.join(self._ways)}")
 
 
 def is_from_here(request: web.BaseRequest) -> bool:

@@ -25,7 +25,7 @@ TOGETHER = 4
 """How many bodies of the largest size may be in memory at once."""
 
 
-class BadRequest(BadInput):
+class RequestError(BadInput):
     """A request that cannot be answered, with its HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -50,7 +50,7 @@ class Intake:
         Its type must be JSON, which other sites cannot make a browser send without a preflight request.
         """
         if request.content_type != JSON:
-            raise BadRequest(415, f"Content-Type: {request.content_type!r} (expected {JSON})")
+            raise RequestError(415, f"Content-Type: {request.content_type!r} (expected {JSON})")
         parts: list[bytes] = []
         length = 0
         try:
@@ -65,18 +65,18 @@ class Intake:
             parts.clear()
             yield whole
         except TimeoutError:
-            raise BadRequest(408, f"the body did not come within {self._seconds:g} s") from None
+            raise RequestError(408, f"the body did not come within {self._seconds:g} s") from None
         except web.RequestPayloadError as error:
-            raise BadRequest(400, f"the body breaks off: {error}") from None
+            raise RequestError(400, f"the body breaks off: {error}") from None
         finally:
             self.at_hand -= length
 
     def _admit(self, length: int, counted: int) -> None:
         """Raise BadRequest if a body of this length is too much; ``counted`` of it is in ``at_hand`` already."""
         if length > self._most:
-            raise BadRequest(413, f"the body is too large (expected at most {format_bytes(self._most)})")
+            raise RequestError(413, f"the body is too large (expected at most {format_bytes(self._most)})")
         if self.at_hand + length - counted > self._together:
-            raise BadRequest(503, "too many large requests at once")
+            raise RequestError(503, "too many large requests at once")
 
 
 def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
@@ -86,9 +86,9 @@ def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
             body.decode()  # the decoder does not check skipped fields for valid UTF-8
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise BadRequest(400, located(error, at)) from None
+        raise RequestError(400, located(error, at)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(400, f"the body is not JSON: {error}") from None
+        raise RequestError(400, f"the body is not JSON: {error}") from None
 
 
 def guarded(answer: Handler, field: str) -> Handler:
@@ -97,7 +97,7 @@ def guarded(answer: Handler, field: str) -> Handler:
     async def guard(request: web.Request) -> web.StreamResponse:
         try:
             return await answer(request)
-        except BadRequest as error:
+        except RequestError as error:
             return as_json({field: str(error)}, error.status)
         except BadInput as error:
             return as_json({field: one_line(str(error))}, 400)

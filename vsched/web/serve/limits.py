@@ -54,7 +54,7 @@ class Port:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.connections: dict[asyncio.BaseTransport, Connection] = {}
+        self.connections: dict[asyncio.BaseTransport, LimitedConnection] = {}
         """Open connections, in the order in which they were last busy."""
         self.at_work = 0
         """Requests being answered."""
@@ -95,7 +95,7 @@ def server_settings(port: Port, read_bytes: int) -> dict[str, Any]:
     }
 
 
-class Connection(asyncio.Protocol):
+class LimitedConnection(asyncio.Protocol):
     """One connection with time limits. It passes all data on to aiohttp's own protocol."""
 
     def __init__(self, port: Port, http: asyncio.Protocol) -> None:
@@ -257,7 +257,9 @@ def _later(port: Port, text: str) -> web.Response:
     return as_json({"error": text}, 503, {"Retry-After": "1"})
 
 
-async def _send(response: web.StreamResponse, request: web.Request, connection: Connection, seconds: float) -> None:
+async def _send(
+    response: web.StreamResponse, request: web.Request, connection: LimitedConnection, seconds: float
+) -> None:
     """Send an answer here, because aiohttp would wait for ever for clients that do not read."""
     try:
         async with asyncio.timeout(seconds):
@@ -269,7 +271,7 @@ async def _send(response: web.StreamResponse, request: web.Request, connection: 
         connection.hang_up()
 
 
-async def _go_on(port: Port, response: LongResponse, request: web.Request, connection: Connection) -> None:
+async def _go_on(port: Port, response: LongResponse, request: web.Request, connection: LimitedConnection) -> None:
     """A long answer does not count as a request being answered; its handler limits the number of such answers.
 
     It ends with its connection's life. What it sends at a time has to be fetched in time like any answer.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from ssl import SSLContext
 from typing import Any
 
-from vsched.web.serve.limits import Connection, Port
+from vsched.web.serve.limits import LimitedConnection, Port
 
 BACKLOG = 128
 PAUSE_SECONDS = 0.5
@@ -43,11 +43,15 @@ async def listening_sockets(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-class Listener:
+class SocketListener:
     """Accepts connections at some sockets until it is closed."""
 
     def __init__(
-        self, sockets: Sequence[socket.socket], port: Port, make: Callable[[], Connection], ssl: SSLContext | None
+        self,
+        sockets: Sequence[socket.socket],
+        port: Port,
+        make: Callable[[], LimitedConnection],
+        ssl: SSLContext | None,
     ) -> None:
         self._sockets = sockets
         self._port = port

@@ -18,7 +18,7 @@ from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
-from vsched.web.serve.access import LogLine, Person, Refusal
+from vsched.web.serve.access import AccessRefusal, LogLine, Person
 from vsched.writes.limits import TokenBucket
 
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
@@ -74,7 +74,7 @@ class Answers(Generic[V]):
     async def _ask(self, key: bytes, ask: Callable[[], Awaitable[V]]) -> V:
         settings = self._settings
         if not self._bucket.try_take():
-            raise Refusal(429, f"too many {self._what} at once")
+            raise AccessRefusal(429, f"too many {self._what} at once")
         try:
             async with asyncio.timeout(settings.timeout_seconds):
                 found = await ask()
@@ -84,7 +84,7 @@ class Answers(Generic[V]):
                 self._log(
                     "access cannot be checked", what=self._what, problem=_problem(error, settings.timeout_seconds)
                 )
-            raise Refusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
+            raise AccessRefusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
         self._silent = False
         answers = self._yes if found else self._no
         answers[key] = (found,)

@@ -11,9 +11,9 @@ from typing import Any
 from aiohttp import web
 
 from vsched.errors import BadInput
-from vsched.web.serve.access import Access, Refusal, is_from_here
-from vsched.web.serve.limits import Connection, Limits, Port, bounded, server_settings
-from vsched.web.serve.listener import Listener, listening_sockets
+from vsched.web.serve.access import Access, AccessRefusal, is_from_here
+from vsched.web.serve.limits import LimitedConnection, Limits, Port, bounded, server_settings
+from vsched.web.serve.listener import SocketListener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
 from vsched.web.serve.streams import LongResponse
 
@@ -60,7 +60,7 @@ async def serving(
             sockets = await listening_sockets(host, number)
         except OSError as error:
             raise BadInput(f"{what}: cannot listen on {address}: {error.strerror or error}") from error
-        listener = Listener(sockets, port, lambda: Connection(port, server()), ssl)
+        listener = SocketListener(sockets, port, lambda: LimitedConnection(port, server()), ssl)
         try:
             yield int(sockets[0].getsockname()[1])
         finally:
@@ -96,7 +96,7 @@ def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
             return await handler(request)
         try:
             await access.check(request)
-        except Refusal as refusal:
+        except AccessRefusal as refusal:
             return as_json({"error": str(refusal)}, refusal.status, access.headers(refusal))
         response = await handler(request)
         if isinstance(response, LongResponse):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from vsched.web.serve.access import Refusal
+from vsched.web.serve.access import AccessRefusal
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Stay:
         self._checked = now
         try:
             await self._response.recheck()
-        except Refusal:
+        except AccessRefusal:
             return False
         return True
 
