@@ -124,7 +124,7 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
         await Released(cluster, tmp_path).install(VALUES)
         options = options_at_home(cluster, tmp_path)
         stand_behind_the_service(cluster, options)
-        stand_in_pods(cluster)
+        await stand_in_pods(cluster)
         token = await token_of(cluster)
         async with daemon_of(cluster, options, token) as daemon:
             await until(lambda: daemon.telemetry.findings.arbitrated is not None)
@@ -169,8 +169,14 @@ def stand_behind_the_service(cluster: Cluster, options: Options) -> None:
     )
 
 
-def stand_in_pods(cluster: Cluster) -> None:
-    """The pod of the daemon, and one that was killed while it led."""
+async def stand_in_pods(cluster: Cluster) -> None:
+    """The pod of the daemon, and one that was killed while it led, in place of those that the Deployment makes.
+
+    Those would wait for ever, as nothing here places them, and claim a part of the cluster.
+    """
+    cluster.client.delete("apps/deployments", NAMESPACE, RELEASE)
+    await until(lambda: not cluster.client.list("apps/replicasets", NAMESPACE))
+    await until(lambda: not cluster.client.list("pods", NAMESPACE))
     selected = one(objects_of(VALUES), "Service", "vsched-leader")["spec"]["selector"]
     of_all = {key: value for key, value in selected.items() if key != LEADER_LABEL}
     for name, labels in ((POD, of_all), ("killed", selected)):

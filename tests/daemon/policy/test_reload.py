@@ -158,7 +158,7 @@ async def test_a_policy_of_the_largest_size_does_not_hold_up_the_event_loop(text
         began = time.monotonic()
         policy.nudge()
         await spin()
-        assert turns > 1 or time.monotonic() - began < 0.1
+        assert turns > 1 or time.monotonic() - began < 0.5
         assert not told[0].ok
         assert policy.policy.actions == ("enqueue", "allocate", "backfill")
         assert all(len(problem) < 300 for problem in told[0].problems)
