@@ -33,7 +33,7 @@ class NodeName(msgspec.Struct, frozen=True):
     name: str
 
 
-class NodeUsage(msgspec.Struct, frozen=True):
+class MetricsUsage(msgspec.Struct, frozen=True):
     """The usage of a node, as quantities."""
 
     cpu: str = ""
@@ -45,7 +45,7 @@ class NodeMetrics(msgspec.Struct, frozen=True):
 
     metadata: NodeName
     timestamp: str
-    usage: NodeUsage
+    usage: MetricsUsage
 
 
 class NodeMetricsList(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
-from vsched.daemon.arbitrate.parts import ArbitrationParts
+from vsched.daemon.arbitrate.parts import ArbitrationService
 from vsched.daemon.lead.election import led
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
@@ -74,7 +74,7 @@ class Daemon:
         self.health = Health(
             base.clock, watches.synced, watches.absent, self.usage.to_dict, base.role, self.rivals.to_dict
         )
-        self.arbitration = ArbitrationParts(base, writes, self._incomplete) if options.arbitrate else None
+        self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         self.inspection = Inspection(base, self._standing)
         self.caller = Caller()

@@ -42,7 +42,7 @@ class Right(NamedTuple):
     """The only object it is needed for; empty for all of them."""
 
 
-class ApiRequest(NamedTuple):
+class RequestKind(NamedTuple):
     """A kind of request, and the place in the code that makes it."""
 
     where: str
@@ -92,44 +92,44 @@ def _opens_gates(options: Options) -> bool:
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
 
-REQUESTS: tuple[ApiRequest, ...] = (
-    ApiRequest("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
-    ApiRequest("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
-    ApiRequest("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
-    ApiRequest("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
-    ApiRequest("writes.bodies.pod_status_write", "patch", "", "pods/status"),
-    ApiRequest("writes.bodies.event_create", "create", "", "events"),
-    ApiRequest("writes.bodies.event_count", "patch", "", "events"),
+REQUESTS: tuple[RequestKind, ...] = (
+    RequestKind("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
+    RequestKind("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
+    RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
+    RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
+    RequestKind("writes.bodies.pod_status_write", "patch", "", "pods/status"),
+    RequestKind("writes.bodies.event_create", "create", "", "events"),
+    RequestKind("writes.bodies.event_count", "patch", "", "events"),
     # Definitions with a status subresource and without: which of the two it is, only the API server knows.
-    ApiRequest("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups", _schedules),
-    ApiRequest("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
-    ApiRequest("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),
-    ApiRequest("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues/status", _schedules),
-    ApiRequest(f"{_QUEUES}._dismiss", "get", BATCH_GROUP, "queues", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._is_behind", "get", BATCH_GROUP, "queues", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._annotate", "patch", BATCH_GROUP, "queues", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues/status", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._make_missing", "create", BATCH_GROUP, "queues", _keeps_queues),
-    ApiRequest(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
-    ApiRequest(f"{_PODGROUPS}.PodGroupController._change", "create", BATCH_GROUP, "podgroups", _keeps_podgroups),
-    ApiRequest(f"{_PODGROUPS}.PodGroupController._change", "patch", BATCH_GROUP, "podgroups", _keeps_podgroups),
-    ApiRequest(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
-    ApiRequest("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
-    ApiRequest(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
-    ApiRequest("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "consumers", _arbitrates),
-    ApiRequest("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "allocations", _arbitrates),
-    ApiRequest("controllers.allocation_bodies.spec_write", "patch", ARBITRATOR_GROUP, "allocations", _arbitrates),
-    ApiRequest(
+    RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups", _schedules),
+    RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
+    RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),
+    RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues/status", _schedules),
+    RequestKind(f"{_QUEUES}._dismiss", "get", BATCH_GROUP, "queues", _keeps_queues),
+    RequestKind(f"{_QUEUES}._is_behind", "get", BATCH_GROUP, "queues", _keeps_queues),
+    RequestKind(f"{_QUEUES}._annotate", "patch", BATCH_GROUP, "queues", _keeps_queues),
+    RequestKind(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues", _keeps_queues),
+    RequestKind(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues/status", _keeps_queues),
+    RequestKind(f"{_QUEUES}._make_missing", "create", BATCH_GROUP, "queues", _keeps_queues),
+    RequestKind(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
+    RequestKind(f"{_PODGROUPS}.PodGroupController._change", "create", BATCH_GROUP, "podgroups", _keeps_podgroups),
+    RequestKind(f"{_PODGROUPS}.PodGroupController._change", "patch", BATCH_GROUP, "podgroups", _keeps_podgroups),
+    RequestKind(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
+    RequestKind("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
+    RequestKind(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
+    RequestKind("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "consumers", _arbitrates),
+    RequestKind("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "allocations", _arbitrates),
+    RequestKind("controllers.allocation_bodies.spec_write", "patch", ARBITRATOR_GROUP, "allocations", _arbitrates),
+    RequestKind(
         "controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "allocations/status", _arbitrates
     ),
-    ApiRequest(
+    RequestKind(
         "controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "consumers/status", _arbitrates
     ),
-    ApiRequest("controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "buckets/status", _arbitrates),
-    ApiRequest("web.serve.reviews._review", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
-    ApiRequest("web.serve.reviews._review", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
-    ApiRequest(
+    RequestKind("controllers.allocation_bodies.status_write", "patch", ARBITRATOR_GROUP, "buckets/status", _arbitrates),
+    RequestKind("web.serve.reviews._review", "create", TOKEN_REVIEWS.group, TOKEN_REVIEWS.plural, _reviews_tokens),
+    RequestKind("web.serve.reviews._review", "create", ACCESS_REVIEWS.group, ACCESS_REVIEWS.plural, _reviews_access),
+    RequestKind(
         "controllers.allocation_bodies.allocation_delete", "delete", ARBITRATOR_GROUP, "allocations", _arbitrates
     ),
 )

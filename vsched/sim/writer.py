@@ -18,7 +18,7 @@ from vsched.sim.objects import crds, defaults
 from vsched.sim.objects.body_decoding import decoded, decoded_patch
 from vsched.sim.objects.custom_kinds import CustomKinds
 from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, StatusCause, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.api_errors import Failure, FieldCause, already_exists, bad_request, invalid, not_found
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, record_update
@@ -318,25 +318,25 @@ class ObjectWriter:
     def _generated_name(self, kind: Kind, metadata: Obj) -> str:
         base: str = metadata.get("generateName") or ""
         if not base:
-            cause = StatusCause(
+            cause = FieldCause(
                 "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
             )
             raise invalid(kind, "", [cause])
         return base[:_NAME_BASE_CHARS] + "".join(self._random.choices(_NAME_ALPHABET, k=_NAME_SUFFIX_CHARS))
 
-    def _create_causes(self, kind: Kind, obj: Obj) -> list[StatusCause]:
+    def _create_causes(self, kind: Kind, obj: Obj) -> list[FieldCause]:
         if kind.custom:
             return [*validation.validate_create(kind, obj), *crds.validate(kind, obj)]
         causes = validation.validate_create(kind, obj)
         return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
-    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[StatusCause]:
+    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[FieldCause]:
         causes = validation.validate_update(kind, obj, old, subresource)
         if kind.custom:
             return [*causes, *crds.validate(kind, obj, old)]
         return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
 
-    def _refuse(self, kind: Kind, obj: Obj, causes: list[StatusCause]) -> None:
+    def _refuse(self, kind: Kind, obj: Obj, causes: list[FieldCause]) -> None:
         if causes:
             raise invalid(kind, obj["metadata"].get("name", ""), causes)
 

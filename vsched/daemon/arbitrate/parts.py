@@ -16,7 +16,7 @@ from vsched.web.pages.webhook import webhook_routes
 from vsched.web.serve.routing import Route
 
 
-class ArbitrationParts:
+class ArbitrationService:
     """Rounds, what is written in consequence, and what others may ask."""
 
     def __init__(self, base: Base, writes: WritePath, incomplete: Callable[[], str]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
 from vsched.sim.admission.quota import charge
-from vsched.sim.store.api_errors import StatusCause, bad_request, forbidden, not_found
+from vsched.sim.store.api_errors import FieldCause, bad_request, forbidden, not_found
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 
@@ -62,7 +62,7 @@ def _check_namespace(kind: Kind, namespace: str, name: str, store: Store) -> Non
     if found is None:
         raise not_found(store.registry.resource("namespaces"), namespace)
     if "deletionTimestamp" in found["metadata"]:
-        cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+        cause = FieldCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         raise forbidden(kind, name, why, [cause])
 

@@ -8,7 +8,7 @@ from typing import Any
 from vsched.sim.apply import patches
 from vsched.sim.objects import request_bodies
 from vsched.sim.requests.request import ApiRequest, media_type, read_patch
-from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, invalid_options, unsupported_media_type
+from vsched.sim.store.api_errors import Failure, FieldCause, bad_request, invalid_options, unsupported_media_type
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.store import StoredObject
@@ -101,5 +101,5 @@ def _with_managed_fields(kind: Kind, obj: Obj, record: StoredObject | None) -> O
 
 
 def _missing_manager() -> Failure:
-    cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+    cause = FieldCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
     return invalid_options("PatchOptions", [cause])

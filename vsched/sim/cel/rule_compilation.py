@@ -7,7 +7,7 @@ from typing import Any
 
 from vsched.sim.cel import expressions as cel
 from vsched.sim.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import forbidden, invalid_value, not_supported, required
 from vsched.sim.store.kinds import Obj
 
@@ -16,7 +16,7 @@ _PARTS = ("rule", "message", "messageExpression", "reason", "fieldPath")
 _MESSAGE_CHARS = 2048
 
 
-def rule_causes(spec: Obj) -> list[StatusCause]:
+def rule_causes(spec: Obj) -> list[FieldCause]:
     """What is wrong with the rules of a definition, in all its versions."""
     schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in spec.get("versions") or ()]
     if schemas and isinstance(schemas[0], dict) and all(each == schemas[0] for each in schemas):
@@ -30,7 +30,7 @@ def rule_causes(spec: Obj) -> list[StatusCause]:
     ]
 
 
-def _below(schema: Obj, path: str, fixed: str, *, root: bool) -> Iterator[StatusCause]:
+def _below(schema: Obj, path: str, fixed: str, *, root: bool) -> Iterator[FieldCause]:
     """Errors in a schema and below it; ``fixed`` is the path of a list above whose items have no keys."""
     rules, properties = schema.get(RULES) or [], schema.get("properties") or {}
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
@@ -48,12 +48,12 @@ def _is_rule(rule: Any) -> bool:
     return isinstance(rule, dict) and all(isinstance(rule.get(part, ""), str) for part in _PARTS)
 
 
-def _branch(schema: Any, path: str, fixed: str) -> Iterator[StatusCause]:
+def _branch(schema: Any, path: str, fixed: str) -> Iterator[FieldCause]:
     if isinstance(schema, dict):
         yield from _below(schema, path, fixed, root=is_embedded(schema))
 
 
-def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> Iterator[StatusCause]:
+def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> Iterator[FieldCause]:
     text = rule.get("rule") or ""
     if not text.strip():
         yield required(f"{path}.rule", "rule is not specified")
@@ -83,7 +83,7 @@ def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> It
 _STAGES = {"rule": "", "messageExpression": "messageExpression "}
 
 
-def _of_words(rule: Obj, path: str) -> Iterator[StatusCause]:
+def _of_words(rule: Obj, path: str) -> Iterator[FieldCause]:
     message = rule.get("message") or ""
     if message and not message.strip():
         yield invalid_value(f"{path}.message", message, "message must be non-empty if specified")

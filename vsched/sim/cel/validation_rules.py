@@ -14,7 +14,7 @@ from typing import Any
 from vsched.sim.cel import expressions as cel
 from vsched.sim.cel.expressions import CelExpression, NotEvaluated, TooExpensive
 from vsched.sim.cel.functions import NO_OVERLOAD
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 
 RULES = "x-kubernetes-validations"
@@ -90,11 +90,11 @@ def is_embedded(schema: Obj) -> bool:
     return bool(schema.get("x-kubernetes-embedded-resource"))
 
 
-def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[StatusCause]) -> list[StatusCause]:
+def check(tree: RuleTree, obj: Obj, old: Obj | None, found: list[FieldCause]) -> list[FieldCause]:
     """The errors of an object by the rules; ``found`` are those by its schema."""
     if any(cause.reason in _BLOCKING for cause in found):
         why = "some validation rules were not checked because the object was invalid; correct the existing errors"
-        return [StatusCause("FieldValueInvalid", f"Invalid value: null: {why} to complete validation", "<nil>")]
+        return [FieldCause("FieldValueInvalid", f"Invalid value: null: {why} to complete validation", "<nil>")]
     return list(_Asking().ask(tree, obj, _MISSING if old is None else old, ""))
 
 
@@ -104,7 +104,7 @@ class _Asking:
     def __init__(self) -> None:
         self._left = MOST_STEPS
 
-    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool = False) -> Iterator[StatusCause]:
+    def ask(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool = False) -> Iterator[FieldCause]:
         """The errors of a value and of the values in it; ``old`` is _MISSING if there is no old value."""
         if value is None or self._left <= 0:
             return
@@ -119,7 +119,7 @@ class _Asking:
                 before = keyed.get(_key(tree.schema, item), _MISSING)
                 yield from self.ask(tree.items, item, before, f"{path}[{index}]", unchanged)
 
-    def _ask_object(self, tree: RuleTree, value: Obj, old: Any, path: str, unchanged: bool) -> Iterator[StatusCause]:
+    def _ask_object(self, tree: RuleTree, value: Obj, old: Any, path: str, unchanged: bool) -> Iterator[FieldCause]:
         known = old if isinstance(old, dict) else {}
         for name, item in value.items():
             below = tree.properties.get(name)
@@ -129,7 +129,7 @@ class _Asking:
             elif tree.additional is not None:
                 yield from self.ask(tree.additional, item, known.get(name, _MISSING), f"{path}[{name}]", unchanged)
 
-    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool) -> Iterator[StatusCause]:
+    def _ask_here(self, tree: RuleTree, value: Any, old: Any, path: str, unchanged: bool) -> Iterator[FieldCause]:
         variables = {"self": visible(tree.schema, value, root=tree.root)}
         if old is not _MISSING and old is not None:
             variables["oldSelf"] = visible(tree.schema, old, root=tree.root)
@@ -229,8 +229,8 @@ def _by_key(schema: Obj, old: Any) -> Mapping[tuple[str, ...], Any]:
     return {_key(schema, item): item for item in old}
 
 
-def _invalid(path: str, shown: str, why: str) -> StatusCause:
-    return StatusCause("FieldValueInvalid", f'Invalid value: "{shown}": {why}', path or "<nil>")
+def _invalid(path: str, shown: str, why: str) -> FieldCause:
+    return FieldCause("FieldValueInvalid", f'Invalid value: "{shown}": {why}', path or "<nil>")
 
 
 def _not_evaluated(rule: ValidationRule, error: NotEvaluated) -> str:
@@ -243,17 +243,17 @@ def _not_evaluated(rule: ValidationRule, error: NotEvaluated) -> str:
     return f"{error} evaluating rule: {named}"
 
 
-def _broken(rule: ValidationRule, variables: Mapping[str, Any], path: str, shown: str) -> StatusCause:
+def _broken(rule: ValidationRule, variables: Mapping[str, Any], path: str, shown: str) -> FieldCause:
     """The error for a rule that does not hold."""
     detail = _message(rule, variables)
     where = f"{path}{rule.path}".lstrip(".") or "<nil>"
     match rule.given.get("reason"):
         case "FieldValueForbidden":
-            return StatusCause("FieldValueForbidden", f"Forbidden: {detail}", where)
+            return FieldCause("FieldValueForbidden", f"Forbidden: {detail}", where)
         case "FieldValueRequired":
-            return StatusCause("FieldValueRequired", f"Required value: {detail}", where)
+            return FieldCause("FieldValueRequired", f"Required value: {detail}", where)
         case "FieldValueDuplicate":
-            return StatusCause("FieldValueDuplicate", f'Duplicate value: "{shown}"', where)
+            return FieldCause("FieldValueDuplicate", f'Duplicate value: "{shown}"', where)
     return _invalid(where, shown, detail)
 
 

@@ -13,7 +13,7 @@ from vsched.sim.objects import crds, request_bodies
 from vsched.sim.objects.field_decoding import cannot_decode, conform, decode
 from vsched.sim.objects.json_errors import summary
 from vsched.sim.objects.scalar_decoding import DecodingError, json_type
-from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, invalid, invalid_named
+from vsched.sim.store.api_errors import Failure, FieldCause, bad_request, invalid, invalid_named
 from vsched.sim.store.field_errors import invalid_value
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.schema import schema_table, type_name
@@ -145,4 +145,4 @@ def _texts(unknown: list[str]) -> list[str]:
 def _bad_patch(body: Obj, patch: object, why: str) -> Failure:
     shown = orjson.dumps(body).decode() if patch is None else show_as_go(patch)
     quoted = json.dumps(shown, ensure_ascii=False)
-    return invalid_named("", "", "", "", [StatusCause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])
+    return invalid_named("", "", "", "", [FieldCause("FieldValueInvalid", f"Invalid value: {quoted}: {why}", "patch")])

@@ -11,7 +11,7 @@ import yaml
 from vsched.sim.cel import validation_rules
 from vsched.sim.cel.rule_compilation import rule_causes
 from vsched.sim.objects import structural_schema
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Kind, Obj, PrinterColumn, Subresource
 
 APPROVAL = "api-approved.kubernetes.io"
@@ -43,7 +43,7 @@ def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     return structural_schema.prune_and_default(kind.schema, obj) if kind.schema else (obj, [])
 
 
-def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[StatusCause]:
+def validate(kind: Kind, obj: Obj, old: Obj | None = None) -> list[FieldCause]:
     """The errors of an object that replaces ``old``, by the schema and the rules of its custom kind."""
     if not kind.schema:
         return []
@@ -73,11 +73,11 @@ def prepare_definition(obj: Obj, old: Obj | None = None) -> Obj:
     return {**prepared, "status": status}
 
 
-def definition_causes(obj: Obj) -> list[StatusCause]:
+def definition_causes(obj: Obj) -> list[FieldCause]:
     """The errors of a definition."""
     spec = obj["spec"]
     causes = [
-        StatusCause("FieldValueRequired", "Required value", path)
+        FieldCause("FieldValueRequired", "Required value", path)
         for path, given in (
             ("spec.group", spec.get("group")),
             ("spec.names.kind", spec["names"].get("kind")),
@@ -90,33 +90,33 @@ def definition_causes(obj: Obj) -> list[StatusCause]:
     name = obj["metadata"]["name"]
     if name != f"{plural}.{group}":
         text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        causes.append(StatusCause("FieldValueInvalid", text, "metadata.name"))
+        causes.append(FieldCause("FieldValueInvalid", text, "metadata.name"))
     versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
         text = 'Invalid value: "array": must have exactly one version marked as storage version'
-        causes.append(StatusCause("FieldValueInvalid", text, "spec.versions"))
+        causes.append(FieldCause("FieldValueInvalid", text, "spec.versions"))
     for index, version in enumerate(versions):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             where = f"spec.versions[{index}].schema.openAPIV3Schema"
-            causes.append(StatusCause("FieldValueRequired", "Required value: schemas are required", where))
+            causes.append(FieldCause("FieldValueRequired", "Required value: schemas are required", where))
     if spec.get("scope") not in ("Cluster", "Namespaced"):
         text = f'Unsupported value: "{spec.get("scope", "")}": supported values: "Cluster", "Namespaced"'
-        causes.append(StatusCause("FieldValueNotSupported", text, "spec.scope"))
+        causes.append(FieldCause("FieldValueNotSupported", text, "spec.scope"))
     return causes + rule_causes(spec) + _approval_causes(obj)
 
 
-def _approval_causes(obj: Obj) -> list[StatusCause]:
+def _approval_causes(obj: Obj) -> list[FieldCause]:
     if not _is_protected(obj["spec"].get("group", "")):
         return []
     path = f"metadata.annotations[{APPROVAL}]"
     text = (obj["metadata"].get("annotations") or {}).get(APPROVAL, "")
     if not text:
         why = f'protected groups must have approval annotation "{APPROVAL}", see {_PULL_REQUEST}'
-        return [StatusCause("FieldValueRequired", f"Required value: {why}", path)]
+        return [FieldCause("FieldValueRequired", f"Required value: {why}", path)]
     if text.startswith("unapproved") or "://" in text:
         return []
     why = f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with'
-    return [StatusCause("FieldValueInvalid", f'Invalid value: "{text}": {why} "unapproved", see {_PULL_REQUEST}', path)]
+    return [FieldCause("FieldValueInvalid", f'Invalid value: "{text}": {why} "unapproved", see {_PULL_REQUEST}', path)]
 
 
 def _is_protected(group: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -70,12 +70,12 @@ def _walked_object(schema: Obj, value: Obj, path: str, unknown: list[str], *, ro
     return walked
 
 
-def validate(schema: Obj, obj: Obj) -> list[StatusCause]:
+def validate(schema: Obj, obj: Obj) -> list[FieldCause]:
     """The errors of an object by its schema."""
     return list(_checked(schema, obj, "", root=True))
 
 
-def _checked(schema: Obj, value: Any, path: str, *, root: bool = False) -> Iterator[StatusCause]:
+def _checked(schema: Obj, value: Any, path: str, *, root: bool = False) -> Iterator[FieldCause]:
     if value is None and schema.get("nullable"):
         return
     wrong = _wrong_type(schema, value, path)
@@ -84,7 +84,7 @@ def _checked(schema: Obj, value: Any, path: str, *, root: bool = False) -> Itera
         return
     if "enum" in schema and value not in schema["enum"]:
         supported = ", ".join(f'"{each}"' if isinstance(each, str) else str(each) for each in schema["enum"])
-        yield StatusCause(
+        yield FieldCause(
             "FieldValueNotSupported", f"Unsupported value: {_shown(value)}: supported values: {supported}", path
         )
     for rule, allows, text in _RULES:
@@ -99,7 +99,7 @@ def _checked(schema: Obj, value: Any, path: str, *, root: bool = False) -> Itera
     yield from _checked_combinations(schema, value, path)
 
 
-def _wrong_type(schema: Obj, value: Any, path: str) -> StatusCause | None:
+def _wrong_type(schema: Obj, value: Any, path: str) -> FieldCause | None:
     types: tuple[type, ...]
     if schema.get(INT_OR_STRING):
         wanted, types = "integer,string", (int, str)
@@ -112,10 +112,10 @@ def _wrong_type(schema: Obj, value: Any, path: str) -> StatusCause | None:
         return None
     shown = _type_name(value)
     text = f'Invalid value: "{shown}": {path} in body must be of type {wanted}: "{shown}"'
-    return StatusCause("FieldValueTypeInvalid", text, path or "<nil>")
+    return FieldCause("FieldValueTypeInvalid", text, path or "<nil>")
 
 
-def _checked_format(schema: Obj, value: Any, path: str) -> Iterator[StatusCause]:
+def _checked_format(schema: Obj, value: Any, path: str) -> Iterator[FieldCause]:
     wanted = schema.get("format")
     limit = _LIMITS.get(wanted or "")
     if limit is not None and isinstance(value, int) and not -limit <= value < limit:
@@ -124,12 +124,12 @@ def _checked_format(schema: Obj, value: Any, path: str) -> Iterator[StatusCause]
         yield invalid_value(path, value, f"{path} in body must be of type date-time: {_shown(value)}")
 
 
-def _checked_object(schema: Obj, value: Obj, path: str, *, root: bool) -> Iterator[StatusCause]:
+def _checked_object(schema: Obj, value: Obj, path: str, *, root: bool) -> Iterator[FieldCause]:
     properties: Obj = schema.get("properties") or {}
     additional = schema.get("additionalProperties")
     for field in schema.get("required") or ():
         if field not in value:
-            yield StatusCause("FieldValueRequired", "Required value", f"{path}.{field}" if path else field)
+            yield FieldCause("FieldValueRequired", "Required value", f"{path}.{field}" if path else field)
     for field, item in value.items():
         if root and field in _RESOURCE_FIELDS:
             continue
@@ -140,7 +140,7 @@ def _checked_object(schema: Obj, value: Obj, path: str, *, root: bool) -> Iterat
             yield from _checked(additional, item, here)
 
 
-def _checked_combinations(schema: Obj, value: Any, path: str) -> Iterator[StatusCause]:
+def _checked_combinations(schema: Obj, value: Any, path: str) -> Iterator[FieldCause]:
     def passing(rule: str) -> int:
         return sum(not any(_checked(each, value, path)) for each in schema[rule])
 
@@ -154,8 +154,8 @@ def _checked_combinations(schema: Obj, value: Any, path: str) -> Iterator[Status
         yield from _checked(each, value, path)
 
 
-def invalid_value(path: str, value: Any, why: str) -> StatusCause:
-    return StatusCause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {why}", path)
+def invalid_value(path: str, value: Any, why: str) -> FieldCause:
+    return FieldCause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {why}", path)
 
 
 def _shown(value: Any) -> str:

@@ -18,7 +18,7 @@ from vsched.sim.objects.json_errors import syntax_error
 from vsched.sim.objects.scalar_decoding import json_type
 from vsched.sim.store.api_errors import (
     Failure,
-    StatusCause,
+    FieldCause,
     bad_request,
     invalid_options,
     not_acceptable,
@@ -121,7 +121,7 @@ class ApiRequest:
         if "force" in self.query:
             raise self._invalid_options([forbidden("force", "may not be specified for non-apply patch")])
 
-    def _invalid_options(self, causes: list[StatusCause]) -> Failure:
+    def _invalid_options(self, causes: list[FieldCause]) -> Failure:
         return invalid_options(_OPTIONS.get(self.method, "CreateOptions"), causes)
 
     def integer(self, name: str) -> int | None:
@@ -256,7 +256,7 @@ def _read_yaml(body: bytes) -> Any:
         raise bad_request(f"error converting YAML to JSON: {error}".replace("\n", " ")) from None
 
 
-def dry_run_causes(given: list[str]) -> list[StatusCause]:
+def dry_run_causes(given: list[str]) -> list[FieldCause]:
     if all(one == _ALL for one in given):
         return []
     return [not_supported("dryRun", given, (_ALL,))]

@@ -15,7 +15,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 @dataclass(frozen=True, slots=True)
-class StatusCause:
+class FieldCause:
     """One reason for an error; ``message`` does not repeat the field."""
 
     reason: str
@@ -118,12 +118,12 @@ def storage_conflict(kind: Kind, namespace: str, name: str, why: str) -> Failure
     return conflict(kind, name, text)
 
 
-def invalid(kind: Kind, name: str, causes: Sequence[StatusCause]) -> Failure:
+def invalid(kind: Kind, name: str, causes: Sequence[FieldCause]) -> Failure:
     """Validation refused the object: 422 with every cause once."""
     return invalid_named(kind.qualified_kind, kind.group, kind.kind, name, causes)
 
 
-def invalid_named(shown: str, group: str, kind: str, name: str, causes: Sequence[StatusCause]) -> Failure:
+def invalid_named(shown: str, group: str, kind: str, name: str, causes: Sequence[FieldCause]) -> Failure:
     unique = list(dict.fromkeys(causes))
     texts = list(dict.fromkeys(cause.text for cause in unique))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
@@ -134,7 +134,7 @@ def invalid_named(shown: str, group: str, kind: str, name: str, causes: Sequence
     return Failure(422, "Invalid", message, details=details)
 
 
-def invalid_options(kind: str, causes: Sequence[StatusCause]) -> Failure:
+def invalid_options(kind: str, causes: Sequence[FieldCause]) -> Failure:
     """Refuses the options of a request, which have no name: ``kind`` is ListOptions or the like."""
     return invalid_named(f"{kind}.meta.k8s.io", "meta.k8s.io", kind, "", causes)
 
@@ -143,7 +143,7 @@ def bad_request(message: str) -> Failure:
     return Failure(400, "BadRequest", message)
 
 
-def forbidden(kind: Kind, name: str, why: str, causes: Sequence[StatusCause] = ()) -> Failure:
+def forbidden(kind: Kind, name: str, why: str, causes: Sequence[FieldCause] = ()) -> Failure:
     details = object_details(kind, name)
     if causes:
         details["causes"] = [cause.as_json() for cause in causes]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vsched.sim.store.api_errors import Failure, StatusCause, forbidden, invalid_options, object_details, success
+from vsched.sim.store.api_errors import Failure, FieldCause, forbidden, invalid_options, object_details, success
 from vsched.sim.store.field_errors import invalid_value, not_supported
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store, StoredObject
@@ -57,9 +57,9 @@ class Deleted:
     gone: bool
 
 
-def check_options(options: DeleteOptions, causes: Sequence[StatusCause] = ()) -> None:
+def check_options(options: DeleteOptions, causes: Sequence[FieldCause] = ()) -> None:
     """Raises a Failure for options that contradict each other; ``causes`` are errors that were found before."""
-    found: list[StatusCause] = []
+    found: list[FieldCause] = []
     if options.propagation and options.orphan_dependents is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
         found.append(invalid_value("propagationPolicy", options.propagation, why))

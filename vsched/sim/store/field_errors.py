@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.name_formats import label_value_problems, qualified_name_problems
 
@@ -18,29 +18,29 @@ ANNOTATIONS_BYTES = 256 * 1024
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
-def invalid_value(path: str, value: Any, why: str) -> StatusCause:
-    return StatusCause("FieldValueInvalid", f"Invalid value: {shown(value)}: {why}", path)
+def invalid_value(path: str, value: Any, why: str) -> FieldCause:
+    return FieldCause("FieldValueInvalid", f"Invalid value: {shown(value)}: {why}", path)
 
 
-def required(path: str, why: str = "") -> StatusCause:
-    return StatusCause("FieldValueRequired", f"Required value: {why}" if why else "Required value", path)
+def required(path: str, why: str = "") -> FieldCause:
+    return FieldCause("FieldValueRequired", f"Required value: {why}" if why else "Required value", path)
 
 
-def forbidden(path: str, why: str) -> StatusCause:
-    return StatusCause("FieldValueForbidden", f"Forbidden: {why}", path)
+def forbidden(path: str, why: str) -> FieldCause:
+    return FieldCause("FieldValueForbidden", f"Forbidden: {why}", path)
 
 
-def duplicate(path: str, value: Any) -> StatusCause:
-    return StatusCause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", path)
+def duplicate(path: str, value: Any) -> FieldCause:
+    return FieldCause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", path)
 
 
-def not_found_value(path: str, value: Any) -> StatusCause:
-    return StatusCause("FieldValueNotFound", f"Not found: {shown(value)}", path)
+def not_found_value(path: str, value: Any) -> FieldCause:
+    return FieldCause("FieldValueNotFound", f"Not found: {shown(value)}", path)
 
 
-def not_supported(path: str, value: Any, supported: Iterable[str]) -> StatusCause:
+def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldCause:
     listed = ", ".join(f'"{one}"' for one in supported)
-    return StatusCause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {listed}", path)
+    return FieldCause("FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {listed}", path)
 
 
 def shown(value: Any) -> str:
@@ -48,7 +48,7 @@ def shown(value: Any) -> str:
     return orjson.dumps("null" if value is None else value).decode()
 
 
-class Causes(list[StatusCause]):
+class Causes(list[FieldCause]):
     """The field errors found so far; ``path`` is where the value stands, such as ``spec.containers[0].name``."""
 
     def required(self, path: str, why: str = "") -> None:
@@ -105,7 +105,7 @@ class Causes(list[StatusCause]):
             size += len(key) + len(value)
         if size > ANNOTATIONS_BYTES:
             why = f"Too long: may not be more than {ANNOTATIONS_BYTES} bytes"
-            self.append(StatusCause("FieldValueTooLong", why, path))
+            self.append(FieldCause("FieldValueTooLong", why, path))
 
     def check_not_negative(self, value: int | None, path: str) -> None:
         if value is not None and value < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.sim.store.api_errors import Failure, StatusCause, bad_request, conflict, invalid_named, storage_conflict
+from vsched.sim.store.api_errors import Failure, FieldCause, bad_request, conflict, invalid_named, storage_conflict
 from vsched.sim.store.kinds import Kind, Obj
 
 
@@ -25,7 +25,7 @@ def check_version(kind: Kind, name: str, obj: Obj, old: Obj) -> None:
     version = obj["metadata"].get("resourceVersion") or ""
     if version in ("", "0"):
         if not kind.unconditional_update:
-            must = StatusCause(
+            must = FieldCause(
                 "FieldValueInvalid",
                 f"Invalid value: {version or '0'}: must be specified for an update",
                 "metadata.resourceVersion",

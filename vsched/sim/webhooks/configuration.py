@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from vsched.sim.cel import expressions as cel
-from vsched.sim.store.api_errors import StatusCause
+from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import Causes, required
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.name_formats import qualified_name_problems, subdomain_problems
@@ -133,7 +133,7 @@ def _check_service(service: Obj, where: str, causes: Causes) -> None:
 def _check_conditions(conditions: Sequence[Obj], where: str, causes: Causes) -> None:
     if len(conditions) > _MOST_CONDITIONS:
         text = f"Too many: {len(conditions)}: must have at most {_MOST_CONDITIONS} items"
-        causes.append(StatusCause("FieldValueTooMany", text, where))
+        causes.append(FieldCause("FieldValueTooMany", text, where))
         return
     names: set[str] = set()
     for index, condition in enumerate(conditions):
