@@ -11,13 +11,15 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-# In CI property tests draw the same examples each time; every other run draws new ones.
+from tests.support.examples import IN_CI, examples
+
+# In CI property tests draw the same examples each time, and half as many; every other run draws new ones.
 settings.register_profile(
     "shared-machine",
     deadline=None,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=IN_CI,
 )
 settings.load_profile("shared-machine")
 

@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, plan, policy_of
 from vsched.framework.policy import Policy
 from vsched.settings import load_text
@@ -203,7 +204,7 @@ def mixtures(draw: st.DrawFn) -> tuple[str, list[Wanted]]:
     return "\n".join(lines), [(*pair, draw(st.sampled_from([0, 3, 10, 25]))) for pair in pairs]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(mixtures())
 def test_a_stated_minimum_changes_nobodys_share(mixture: tuple[str, list[Wanted]]) -> None:
     setting, wanted = mixture

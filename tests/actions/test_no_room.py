@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.actions.allocate import allocate, place_until_ready, worksheet
 from vsched.actions.enqueue import enqueue
@@ -72,7 +73,7 @@ def crowded(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.one_of(clusters(), crowded()), st.sampled_from([GANGS, DEFAULT_POLICY]))
 def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
     outcomes = []

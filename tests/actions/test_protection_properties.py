@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import contended
+from tests.support.examples import examples
 from tests.support.taking import Busy, taking
 from vsched.framework.policy import Policy
 from vsched.model.amounts.resources import PODS, Vector, add, subtract
@@ -37,7 +38,7 @@ LAYOUTS = (
     ("gang conformance pdb {divider} priority predicates",),
 )
 CYCLES = 3
-often = settings(max_examples=20, deadline=None)
+often = settings(max_examples=examples(20), deadline=None)
 
 
 @cache

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from vsched.actions import ACTIONS
 from vsched.actions.shuffle import RunningTasks, movable, shuffle
@@ -287,7 +288,7 @@ def test_looking_for_places_leaves_no_trace() -> None:
     assert (view.moved, view.ready, view.pending_count) == ({}, 2, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5))
 def test_each_that_leaves_has_a_place_of_its_own_elsewhere(loads: list[tuple[int, int]]) -> None:
     """Nodes of four places, so many restless pods and others on each; all of one size, so places can be counted."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import contended
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.standings import Standings, standings
@@ -59,7 +60,7 @@ class Branches(PluginSet):
 names = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(names, min_size=1, max_size=12, unique=True), st.data())
 def test_the_queue_that_goes_first_is_the_one_with_the_least_key_as_of_now(
     made: list[str], data: st.DataObject
@@ -133,7 +134,7 @@ def compared(parts: list[tuple[Hashable, tuple[Any, ...]]]) -> list[tuple[Any, .
 
 @pytest.mark.parametrize("admitting", [pytest.param(False, id="placing"), pytest.param(True, id="admitting")])
 @pytest.mark.parametrize("policy", ORDERS)
-@settings(max_examples=18, deadline=None)
+@settings(max_examples=examples(18), deadline=None)
 @given(text=contended())
 def test_parts_compare_as_keys_do(policy: Policy, admitting: bool, text: str) -> None:
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())

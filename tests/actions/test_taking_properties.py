@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import contended, seeded
+from tests.support.examples import examples
 from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
@@ -59,8 +60,8 @@ WITHOUT_SHARES = (
 TIERS = PROPORTION + FLAT_CAPACITY + CAPACITY_IN_A_TREE + WITHOUT_SHARES
 END = 25
 """Cycles after which the smallest clusters have long come to rest."""
-quickly = settings(max_examples=20, deadline=None)
-more = settings(max_examples=35, deadline=None)
+quickly = settings(max_examples=examples(20), deadline=None)
+more = settings(max_examples=examples(35), deadline=None)
 
 
 @cache

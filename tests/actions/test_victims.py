@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.actions.pools import Pools
@@ -233,7 +234,7 @@ def test_two_kinds_of_pods_in_one_gang() -> None:
 SIZES = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=3), min_size=1, max_size=20)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(SIZES, st.integers(1, 6), st.booleans())
 def test_a_single_pod_finds_room_exactly_where_some_node_can_give_it(
     sizes: list[list[int]], wants: int, compared: bool

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.parties import amounts, bucket, party, world
 from vsched.arbitrator.admission import (
     ReservedByLevel,
@@ -312,7 +313,7 @@ _PARTIES = st.lists(st.tuples(_CPUS, st.sampled_from(["", "one", "two", "gone"])
 
 
 @given(_PARTIES, _CPUS, _CPUS, _CPUS, st.sampled_from(["", "one", "gone"]))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_whoever_passes_leaves_no_more_reserved_than_there_is_or_was(
     others: list[tuple[str, str]], one: str, two: str, asked: str, parent: str
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.arbitrating import PLACING, Cluster
+from tests.support.examples import examples
 from tests.support.parties import bucket, party
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
@@ -109,7 +110,7 @@ def _check_round(snapshot: Snapshot, awards: dict[str, Award], evictions: tuple[
             assert len(about) <= budget.allowed, "taken beyond a budget"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(clusters())
 def test_for_constant_demand_evictions_come_to_an_end_and_keep_what_is_promised(cluster: Cluster) -> None:
     quiet = 0
@@ -123,7 +124,7 @@ def test_for_constant_demand_evictions_come_to_an_end_and_keep_what_is_promised(
     raise AssertionError("there is no end of evictions")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(clusters(most=100))
 def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Cluster) -> None:
     cluster.rules = ArbitrationRules(grace_seconds=0.0, evictions_per_round=100)
@@ -151,7 +152,7 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
         assert victim.namespace != claimant.namespace
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(clusters())
 def test_a_namespace_that_is_alone_is_overused_only_beyond_its_limits(cluster: Cluster) -> None:
     (owner, *_) = cluster.parties.values()
@@ -198,7 +199,7 @@ def empty_clusters(draw: st.DrawFn) -> Cluster:
     return cluster
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(empty_clusters())
 def test_where_all_begin_with_nothing_nobody_is_ever_evicted(cluster: Cluster) -> None:
     """What is idle is lent once: nothing is started on room that somebody who waits has a right to."""
@@ -209,7 +210,7 @@ def test_where_all_begin_with_nothing_nobody_is_ever_evicted(cluster: Cluster) -
         assert all(value <= 0 for each in cluster.buckets for value in _beyond(cluster, each).values())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(clusters(), st.integers(0, 3))
 def test_a_bucket_never_holds_more_than_it_may_unless_it_did_before(cluster: Cluster, quiet: int) -> None:
     """Rounds are skipped, too: sessions go on by the ceilings of the last one."""

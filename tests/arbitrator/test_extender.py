@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.parties import amounts
 from vsched.arbitrator.extender import GRANT_SECONDS, ExtenderAnswer, Gate, Grants, PlacementRequest, PodState, Seen
 from vsched.model.amounts.counted import Counted
@@ -221,7 +222,7 @@ def test_grants_are_bounded_and_the_oldest_go_first() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3), st.integers(0, 6), st.booleans()), max_size=40))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_never_over_a_limit_while_bindings_are_quicker_than_grants_expire(
     steps: list[tuple[int, int, int, bool]],
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import contended
+from tests.support.examples import examples
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.changes import SearchOutcome, changes
@@ -463,7 +464,7 @@ def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(t
             assert not works(situation, less), (change.message, less)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(contended())
 def test_what_is_named_in_any_cluster_works_and_less_does_not(text: str) -> None:
     snapshot = snapshot_of(text)

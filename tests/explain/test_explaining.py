@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
@@ -128,7 +129,7 @@ def test_what_would_help_is_found_unless_nobody_asks() -> None:
     assert found.constraints == cut_short.constraints
 
 
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=examples(35))
 @given(clusters() | contended())
 def test_whatever_waits_is_explained_with_its_headline_first(text: str) -> None:
     snapshot = mirror(manifests(text)).snapshot(NOW)

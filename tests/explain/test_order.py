@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.explained import order_of
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.order import ordinal
@@ -130,7 +131,7 @@ job_lines = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(job_lines)
 def test_with_room_for_one_the_first_of_its_queue_gets_it(lines: list[tuple[str, int, str]]) -> None:
     """Alike jobs, and one node that takes one: whoever is placed stood first, in its queue and in all."""
@@ -151,7 +152,7 @@ def _text(lines: list[tuple[str, int, str]]) -> str:
     return "\n".join(["node n1 cpu=1", "class high 1000", "class low 1", "queue q", "queue p", *jobs])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(job_lines)
 def test_places_are_numbers_from_one_on_without_gaps(lines: list[tuple[str, int, str]]) -> None:
     order = order_of(_text(lines))

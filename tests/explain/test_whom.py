@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.explained import explained
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
@@ -129,14 +130,14 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
             assert any(queue.capability for queue in snapshot.queues.values()), (name, verdict.message)
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(text=clusters())
 def test_of_any_cluster_nothing_is_said_that_is_not_so(text: str) -> None:
     _says_who_leaves(text, DEFAULT_POLICY)
     _says_who_leaves(text, TAKING)
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(text=contended(ruled=True))
 def test_nor_of_one_where_some_take_from_others(text: str) -> None:
     _says_who_leaves(text, TAKING)

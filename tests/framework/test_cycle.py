@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import clusters, seeded
+from tests.support.examples import examples
 from tests.support.outcomes import carried_out, name_of
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, decide, manifests, mirror
 from tests.support.views import view
@@ -26,7 +27,7 @@ from vsched.settings.built_in import REGISTRY
 
 SETTLED_AFTER = 12
 """Cycles after which the smallest clusters have long stopped changing."""
-quickly = settings(max_examples=22, deadline=None)
+quickly = settings(max_examples=examples(22), deadline=None)
 
 
 class Step:

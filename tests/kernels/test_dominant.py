@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import seeded
+from tests.support.examples import examples
 from vsched.kernels.dominant import LARGEST, DemandTable, column_sums, cut_to_fit, progressive_fill
 
 Rows = Sequence[Sequence[int]]
@@ -118,7 +119,7 @@ def divisions(draw: st.DrawFn) -> tuple[list[int], list[list[int]], list[list[in
     return capacity, demand, floor, draw(st.lists(st.integers(1, 5), min_size=count, max_size=count))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(divisions())
 def test_nothing_is_left_that_anybody_could_use(made: tuple[list[int], Rows, Rows, list[int]]) -> None:
     capacity, demand, floor, weights = made
@@ -132,7 +133,7 @@ def test_nothing_is_left_that_anybody_could_use(made: tuple[list[int], Rows, Row
         assert amounts == aims or most - sum(amounts) < len(amounts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(divisions())
 def test_dominant_shares_are_max_min_fair(made: tuple[list[int], Rows, Rows, list[int]]) -> None:
     """Of whatever a party lacks, nobody has more than its floor at a larger share by every reckoning: some resources,
@@ -156,7 +157,7 @@ def test_dominant_shares_are_max_min_fair(made: tuple[list[int], Rows, Rows, lis
             assert all(any(not is_ahead(j, i, r, chosen) for chosen in mine) for j in others)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(divisions(), seeded)
 def test_the_order_of_parties_does_not_matter(made: tuple[list[int], Rows, Rows, list[int]], dice: object) -> None:
     capacity, demand, floor, weights = made
@@ -166,7 +167,7 @@ def test_the_order_of_parties_does_not_matter(made: tuple[list[int], Rows, Rows,
     assert mixed == [fill(capacity, demand, floor, weights)[i] for i in order]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(divisions(), st.data())
 def test_a_larger_floor_never_lowers_what_is_dealt_of_it(
     made: tuple[list[int], Rows, Rows, list[int]], data: st.DataObject

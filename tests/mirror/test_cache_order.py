@@ -16,6 +16,7 @@ from tests.mirror.streams import (
     take_back,
 )
 from tests.support import builders as make
+from tests.support.examples import examples
 from tests.support.views import view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -31,7 +32,7 @@ def fresh(objects: list[Fields]) -> Cache:
     return cache
 
 
-@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(70), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_any_order_of_events_ends_as_a_fresh_list(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
@@ -53,7 +54,7 @@ def test_any_order_of_events_ends_as_a_fresh_list(
     assert quiet.changed == ()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), streams())
 def test_a_relist_leaves_nothing_of_what_was(
     before: tuple[list[Event], list[Fields]], after: tuple[list[Event], list[Fields]]
@@ -93,7 +94,7 @@ def relists(draw: st.DrawFn) -> tuple[list[Fields], list[Event], list[Fields]]:
     return listed, later, list(state.values())
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), relists(), st.data())
 def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     before: tuple[list[Event], list[Fields]],
@@ -139,7 +140,7 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     assert cache.blemished == expected.blemished
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams())
 def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list[Fields]]) -> None:
     cache = Cache(OURS)

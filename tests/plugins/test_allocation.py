@@ -11,6 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
@@ -259,7 +260,7 @@ CONTENDED = (
     more_pods=st.integers(-1, 4),
     of_cpu=st.sampled_from(["cpu", "limits.cpu"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_nobody_who_gets_anything_ends_up_over_its_ceiling(
     text: str, policy: Policy, more_cpus: int, more_pods: int, of_cpu: str
 ) -> None:

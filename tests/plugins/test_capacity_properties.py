@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.quota_world import Quotas
+from tests.support.examples import examples
 from tests.support.plans import Plan, plan
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.policy import Policy
@@ -59,7 +60,7 @@ def parents(text: str) -> dict[str, str]:
 
 
 @given(trees())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_no_queue_holds_more_than_it_may_and_what_is_deserved_fits_above(text: str) -> None:
     found, above = plan(text, POLICY), parents(text)
 
@@ -75,7 +76,7 @@ def test_no_queue_holds_more_than_it_may_and_what_is_deserved_fits_above(text: s
 
 
 @given(trees())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_broken_queues_and_the_jobs_in_them_change_nothing_for_others(text: str) -> None:
     jobs = "".join(f"\njob ns/{name} queue={name} pods=2 cpu=1" for name in ("lost", "low", "one", "two"))
 
@@ -90,7 +91,7 @@ def outcome(found: Plan, without: set[str]) -> dict[str, QueueOutcome]:
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_what_inner_queues_hold_is_the_sum_of_what_is_below(data: st.DataObject) -> None:
     world = Quotas(hierarchy=True)
     for at, name in enumerate(NAMES):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, SYSTEM_ZONE, World, app
+from tests.support.examples import examples
 from vsched.framework.points.extension import SessionContext
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import PodLabels, Requirement, Rules, Selector, Shape, Spread
@@ -111,7 +112,7 @@ SELECTORS = st.lists(
 RULES = st.sampled_from([Rules(), Rules(node_selector=(("disk", "ssd"),))])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     nodes=NODES,
     selectors=SELECTORS,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.extending import (
     BREAKING_OFF,
     BROKEN,
@@ -406,7 +407,7 @@ def test_a_node_fills_up_and_is_freed_again(server: ExtenderServer, caller: Call
 
 
 @given(st.lists(st.sampled_from(["place n1", "place n2", "undo", "look"]), max_size=12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_what_is_known_of_nodes_is_what_a_look_at_all_of_them_would_say(steps: list[str]) -> None:
     def full(payload: Payload) -> Payload:
         return {"nodes": {node["name"]: {"errorMessage": node["idle"]["cpu"]} for node in payload["nodes"]}}

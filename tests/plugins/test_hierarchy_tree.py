@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from tests.support.voting import RECLAIM, agreed
 from vsched.framework.points.extension import NoArgs, SessionContext
@@ -149,7 +150,7 @@ def test_after_any_placements_the_tree_is_what_a_new_one_would_be_and_what_the_d
 STEPS = st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(STEPS, STEPS)
 def test_a_question_about_victims_leaves_no_trace_and_is_answered_anew_after_placements(
     before: list[Step], after: list[Step]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
+from tests.support.examples import examples
 from vsched.framework.points.extension import SessionContext
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import (
@@ -107,7 +108,7 @@ def test_pods_that_ask_for_nothing_score_by_their_defaults() -> None:
 AMOUNT = st.integers(0, 1 << 42)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(*[st.tuples(AMOUNT, AMOUNT)] * 3), min_size=1, max_size=5),
     st.tuples(AMOUNT, AMOUNT, AMOUNT),
@@ -287,7 +288,7 @@ LABELS = st.tuples(st.sampled_from(["ns", "other"]), st.sampled_from([{}, {"app"
 SHAPES = st.tuples(AFFINITIES, SPREADS, RULES)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     nodes=NODES,
     pods=st.lists(st.tuples(st.integers(0, 4), LABELS, SHAPES), max_size=5),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
+from tests.support.examples import examples
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.predicates import Predicates, PredicatesArgs
@@ -293,7 +294,7 @@ def shape_of(world: World, parts: tuple[object, ...]) -> Shape:
     return world.shape(affinity=affinity, spread=spread, ports=ports, rules=rules)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(nodes=NODES, pods=PODS, asking=st.lists(st.tuples(LABELS, SHAPES), min_size=1, max_size=3), steps=STEPS)
 def test_nodes_pass_as_a_plain_reading_of_the_rules_says_while_pods_come_and_go(
     nodes: list[tuple[dict[str, str], bool]],

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, policy_from
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
@@ -264,7 +265,7 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], problem: str)
     assert problem in str(refused.value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     used=st.lists(st.integers(0, 100), min_size=3, max_size=5),
     pods=st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), max_size=16),

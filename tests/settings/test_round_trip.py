@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Switches
 from vsched.framework.registry import Registry
@@ -82,7 +83,7 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=examples(35))
 @given(policies())
 def test_any_policy_survives_being_written_and_read(later: Registry, document: dict[str, Any]) -> None:
     first = load_text(yaml.safe_dump(document, allow_unicode=True), "one.yaml", later)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import seeded
+from tests.support.examples import examples
 from tests.support.parties import bucket, party, world
 from vsched.arbitrator.division.divide import divide
 from vsched.model.amounts.counted import Counted, lesser, summed
@@ -116,7 +117,7 @@ def at_least(more: Mapping[str, int], less: Mapping[str, int]) -> bool:
     return all(more.get(name, 0) >= value for name, value in less.items())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(made_worlds())
 def test_bounds(made: Made) -> None:
     division = made.divided()
@@ -142,7 +143,7 @@ def test_bounds(made: Made) -> None:
         assert at_least(part.deserved, part.reserved)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(made_worlds())
 def test_kube_system_deserves_what_it_requests(made: Made) -> None:
     division = made.divided()
@@ -162,7 +163,7 @@ def _most(name: str, value: int) -> int:
     return value if name in UNKNOWN else 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(made_worlds())
 def test_reservations_hold_where_there_is_room_for_all(made: Made) -> None:
     division = made.divided()
@@ -188,7 +189,7 @@ def test_reservations_hold_where_there_is_room_for_all(made: Made) -> None:
                 assert division.namespaces[one.namespace].reserved[name] == floors[one.namespace][name]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(made_worlds())
 def test_nothing_that_is_asked_for_stays_undivided(made: Made) -> None:
     """But for less than a unit a party; here, amounts are so small that units are base units."""
@@ -213,7 +214,7 @@ def _lacking(one: NamespaceAccount, made: Made, division: Division) -> set[str]:
     return {name for name, value in aim_of(one, made).items() if award.deserved.get(name, 0) < value}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(made_worlds(), st.data())
 def test_reserving_more_of_something_never_lowers_what_is_deserved_of_it(made: Made, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(made.parties) - 1))
@@ -229,7 +230,7 @@ def test_reserving_more_of_something_never_lowers_what_is_deserved_of_it(made: M
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(made_worlds())
 def test_who_holds_what_it_deserves_goes_on_deserving_it(made: Made) -> None:
     """A fixed point: the same requests, differently held, are divided in the same way."""
@@ -248,7 +249,7 @@ def test_who_holds_what_it_deserves_goes_on_deserving_it(made: Made) -> None:
     assert all(after.buckets[name].deserved == part.deserved for name, part in before.buckets.items())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(made_worlds(), seeded)
 def test_names_do_not_matter(made: Made, dice: object) -> None:
     names = [one.namespace for one in made.parties if one.namespace != SYSTEM_NAMESPACE]
@@ -264,7 +265,7 @@ def test_names_do_not_matter(made: Made, dice: object) -> None:
     assert all(after[renamed[name]] == award for name, award in before.items())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(made_worlds())
 def test_ceilings(made: Made) -> None:
     """Between what is deserved and the limit; and who keeps more than it deserves gets nothing of what is claimed."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
+from tests.support.examples import examples
 from tests.support.overviews import COUNTS, EMPTY, job, overviews, session
 from vsched.cli.show.drawing import look_for
 from vsched.cli.top.document import as_document
@@ -72,7 +73,7 @@ SOME = replace(
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_any_picture_fits_any_terminal(
     overview: Overview, width: int, height: int, tab: str, top: int, unicode: bool, keys: bool
 ) -> None:

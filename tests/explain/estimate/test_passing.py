@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from tests.support.seen import placed, seen
 from vsched.explain.estimate.passing import Decided, Passing
@@ -35,7 +36,7 @@ def with_phases(objects: list[Manifest], passing: Passing) -> list[Manifest]:
     return objects
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(text=st.one_of(clusters(), contended()), every=st.integers(1, 3))
 def test_pods_that_end_leave_what_the_mirror_would_see(text: str, every: int) -> None:
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
@@ -56,7 +57,7 @@ def test_pods_that_end_leave_what_the_mirror_would_see(text: str, every: int) ->
     assert seen(snapshot) == before, "what it began as stays"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(text=st.one_of(clusters(), contended()), taking=st.booleans())
 def test_what_is_decided_comes_true_as_in_the_mirror(text: str, taking: bool) -> None:
     cache = mirror(manifests(text))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import contended
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.start_times import estimate
@@ -234,7 +235,7 @@ def test_the_few_that_are_in_the_way_are_found(needed: str, most: int, found: st
     assert "".join(smallest_part("abcdef", enough)) == found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(text=contended(), long=st.lists(st.integers(1, 400), min_size=9, max_size=9), data=st.data())
 def test_estimates_are_ranges_from_now_on(text: str, long: list[int], data: st.DataObject) -> None:
     lasting = _lasting(text, long)
@@ -248,7 +249,7 @@ def test_estimates_are_ranges_from_now_on(text: str, long: list[int], data: st.D
             assert found.earliest <= found.latest
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     free=st.lists(st.integers(1, 500), min_size=1, max_size=6),
     sooner=st.integers(0, 5),

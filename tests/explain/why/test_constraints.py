@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import clusters
+from tests.support.examples import examples
 from tests.support.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.explain.explaining import explain
@@ -346,7 +347,7 @@ def test_what_protects_victims_is_told_by_node() -> None:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(clusters())
 def test_what_never_fits_does_not_fit_when_everybody_else_is_gone(text: str) -> None:
     """Told to be for ever: then it is not placed on the same nodes without any other pod, with no queue to limit it."""

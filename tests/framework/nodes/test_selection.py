@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.nodes.selection import Choice, NodeSelection
@@ -106,7 +107,7 @@ def nodes(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(nodes(), moves)
 def test_what_is_remembered_is_what_a_fresh_look_says(text: str, steps: Sequence[Move]) -> None:
     world = World(text + JOBS)
@@ -130,7 +131,7 @@ def test_what_is_remembered_is_what_a_fresh_look_says(text: str, steps: Sequence
                 placed[step.job] += 1
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(nodes(), st.sampled_from("abc"))
 def test_there_is_never_less_room_than_can_be_placed(text: str, job: str) -> None:
     world = World(text + JOBS)

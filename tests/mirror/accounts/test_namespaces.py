@@ -14,6 +14,7 @@ from tests.mirror import arbitrated as of
 from tests.mirror.accounts.parties import Fields, Parties, published
 from tests.mirror.streams import decide, sometimes, streams, take_back
 from tests.support import builders as make
+from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import task_view, view
 from vsched.mirror import wire
@@ -431,7 +432,7 @@ def arbitrated(draw: st.DrawFn) -> list[tuple[str, Fields]]:
     return draw(st.lists(st.tuples(types, found), max_size=8))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), arbitrated(), st.data())
 def test_whatever_happens_the_books_are_those_of_what_is_there(
     stream: tuple[list[Any], list[Fields]], more: list[tuple[str, Fields]], data: st.DataObject

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.mirror import arbitrated as of
 from tests.support import builders as make
+from tests.support.examples import examples
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import CLAIMS, STORAGE, of_class
 from vsched.model.arbitration.records import NamespaceAccount
@@ -127,7 +128,7 @@ stored = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["MODIFIED", "MODIFIED", "DELETED"]), stored), max_size=20))
 def test_whatever_comes_and_goes_the_books_are_those_of_what_is_there(events: list[tuple[str, Fields]]) -> None:
     cache, there = Cache(frozenset(), arbitrating=True), {}

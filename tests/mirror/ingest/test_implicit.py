@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import builders as make
+from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
 from vsched.model.jobs.job import JobSpec
@@ -112,7 +113,7 @@ pods = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(pods, st.sampled_from([{}, {"group_min_member": "3"}, {"queue_name": "team"}]), st.data())
 def test_nothing_changes_for_pods_when_their_podgroup_appears_and_they_are_told_its_name(
     pods: list[tuple[int, dict[str, str]]], said: dict[str, str], data: st.DataObject

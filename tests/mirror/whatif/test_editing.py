@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, seeded
+from tests.support.examples import examples
 from tests.support.parties import party, world
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from tests.support.seen import seen
@@ -287,7 +288,7 @@ def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:
         apply(Situation(snapshot_of(WORLD), DEFAULT_POLICY), edit)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(clusters(), st.integers(1, 4), seeded)
 def test_nodes_added_to_any_cluster_are_nodes_there_were(text: str, count: int, random: Any) -> None:
     names = [line.split()[1] for line in text.splitlines() if line.startswith("node ")]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support import clusters
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror import wire
 from vsched.mirror.ingest.nodes import node_of
@@ -30,7 +31,7 @@ def read_queue(manifest: Manifest, axis: ResourceAxis) -> ParsedQueue:
     return queue_of(found, axis, True, [])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(clusters.clusters())
 def test_what_is_written_reads_the_same(text: str) -> None:
     snapshot = mirror(manifests(text)).snapshot(NOW)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import clusters
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror, reading
 from tests.support.seen import placed
 from tests.support.views import view
@@ -64,14 +65,14 @@ def restored_view(snapshot: Snapshot) -> Snapshot:
     return freeze(replace(ClusterEditor(snapshot, OUR_NAMES).snapshot(snapshot.now), changed=snapshot.changed))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.one_of(clusters.clusters(), clusters.contended()), st.sampled_from(POLICIES), st.integers(0, 3))
 def test_it_decides_the_same(text: str, policy: Policy, seed: int) -> None:
     snapshot = freeze(cache_of(text, seed).snapshot(NOW))
     assert decided(restored_view(snapshot), policy) == decided(snapshot, policy)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(clusters.contended(), st.integers(1, 3), st.sampled_from(["usage", "rescheduling"]))
 def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name: str) -> None:
     cache = cache_of(f"{text}\npods x/young 2 cpu=1 on=n0 started=20\npods x/fresh 1 cpu=1 on=n1 bound\n{USAGE}", seed)
@@ -80,7 +81,7 @@ def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name
     assert decided(restored_view(snapshot), policy) == decided(snapshot, policy)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(clusters.contended(), st.integers(0, 3), st.integers(0, 6), st.integers(0, 6))
 def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int, together: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
@@ -92,7 +93,7 @@ def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int,
     assert decided(again, policy) == decided(snapshot, policy)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(clusters.contended(), st.integers(0, 3))
 def test_what_namespaces_hold_follows_what_comes_true(text: str, seed: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
@@ -106,7 +107,7 @@ def test_what_namespaces_hold_follows_what_comes_true(text: str, seed: int) -> N
     assert after.held_limits == there.held_limits
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.one_of(clusters.clusters(), clusters.contended()), st.integers(0, 3))
 def test_every_sum_is_the_same(text: str, seed: int) -> None:
     snapshot = freeze(cache_of(text, seed).snapshot(NOW))
@@ -130,7 +131,7 @@ def test_every_sum_is_the_same(text: str, seed: int) -> None:
     }
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(clusters.contended(), st.sampled_from(POLICIES))
 def test_it_goes_on_as_the_first_one_does(text: str, policy: Policy) -> None:
     cache = cache_of(text)
@@ -273,7 +274,7 @@ def test_the_pods_of_a_node_are_told_apart() -> None:
     assert again.snapshot(NOW).used[CPU] == 1000 * len(ours)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(clusters.contended(), st.integers(1, 3))
 def test_a_node_that_others_have_left_is_as_if_they_had_not_been_there(text: str, seed: int) -> None:
     objects = lent(manifests(text), seed)

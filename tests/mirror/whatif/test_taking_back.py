@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, reading
 from tests.support.seen import placed
 from tests.support.views import view
@@ -93,7 +94,7 @@ def origin() -> Snapshot:
     return freeze(cache.snapshot(NOW))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.lists(st.sampled_from(range(len(EDITS))), max_size=4, unique=True), min_size=1, max_size=5))
 def test_what_was_tried_before_leaves_nothing_behind(tries: list[list[int]]) -> None:
     snapshot, cluster = origin(), ClusterEditor(origin())

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, manifests, mirror, reading
 from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
@@ -86,7 +87,7 @@ def rich() -> Snapshot:
 # -- what is written is what is read
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(text=st.one_of(clusters(), contended()), path=st.sampled_from(POLICIES), used=st.booleans())
 def test_a_cycle_that_was_written_down_decides_the_same_again(text: str, path: Path, used: bool) -> None:
     recording = recorded(f"{text}\n{USED if used else ''}", policy_at(path))

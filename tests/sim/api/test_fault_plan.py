@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, pod
+from tests.support.examples import examples
 from vsched.errors import BadInput
 from vsched.sim.api.fault_plan import VERBS, Fault, FaultInjector, FaultKind, plan_of, read_faults
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -97,7 +98,7 @@ MIXED = tuple({"fault": kind.value, "percent": 10} for kind in FaultKind)
 
 
 @given(st.lists(st.sampled_from(REQUESTS), max_size=40), st.integers(0, 3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_the_nth_request_of_a_kind_has_the_same_fate_whatever_comes_between(
     requests: list[tuple[str, str]], seed: int
 ) -> None:

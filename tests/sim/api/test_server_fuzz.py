@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.sim.api_client import APPLY, CRDS, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, pod, queue
 from tests.sim.definitions import definition
+from tests.support.examples import examples
 from vsched.sim.api.routes import Router
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.request import ApiRequest
@@ -140,7 +141,7 @@ def test_a_damaged_patch_is_taken_or_refused(router: Router, path: str, body: Ob
             answer(router, "PUT", target, damaged(body, where, value))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.text(alphabet="/abcdefipstv1.%", max_size=40)
     | st.sampled_from([PODS, f"{PODS}/old", "/apis", "/openapi/v3"]),

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, Obj, Reply, pod
+from tests.support.examples import examples
 from vsched.errors import Unavailable
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
@@ -278,7 +279,7 @@ requests = st.builds(Attributes, words, words, words, words | st.just(""), words
 
 
 @given(requests, requests)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_rule_made_of_a_request_allows_that_and_nothing_else_but_its_kind(one: Attributes, other: Attributes) -> None:
     made = {"verbs": [one.verb], "apiGroups": [one.group], "resources": [one.combined]}
     assert covers(made, one)
@@ -362,7 +363,7 @@ async def test_a_token_is_good_for_its_time_and_its_audience(locked: Locked) -> 
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[\w-]{0,9}(\.[\w-]{0,9}){0,3}", fullmatch=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_text_that_is_no_token_is_nobodys(text: str) -> None:
     tokens = TokenAuthenticator(Store())
     with pytest.raises(Exception, match="invalid bearer token"):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.catalog import POD, pod
+from tests.support.examples import examples
 from vsched.sim.store.field_ownership import compared, owned_paths, path_text, shape_of, value_at
 from vsched.sim.store.managed_fields import (
     ANCIENT,
@@ -44,7 +45,7 @@ _PODS = st.builds(_pod, _SMALL, st.lists(st.sampled_from(["x/a", "x/b"]), unique
 _AUTHORS = st.one_of(st.none(), st.tuples(st.sampled_from(["m", "n"]), st.sampled_from(["", "status"])))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * MOST_STEPS + 2))
 def test_books_worked_out_later_are_those_that_were_kept(writes: list[tuple[tuple[str, str] | None, Obj]]) -> None:
     first = Author("maker", "", _BEGIN)

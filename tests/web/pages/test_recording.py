@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clusters import clusters, contended
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import POLICIES, policy_at, recorded
 from vsched.framework.cycle import run_cycle
@@ -34,7 +35,7 @@ def telling(text: str) -> str:
     return re.sub(r"\bn([1-4])\b", r"ip-10-77-0-\1.corp", text)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(text=st.one_of(clusters(), contended()).map(telling), path=st.sampled_from(POLICIES))
 def test_under_made_up_names_the_same_is_decided(text: str, path: Path) -> None:
     recording = recorded(text, policy_at(path))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.builders import NOW, ago, controlled_by, workload
+from tests.support.examples import examples
 from vsched.sim.controllers.actions import Create, Delete, SetStatus, Update
 from vsched.sim.controllers.objects import template_hash
 from vsched.sim.controllers.workloads.deployments import HASH_LABEL, REVISION, RolloutBounds, reconcile
@@ -153,7 +154,7 @@ def test_progress_deadline(seconds: int, reason: str) -> None:
     assert conditions["Progressing"]["reason"] == reason
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(
     replicas=st.integers(1, 12),
     surge=st.integers(0, 4),
