@@ -49,7 +49,7 @@ async def test_advice_reaches_the_condition_of_the_podgroup() -> None:
                 *(pod(f"capped-{number}", "capped") for number in range(2)),
             ]
         )
-        await until(lambda: "would start with minMember 1" in condition(cluster, "capped"), 20.0)
+        await until(lambda: "would start with minMember 1" in condition(cluster, "capped"))
         told = condition(cluster, "capped")
         assert told.startswith("queue research may hold 1 cpu at most: 2 asked; would start with ")
         assert told.endswith(", or 1 more cpu in queue research (capability 2)")
@@ -59,11 +59,11 @@ async def test_advice_reaches_the_condition_of_the_podgroup() -> None:
 async def test_advice_goes_with_the_reason_it_was_for() -> None:
     async with Cluster([node("n1", cpu="6")]) as cluster, scheduling(cluster.url) as daemon:
         cluster.apply(gang("train", 8))
-        await until(lambda: "would start with" in said(daemon, "default/train"), 20.0)
+        await until(lambda: "would start with" in said(daemon, "default/train"))
         cluster.apply([node("n2", cpu="4")])
-        await until(lambda: len(nodes_of(cluster, "train")) == 8, 20.0)
+        await until(lambda: len(nodes_of(cluster, "train")) == 8)
         assert "would start" not in said(daemon, "default/train")
-        await until(lambda: not daemon.cache.snapshot(NOW).advice, 20.0)
+        await until(lambda: not daemon.cache.snapshot(NOW).advice)
 
 
 async def test_no_advice_is_looked_for_where_nobody_wants_any() -> None:
