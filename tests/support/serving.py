@@ -27,7 +27,7 @@ async def serving(
         daemon = Daemon(Options(**{**addresses, **options}), client, registry, observing=observing)
         task = group.create_task(daemon.run())
         try:
-            await until(lambda: daemon.ports or task.done(), 20.0)
+            await until(lambda: daemon.ports or task.done())
             scheme = "https" if "tls_cert_file" in options else "http"
             yield daemon, f"{scheme}://127.0.0.1:{daemon.ports['--listen-address']}"
         finally:

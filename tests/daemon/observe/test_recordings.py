@@ -169,10 +169,10 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
         with capture_logs() as lines:
             cluster.apply(gang("stone", 1))
-            await until(lambda: len(daemon.inspection.recorder.ring) == 1, 20.0)
+            await until(lambda: len(daemon.inspection.recorder.ring) == 1)
             await until(lambda: any(line["event"] == "cycle kept" for line in lines))
             [found] = (await ask(f"{url}/recordings")).body["recordings"]
-            await until(lambda: next(iter(daemon.inspection.recorder.ring)).times > 1, 20.0)
+            await until(lambda: next(iter(daemon.inspection.recorder.ring)).times > 1)
         recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
         hidden = decode(await fetched(f"{url}/recordings/{found['number']}?anonymous=true"))
     assert found["why"] == "exception"
@@ -246,8 +246,8 @@ async def test_nothing_is_held_once_whoever_others_were_evicted_for_has_its_plac
             most = max(most, recorder.held)
             return bool(nodes_of(cluster, "urgent-"))
 
-        await until(placed, 20.0)
-        await until(lambda: recorder.held == 0, 20.0)
+        await until(placed)
+        await until(lambda: recorder.held == 0)
     assert most == 1
     assert len(recorder.ring) == 0
 
@@ -261,7 +261,7 @@ async def test_with_none_to_keep_nothing_is_kept(tmp_path: Path) -> None:
     ):
         cluster.apply(gang("stone", 1))
         value = daemon.telemetry.registry.get_sample_value
-        await until(lambda: value("vsched_cycle_exceptions_total"), 20.0)
+        await until(lambda: value("vsched_cycle_exceptions_total"))
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
     assert kept(daemon, recordings.EXCEPTION) == 0
 
@@ -275,10 +275,10 @@ async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_come
     with capture_logs() as lines:
         # Half a character is no text that JSON could hold.
         await recorder.died(replace(snapshot, setbacks={"uid": "\ud800"}), policy, ValueError("one"))
-        await until(lambda: lines, 20.0)
+        await until(lambda: lines)
         clock.advance(recordings.REST_SECONDS)
         await recorder.died(snapshot, policy, ValueError("another"))
-        await until(lambda: len(recorder.ring) == 1 or packing.done(), 20.0)
+        await until(lambda: len(recorder.ring) == 1 or packing.done())
     packing.cancel()
     assert [kept.head.says for kept in recorder.ring] == ["ValueError: another"]
     assert [line["event"] for line in lines] == ["cycle not kept", "cycle kept"]

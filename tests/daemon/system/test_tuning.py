@@ -35,6 +35,6 @@ def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
         frozen = gc.get_freeze_count()
         assert frozen > len(kept)
         gc.collect()
-        assert gc.get_freeze_count() == frozen, "and only until then"
+        assert gc.get_freeze_count() <= frozen, "and only until then; what was put aside may be freed"
     assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == before
     assert gc.callbacks == callbacks

@@ -227,7 +227,7 @@ async def test_no_more_than_so_many_watch_and_places_are_free_as_soon_as_somebod
             assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
             assert refused.body == {"error": "16 watch already"}
             assert (await ask(f"{url}/overview")).status == 200
-        await until(lambda: not shown.feed.watchers, 5.0)
+        await until(lambda: not shown.feed.watchers)
         async with watching(f"{url}/events") as reader:
             assert await reader.see() is not None
 
