@@ -60,6 +60,12 @@ class Code(StrEnum):
     """The queue may not use the node group, or has reached its limit there."""
     TIME_WINDOW = "TimeWindow"
     """The nodes are open only at other times, or only to other pods."""
+    CLAIM = "Claim"
+    """A volume claim or a resource claim does not exist, is being deleted, or is not ready."""
+    VOLUMES = "Volumes"
+    """The volumes cannot be used, made or attached on the nodes."""
+    DEVICES = "Devices"
+    """Too few devices are free that match a resource claim."""
     KEPT = "Kept"
     """The idle room is reserved for pods that ask for a scarce resource."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.claims.plan import ClaimPlan, ClaimRelease
 from vsched.model.jobs.job import Condition
 
 
@@ -15,6 +16,8 @@ class Bind(msgspec.Struct, frozen=True):
     name: str
     node: str
     job: str
+    claims: ClaimPlan | None = None
+    """What has to be written before; None where the pod claims nothing."""
 
 
 class Evict(msgspec.Struct, frozen=True):
@@ -130,5 +133,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     queues: dict[str, QueueOutcome] = {}
     namespaces: dict[str, NamespaceOutcome] = {}
     """By ``queue/namespace``."""
+    released: tuple[ClaimRelease, ...] = ()
+    """Claims that waiting pods hold in vain."""
     spans: tuple[tuple[str, str, float], ...] = ()
     """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.durations import Learnt
@@ -116,3 +117,5 @@ class Snapshot:
     """The unsupported features that the configuration ignores, sorted."""
     setbacks: Mapping[str, str] = field(default_factory=dict)
     """By pod uid: the API server's message where it refused the last binding; decides nothing."""
+    claims: ClaimCatalogue = NO_CLAIMS
+    """Volumes, devices, and the claims for them."""

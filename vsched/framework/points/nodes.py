@@ -26,6 +26,8 @@ class Check(NamedTuple):
     """Whether evicting pods from the node could make it pass."""
     code: Code = Code.OTHER
     """The kind of constraint."""
+    later: Mask | None = None
+    """bool[nodes]: where it will not apply once the pods have left that are leaving; None: as ``passes``."""
 
 
 class NodeFilter(Point):

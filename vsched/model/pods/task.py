@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 
@@ -63,6 +64,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
 
     unsupported: str = ""
     """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
+    claims: PodClaims | None = None
+    """Its volume claims and resource claims; None where it has none."""
 
     @property
     def at_gate(self) -> bool:
@@ -108,4 +111,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.unready,
             self.finished,
             self.unsupported,
+            self.claims,
         )

@@ -1,0 +1,64 @@
+"""All claims, volumes and devices of the cluster, as one cycle sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vsched.model.claims.devices import DeviceClaim, DeviceClass, Pool
+from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.pods.task import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VolumeCatalogue:
+    """Volumes and what concerns them. Valid as long as its snapshot; a part that did not change is the same object."""
+
+    claims: Mapping[str, VolumeClaim] = field(default_factory=dict)
+    """By ``namespace/name``."""
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    available: Mapping[str, tuple[Volume, ...]] = field(default_factory=dict)
+    """By storage class: static volumes that a claim may get, smallest first, then by name. A volume that is reserved
+    for a claim that is not bound yet is among them."""
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    drivers: Mapping[str, CSIDriver] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    """By node, then by CSI driver that runs there: how many volumes it can attach; None where there is no limit."""
+    capacities: Mapping[str, tuple[StorageCapacity, ...]] = field(default_factory=dict)
+    """By storage class."""
+    attachments: Mapping[str, tuple[Attachment, ...]] = field(default_factory=dict)
+    """By node."""
+    users: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    """By claim (``namespace/name``), then by uid: pods with a node that use it (being bound, running, or leaving)."""
+    by_node: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    """By node, then by uid: pods there that have volume claims."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceCatalogue:
+    """Devices and what concerns them. Valid as long as its snapshot; a part that did not change is the same object."""
+
+    claims: Mapping[str, DeviceClaim] = field(default_factory=dict)
+    """By ``namespace/name``."""
+    classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    pools: tuple[Pool, ...] = ()
+    """Sorted by driver, then by name; the same object while no slice changes."""
+    allocated: Mapping[str, DeviceClaim] = field(default_factory=dict)
+    """The claims that have devices, by ``namespace/name``."""
+    users: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    """By claim, then by uid: pods with a node that use it (being bound, running, or leaving)."""
+    extended: Mapping[int, str] = field(default_factory=dict)
+    """By resource column: the DeviceClass that serves an extended resource on nodes without a device plugin for it. The
+    mirror counts the class's devices on such nodes as allocatable amounts of the column."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimCatalogue:
+    """What pods can claim."""
+
+    volumes: VolumeCatalogue = VolumeCatalogue()
+    devices: DeviceCatalogue = DeviceCatalogue()
+
+
+NO_CLAIMS = ClaimCatalogue()
+"""The catalogue of a cluster whose pods claim nothing."""

@@ -1,0 +1,204 @@
+"""Devices (dynamic resource allocation, ``resource.k8s.io``): what drivers publish, and what ResourceClaims ask for.
+
+Amounts are whole numbers. An amount with a fraction is given in thousandths; ``Quantities`` says of which names.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.model.nodes.table import Taint
+from vsched.model.pods.shape import NodeTerm, Toleration
+
+Attribute = bool | int | str
+Quantities = tuple[tuple[str, int], ...]
+"""Amounts by qualified name, sorted by name; thousandths of the unit, so that ``1500m`` is exact."""
+
+EXACT_COUNT, ALL = "ExactCount", "All"
+"""Allocation modes."""
+
+
+class DeviceId(NamedTuple):
+    """The name of a device in the cluster."""
+
+    driver: str
+    pool: str
+    device: str
+
+
+class Version(msgspec.Struct, frozen=True):
+    """An attribute that is a semantic version."""
+
+    text: str
+
+
+class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True):
+    """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once."""
+
+    driver: str
+    attributes: tuple[tuple[str, Attribute | Version], ...] = ()
+    """By qualified name (``domain/name``), sorted."""
+    capacity: Quantities = ()
+    shareable: bool = False
+    """``allowMultipleAllocations``."""
+
+
+class CapacityPolicy(msgspec.Struct, frozen=True):
+    """How requests for a part of a device's capacity are rounded up (``requestPolicy``); thousandths."""
+
+    default: int | None = None
+    values: tuple[int, ...] = ()
+    """The valid amounts, ascending; empty where a range or nothing limits them."""
+    least: int | None = None
+    """``validRange.min``; None where there is no range."""
+    most: int | None = None
+    step: int | None = None
+
+
+class DeviceTaint(msgspec.Struct, frozen=True):
+    """A taint of a device."""
+
+    taint: Taint
+    added: float = 0.0
+    """When it was added, seconds since the epoch; 0 where that is not known."""
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A device of a pool."""
+
+    id: DeviceId
+    model: DeviceModel
+    node: str = ""
+    """The node that has it; empty where ``nodes`` says which nodes reach it."""
+    nodes: tuple[NodeTerm, ...] | None = None
+    """Where ``node`` is empty: the nodes that reach it (any one term); None for every node."""
+    taints: tuple[DeviceTaint, ...] = ()
+    consumes: tuple[tuple[str, Quantities], ...] = ()
+    """What it takes of its pool's counters: (counter set, amounts by counter)."""
+    policies: tuple[tuple[str, CapacityPolicy], ...] = ()
+    """By name of a capacity; only of devices that may be shared."""
+    binds_to_node: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    binding_failures: tuple[str, ...] = ()
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """The newest generation of one driver's pool."""
+
+    driver: str
+    name: str
+    generation: int
+    devices: tuple[Device, ...]
+    """In the order of the slices' names, then as listed."""
+    counters: tuple[tuple[str, Quantities], ...] = ()
+    """What its devices share: (counter set, amounts by counter)."""
+    complete: bool = True
+    """Whether all slices of the generation are there. If not, nobody can get ``All`` of its devices."""
+    problem: str = ""
+    """Why the pool cannot be used (a device name twice); empty where it can."""
+
+
+class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True):
+    """A CEL expression over a device."""
+
+    expression: str
+
+
+class DeviceClass(msgspec.Struct, frozen=True):
+    """A DeviceClass."""
+
+    name: str
+    selectors: tuple[DeviceSelector, ...] = ()
+    extended_resource: str = ""
+    """The resource name by which pods may ask for its devices, besides ``deviceclass.resource.kubernetes.io/NAME``."""
+
+
+class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
+    """A request of a claim: ``exactly``, or one alternative of ``firstAvailable``."""
+
+    name: str
+    """Of an alternative: ``request/alternative``."""
+    device_class: str
+    selectors: tuple[DeviceSelector, ...] = ()
+    mode: str = EXACT_COUNT
+    count: int = 1
+    admin: bool = False
+    """Administrative access: it also gets devices that are in use, and does not use them up."""
+    tolerations: tuple[Toleration, ...] = ()
+    capacity: Quantities = ()
+    """What it asks of each device's capacity."""
+
+
+class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True):
+    """All devices of some requests must have the same value of an attribute, or all different ones."""
+
+    attribute: str
+    """The qualified name."""
+    requests: tuple[str, ...] = ()
+    """Names of requests, or of alternatives; empty for all."""
+    distinct: bool = False
+    """False: ``matchAttribute``. True: ``distinctAttribute``."""
+
+
+class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a ResourceClaim asks for. Interned by the mirror: equal specs are one object."""
+
+    requests: tuple[tuple[DeviceRequest, ...], ...] = ()
+    """For each request its alternatives in order of preference; a plain request has one."""
+    constraints: tuple[DeviceConstraint, ...] = ()
+
+
+class AllocatedDevice(msgspec.Struct, frozen=True):
+    """A device that a claim has (one result of an allocation)."""
+
+    request: str
+    """``request`` or ``request/alternative``."""
+    device: DeviceId
+    admin: bool = False
+    share: str = ""
+    """The id of this share of a device that several claims use."""
+    consumed: Quantities = ()
+    """What this share takes of the device's capacity."""
+    tolerations: tuple[Toleration, ...] = ()
+    binding_conditions: tuple[str, ...] = ()
+    binding_failures: tuple[str, ...] = ()
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """The devices of a claim, and the nodes on which they can be used."""
+
+    devices: tuple[AllocatedDevice, ...] = ()
+    nodes: tuple[NodeTerm, ...] | None = None
+    """Any one term must hold; None for every node."""
+
+
+class Consumer(msgspec.Struct, frozen=True):
+    """A pod, or a PodGroup, that a claim is reserved for."""
+
+    uid: str
+    name: str
+    resource: str = "pods"
+    group: str = ""
+    """The API group of ``resource``."""
+
+
+class DeviceClaim(msgspec.Struct, frozen=True):
+    """A ResourceClaim: as the watch shows it, plus what was decided and the watch does not show yet."""
+
+    key: str
+    """``namespace/name``."""
+    uid: str
+    spec: ClaimSpec = ClaimSpec()
+    allocation: Allocation | None = None
+    """None until it has devices."""
+    consumers: tuple[Consumer, ...] = ()
+    """``status.reservedFor``."""
+    failed: str = ""
+    """The binding failure condition that is true on one of its devices; empty where none is."""
+    ready: bool = True
+    """Whether every binding condition of its devices is true."""
+    deleting: bool = False
+    owner: str = ""
+    """The uid of the pod that it was made for; empty where it was not made for one pod."""

@@ -1,0 +1,52 @@
+"""What a cycle decides about claims when it places a pod, or when it cannot."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.model.claims.devices import Allocation
+
+
+class VolumeChoice(msgspec.Struct, frozen=True):
+    """What becomes of a claim that waited for its first pod."""
+
+    claim: str
+    """``namespace/name``."""
+    uid: str
+    volume: str = ""
+    """The static volume that it gets; empty: a volume is made on the pod's node."""
+
+
+class DeviceChoice(msgspec.Struct, frozen=True):
+    """The devices that a claim gets."""
+
+    claim: str
+    """``namespace/name``; empty for the claim that is made for the extended resources of the pod."""
+    uid: str
+    allocation: Allocation
+
+
+class ClaimPlan(msgspec.Struct, frozen=True):
+    """What has to be written before a pod can be bound."""
+
+    volumes: tuple[VolumeChoice, ...] = ()
+    devices: tuple[DeviceChoice, ...] = ()
+    """Only claims that get their devices with this pod; of pods that share a claim, the first one of the plan."""
+    reserve: tuple[str, ...] = ()
+    """``namespace/name`` of every ResourceClaim that the pod uses: each must be reserved for it."""
+    wait: tuple[str, ...] = ()
+    """``namespace/name`` of every PersistentVolumeClaim that must be bound before the pod is."""
+
+
+class ClaimRelease(msgspec.Struct, frozen=True):
+    """A claim that is reserved for waiting pods which cannot use it: it is given back, so that others can have it."""
+
+    claim: str
+    """``namespace/name``."""
+    uid: str
+    device: bool
+    """True for a ResourceClaim (allocation and reservations are removed), False for a PersistentVolumeClaim (the node
+    selected for it is)."""
+    job: str
+    """The key of the job whose pods wait."""
+    reason: str = ""

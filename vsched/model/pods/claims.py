@@ -1,0 +1,34 @@
+"""The claims that a pod names."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class PodVolume(msgspec.Struct, frozen=True):
+    """A volume of a pod that is a claim."""
+
+    claim: str
+    """The name of the PersistentVolumeClaim, in the pod's namespace."""
+    ephemeral: bool = False
+    """Whether the claim is made for this pod and must be owned by it (a generic ephemeral volume)."""
+
+
+class PodDevices(msgspec.Struct, frozen=True):
+    """An entry of ``spec.resourceClaims``."""
+
+    name: str
+    """The name within the pod."""
+    claim: str = ""
+    """The name of the ResourceClaim; empty where it is made from a template and is not there yet."""
+    template: str = ""
+    """The name of the ResourceClaimTemplate; empty where the pod names a claim."""
+    none: bool = False
+    """Whether ``status.resourceClaimStatuses`` says that no claim is needed."""
+
+
+class PodClaims(msgspec.Struct, frozen=True, cache_hash=True):
+    """The claims of a pod, in the order of its spec. Empty parts mean that it has none of the kind."""
+
+    volumes: tuple[PodVolume, ...] = ()
+    devices: tuple[PodDevices, ...] = ()
