@@ -15,8 +15,8 @@ import pytest
 
 from tests.sim.api_client import CRDS, Api
 from tests.sim.kubectl import Kubectl
+from vsched.cel import expressions as cel
 from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION
-from vsched.sim.cel import expressions as cel
 from vsched.sim.cel.validation_rules import VARIABLES
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.objects.crds import shipped_definitions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 from vsched.sim.store.api_errors import forbidden
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 from vsched.sim.store.api_errors import forbidden
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.validation.resources import COUNTED_OBJECTS

@@ -1,1 +1,1 @@
-"""CEL, and the validation rules that custom resource definitions write in it."""
+"""The validation rules that custom resource definitions write in CEL."""

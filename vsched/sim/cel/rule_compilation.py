@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vsched.sim.cel import expressions as cel
+from vsched.cel import expressions as cel
 from vsched.sim.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import forbidden, invalid_value, not_supported, required

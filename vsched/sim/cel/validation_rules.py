@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vsched.sim.cel import expressions as cel
-from vsched.sim.cel.expressions import CelExpression, NotEvaluated, TooExpensive
-from vsched.sim.cel.functions import NO_OVERLOAD
+from vsched.cel import expressions as cel
+from vsched.cel.expressions import CelExpression, NotEvaluated, TooExpensive
+from vsched.cel.functions import NO_OVERLOAD
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from vsched.cel import quantities
 from vsched.sim.admission.quota import in_scope, usage
 from vsched.sim.controllers.actions import Action, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import is_deleting, is_finished
-from vsched.sim.store import quantities
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.validation.resources import COUNTED_OBJECTS

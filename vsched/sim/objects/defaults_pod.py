@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 from vsched.sim.store.kinds import Obj
 
 _FILE_MODE = 420

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 
 Path = tuple[str | int, ...]
 Walk = Callable[[Any, Path, list[str]], Any]

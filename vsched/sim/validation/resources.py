@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 from vsched.sim.store.field_errors import NOT_NEGATIVE, Causes
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.name_formats import qualified_name_problems

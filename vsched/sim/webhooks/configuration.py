@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from vsched.sim.cel import expressions as cel
+from vsched.cel import expressions as cel
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import Causes, required
 from vsched.sim.store.kinds import Obj

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from vsched.sim.cel import expressions as cel
+from vsched.cel import expressions as cel
 from vsched.sim.store import conversion
 from vsched.sim.store.api_errors import Failure, forbidden, internal
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj

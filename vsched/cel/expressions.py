@@ -1,4 +1,4 @@
-"""CEL, the language of validation rules and match conditions: compiles expressions and evaluates them within limits.
+"""CEL, the language of validation rules, match conditions and device selectors: compiles and evaluates within limits.
 
 A library has the language itself; what Kubernetes adds is in ``functions``. Optional fields (``self.?x``), macros of
 two variables and formatting are not supported: an expression that uses them does not compile.
@@ -15,7 +15,7 @@ from typing import Any
 
 import cel
 
-from vsched.sim.cel.functions import FUNCTIONS, NO_OVERLOAD
+from vsched.cel.functions import FUNCTIONS, NO_OVERLOAD
 
 # Errors in expressions go to their authors, not to the log.
 logging.getLogger("cel").setLevel(logging.CRITICAL)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from vsched.sim.store import quantities
+from vsched.cel import quantities
 
 NO_OVERLOAD = "no such overload"
 _AMOUNT = "\0amount"

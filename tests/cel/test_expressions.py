@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.sim.cel.expressions import MOST_CHARS, MOST_STEPS, NotCompiled, NotEvaluated, TooExpensive, compiled
+from vsched.cel.expressions import MOST_CHARS, MOST_STEPS, NotCompiled, NotEvaluated, TooExpensive, compiled
 
 VALUES: dict[str, tuple[str, Any, Any]] = {
     "a comparison": ("self > 2", 3, True),

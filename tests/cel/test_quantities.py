@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.sim.store import quantities
-from vsched.sim.store.quantities import NotAQuantity, amount, canonical, total
+from vsched.cel import quantities
+from vsched.cel.quantities import NotAQuantity, amount, canonical, total
 
 _CANONICAL = {
     "a fraction of a core is in milli-units": ("0.5", "500m"),
