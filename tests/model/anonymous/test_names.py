@@ -101,6 +101,8 @@ def holds_text(kind: Any) -> bool:
         return any(holds_text(hint) for hint in get_type_hints(kind).values())
     if isinstance(kind, type) and issubclass(kind, Enum):
         return False
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return any(holds_text(hint) for hint in get_type_hints(kind).values())
     return any(holds_text(inner) for inner in get_args(kind))
 
 

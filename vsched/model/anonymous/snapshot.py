@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from vsched.model.anonymous.records import Renaming, counted, name, node, pairs, parts, sentence
+from vsched.model.anonymous.catalogue import renamed_catalogue
+from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -36,6 +37,7 @@ OWN = (
     "learnt",
     "setbacks",
     "foreign",
+    "claims",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -71,6 +73,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
         "learnt": {},
         "setbacks": {},
         "foreign": {},
+        "claims": renamed_catalogue(renaming, snapshot.claims),
     }
     return replace(snapshot, **made)
 

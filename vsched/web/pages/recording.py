@@ -17,7 +17,8 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.anonymous.names import Pseudonyms, anonymised
-from vsched.model.anonymous.records import Renaming
+from vsched.model.anonymous.records import RULES
+from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot
 from vsched.model.dump.cycle import ASKED, Call, Head, Recording, report_bytes
 from vsched.model.plan import CycleReport
@@ -108,7 +109,7 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
     """
 
     def under(names: Pseudonyms) -> tuple[Recording, CycleReport | None]:
-        renaming = Renaming(names)
+        renaming = Renaming(names, RULES)
         made = replace(
             recording,
             snapshot=renamed_snapshot(renaming, recording.snapshot),
@@ -145,7 +146,8 @@ def without_words(report: CycleReport) -> CycleReport:
     }
     pods = {key: msgspec.structs.replace(pod, message="", reasons={}) for key, pod in report.unschedulable.items()}
     queues = {name: msgspec.structs.replace(queue, problem="") for name, queue in report.queues.items()}
-    return msgspec.structs.replace(report, jobs=jobs, unschedulable=pods, queues=queues)
+    released = tuple(msgspec.structs.replace(one, reason="") for one in report.released)
+    return msgspec.structs.replace(report, jobs=jobs, unschedulable=pods, queues=queues, released=released)
 
 
 def _settled(recording: Recording, report: CycleReport) -> list[bool]:

@@ -1,0 +1,144 @@
+"""Rules for volumes, devices and the claims for them.
+
+Names of device classes stay, like names of resources: quotas and pods name both in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vsched.model.anonymous.rules import (
+    Renaming,
+    Rule,
+    each,
+    name,
+    node,
+    pairs,
+    parts,
+    sentence,
+    shared,
+    text,
+    uid,
+    value,
+    word,
+)
+from vsched.model.claims.devices import (
+    AllocatedDevice,
+    Allocation,
+    ClaimSpec,
+    Consumer,
+    Device,
+    DeviceClaim,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceId,
+    DeviceModel,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceTaint,
+    Pool,
+    Version,
+)
+from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
+from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
+
+
+def device(renaming: Renaming, found: DeviceId) -> DeviceId:
+    """The name of a device; a pool is often called after its node."""
+    return DeviceId(name(renaming, found.driver), value(renaming, found.pool), name(renaming, found.device))
+
+
+def attribute(renaming: Renaming, found: Any) -> Any:
+    """The value of an attribute: texts and versions are names, numbers and flags stay."""
+    return value(renaming, found) if isinstance(found, str) else parts(renaming, found)
+
+
+_QUANTITIES = pairs(name)
+_COUNTERS = pairs(name, _QUANTITIES)
+_CONDITIONS = dict.fromkeys(("binding_conditions", "binding_failures"), each(name))
+
+CLAIM_RULES: dict[type, dict[str, Rule]] = {
+    # claims of pods
+    PodClaims: {"volumes": parts, "devices": parts},
+    PodVolume: {"claim": name},
+    PodDevices: {"name": name, "claim": name, "template": name},
+    # volumes
+    VolumeClaim: {
+        "key": name,
+        "uid": uid,
+        "storage_class": name,
+        "modes": each(word),
+        "selector": parts,
+        "volume": name,
+        "selected_node": node,
+        "owner": uid,
+    },
+    Volume: {
+        "name": name,
+        "storage_class": name,
+        "modes": each(word),
+        "claim": name,
+        "claim_uid": uid,
+        "affinity": parts,
+        "labels": pairs(name, value),
+        "driver": name,
+        "handle": text,
+    },
+    StorageClass: {"name": name, "provisioner": name, "topologies": parts},
+    CSIDriver: {"name": name},
+    StorageCapacity: {"key": name, "storage_class": name, "nodes": parts},
+    Attachment: {"name": name, "node": node, "driver": name, "volume": name},
+    # devices
+    DeviceClass: {"name": word, "selectors": parts, "extended_resource": word},
+    DeviceSelector: {"expression": sentence},
+    Pool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
+    Device: {
+        "id": device,
+        "model": shared,
+        "node": node,
+        "nodes": parts,
+        "taints": parts,
+        "consumes": _COUNTERS,
+        "policies": pairs(name),
+        **_CONDITIONS,
+    },
+    DeviceModel: {"driver": name, "attributes": pairs(name, attribute), "capacity": _QUANTITIES},
+    Version: {"text": name},
+    DeviceTaint: {"taint": parts},
+    # claims of devices
+    DeviceClaim: {
+        "key": name,
+        "uid": uid,
+        "spec": shared,
+        "allocation": parts,
+        "consumers": parts,
+        "failed": name,
+        "owner": uid,
+    },
+    ClaimSpec: {"requests": parts, "constraints": parts},
+    DeviceRequest: {
+        "name": name,
+        "device_class": word,
+        "selectors": parts,
+        "mode": word,
+        "tolerations": parts,
+        "capacity": _QUANTITIES,
+    },
+    DeviceConstraint: {"attribute": name, "requests": each(name)},
+    Consumer: {"uid": uid, "name": name, "resource": word, "group": word},
+    Allocation: {"devices": parts, "nodes": parts},
+    AllocatedDevice: {
+        "request": name,
+        "device": device,
+        "share": uid,
+        "consumed": _QUANTITIES,
+        "tolerations": parts,
+        **_CONDITIONS,
+    },
+    # decisions
+    ClaimPlan: {"volumes": parts, "devices": parts, "reserve": each(name), "wait": each(name)},
+    VolumeChoice: {"claim": name, "uid": uid, "volume": name},
+    DeviceChoice: {"claim": name, "uid": uid, "allocation": parts},
+    ClaimRelease: {"claim": name, "uid": uid, "job": name, "reason": sentence},
+}
