@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol
 
+from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
 from vsched.model.claims.plan import ClaimPlan
-from vsched.model.nodes.table import Floats
+from vsched.model.nodes.table import Floats, Ints
 from vsched.model.pods.task import Task
 
 
@@ -34,12 +35,34 @@ class ClaimRules(NamedTuple):
     """Bounds the search for devices on one node; 0 for no bound. A cycle has no clock, so the search counts steps, of
     which a second has ``devices.STEPS_A_SECOND``."""
     scoring: VolumeScoring = VolumeScoring()
+    scores: bool = True
+    """Whether claims affect the order of nodes at all (``enableNodeOrder``)."""
+
+
+class Unfit(NamedTuple):
+    """Why nodes are refused that the masks of ``checks`` let pass."""
+
+    reason: str
+    code: Code
+
+
+class ClaimLimit(NamedTuple):
+    """How many tasks with such claims the nodes can serve, by one reason."""
+
+    reason: str
+    """Why no further one fits, in kube-scheduler's words."""
+    code: Code
+    most: Ints
+    """int64[nodes]: an upper bound for each node, now and later together, on top of what is placed."""
+    together: int | None = None
+    """An upper bound for all nodes together; None where only the nodes count."""
 
 
 class ClaimPart(Protocol):
     """One kind of claim in one session. It follows placements: the ledger reports each step and each undo, last first.
 
-    "Now" is what a task can have at once. "Later" is what it can have once the pods have left that are leaving.
+    "Now" is what a task can have at once. "Later" is what it can have once the pods have left that are leaving. A part
+    is made with the session's snapshot, node table and ``ClaimRules``, before the first step of a task with claims.
     """
 
     def concerns(self, task: Task) -> bool:
@@ -70,6 +93,14 @@ class ClaimPart(Protocol):
         """Whether the row can serve the claims."""
         ...
 
+    def unfit(self, task: Task) -> Unfit:
+        """The reason for rows that ``fits`` refuses though the masks let them pass; only asked where they differ."""
+        ...
+
+    def limits(self, task: Task) -> Sequence[ClaimLimit]:
+        """How many tasks like this one could be placed at most. A claim that the tasks share sets no limit here."""
+        ...
+
     def score(self, task: Task) -> Floats | None:
         """Scores of all nodes, already weighted; None where there are none."""
         ...
@@ -82,8 +113,22 @@ class ClaimPart(Protocol):
         """The placement of the task is undone; steps are undone last first, so everything is as before."""
         ...
 
+    def withdraw(self, task: Task, row: int) -> object:
+        """The task gives up its place, though others may have been placed since: this is a step, not an undo.
+
+        Returns whatever ``reinstate`` needs.
+        """
+        ...
+
+    def reinstate(self, task: Task, row: int, had: object) -> None:
+        """``withdraw`` is undone: the task has exactly what it had before."""
+        ...
+
     def evict(self, task: Task, row: int) -> None:
-        """The task, which has a node, is evicted: what it has is free later."""
+        """The task, which has a node, is evicted: what it has is free later.
+
+        A task of the same uid may then be placed elsewhere: ``shuffle`` tries where its successor would go.
+        """
         ...
 
     def restore(self, task: Task, row: int) -> None:
@@ -91,5 +136,9 @@ class ClaimPart(Protocol):
         ...
 
     def plan(self, task: Task) -> ClaimPlan | None:
-        """What has to be written for a task that ``take`` was called for; only this kind's fields are set."""
+        """What has to be written for a task that ``take`` was called for; only this kind's fields are set.
+
+        It names what this session chose for the task's claims also where it did so with another task that shares them:
+        the session keeps the first of each job.
+        """
         ...

@@ -31,7 +31,7 @@ class ClaimPlan(msgspec.Struct, frozen=True):
 
     volumes: tuple[VolumeChoice, ...] = ()
     devices: tuple[DeviceChoice, ...] = ()
-    """Only claims that get their devices with this pod; of pods that share a claim, the first one of the plan."""
+    """Only claims that get their devices in this cycle; of a job's pods that share a claim, the first one has it."""
     reserve: tuple[str, ...] = ()
     """``namespace/name`` of every ResourceClaim that the pod uses: each must be reserved for it."""
     wait: tuple[str, ...] = ()
