@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.catalogues import catalogue
 from tests.support.clusters import clusters, contended
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, manifests, mirror, reading
@@ -24,12 +25,14 @@ from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue, VolumeCatalogue
 from vsched.model.dump.cycle import FORMAT, Call, Head, Recording, decode, encode, pack, report_bytes
 from vsched.model.dump.tables import PIECE, Column, Piece, pieces, records
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.placed import PlacedPods
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -69,6 +72,8 @@ def rich() -> Snapshot:
     found.use(reading(RICH))
     found.snapshot(NOW - 1.0)
     snapshot = found.snapshot(NOW)
+    [holder, _] = snapshot.jobs["x/old"].tasks.values()
+    stranger = msgspec.structs.replace(holder, uid="of-another-scheduler", job="")
     return replace(
         snapshot,
         changed=("x/old", "gone/job"),
@@ -81,6 +86,7 @@ def rich() -> Snapshot:
         setbacks={"uid-of-a-pod": "denied by a webhook"},
         ignored=("claims",),
         foreign={"x/train": "2 of its pods are for scheduler other"},
+        claims=catalogue([holder, stranger]),
     )
 
 
@@ -126,6 +132,8 @@ def emptied(name: str) -> object:
             return table
         case "placed", _:
             return PlacedPods()
+        case "claims", _:
+            return NO_CLAIMS
         case "priority_range", _:
             return (-1, 7)
         case _, Mapping():
@@ -161,6 +169,33 @@ def test_everything_of_a_snapshot_comes_back() -> None:
     assert read.strays.keys() == {"y/leaves", "y/lost"}
     shapes = {id(task.shape) for job in read.jobs.values() for task in job.tasks.values()}
     assert len(shapes) == len({task.shape for job in rich().jobs.values() for task in job.tasks.values()})
+
+
+def test_a_catalogue_of_claims_comes_back() -> None:
+    read, origin = decode(encode(Recording(rich(), "", None))).snapshot, rich().claims
+    for name in (field.name for field in fields(VolumeCatalogue)):
+        assert by_uids(getattr(read.claims.volumes, name)) == by_uids(getattr(origin.volumes, name)), name
+    for name in (field.name for field in fields(DeviceCatalogue)):
+        assert by_uids(getattr(read.claims.devices, name)) == by_uids(getattr(origin.devices, name)), name
+    users = read.claims.volumes.users["x/acme-data"]
+    held = read.jobs["x/old"].tasks
+    assert [users[uid] is held.get(uid) for uid in users] == [True, False]
+    free, held_claim = read.claims.devices.claims.values()
+    assert free.spec is held_claim.spec
+    [pool, _] = read.claims.devices.pools
+    assert pool.devices[0].model is pool.devices[1].model
+
+
+def by_uids(value: Any) -> Any:
+    """The value with uids in place of pods, whose records are compared by identity."""
+    if isinstance(value, Mapping):
+        return {key: by_uids(each) for key, each in value.items()}
+    return value.uid if isinstance(value, Task) else value
+
+
+def test_without_volumes_and_devices_a_recording_does_not_mention_them() -> None:
+    found = msgspec.json.decode(encode(recorded("node n1 cpu=9\njob x/a pods=2", DEFAULT_POLICY)))
+    assert "claims" not in found["snapshot"]
 
 
 def test_sums_keep_the_order_in_which_they_were_added_up() -> None:
@@ -242,6 +277,16 @@ def put(*path: str | int, value: object) -> Callable[[Any], None]:
     return change
 
 
+def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The change, in a recording that has claims."""
+
+    def changed(document: Any) -> None:
+        document["snapshot"] = msgspec.json.decode(encode(Recording(rich(), "", None)))["snapshot"]
+        change(document)
+
+    return changed
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
@@ -295,6 +340,21 @@ def put(*path: str | int, value: object) -> Callable[[Any], None]:
         ),
         pytest.param(
             lambda: edited(put("snapshot", "tasks", 0, "rows", value=10**9)), "has 1000000000 rows", id="a bomb"
+        ),
+        pytest.param(
+            lambda: edited(with_claims(put("snapshot", "claims", "devices", "allocated", value=[-1]))),
+            "claims point to -1",
+            id="an allocated claim before the first",
+        ),
+        pytest.param(
+            lambda: edited(with_claims(put("snapshot", "claims", "volumes", "available", "acme-fast", value=[9]))),
+            "its parts do not belong together",
+            id="a volume that is not there",
+        ),
+        pytest.param(
+            lambda: edited(with_claims(lambda document: document["snapshot"]["claims"]["devices"]["devices"].clear())),
+            "pool n1 of gpu.acme.corp: 2 devices announced, and 0 are there",
+            id="fewer devices than announced",
         ),
         pytest.param(lambda: edited(lambda document: document.pop("policy")), "missing required", id="no policy"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from vsched.model.claims.devices import DeviceClaim, DeviceClass, Pool
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -58,6 +58,12 @@ class ClaimCatalogue:
 
     volumes: VolumeCatalogue = VolumeCatalogue()
     devices: DeviceCatalogue = DeviceCatalogue()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it."""
+        parts = (self.volumes, self.devices)
+        return not any(getattr(part, each.name) for part in parts for each in fields(part))
 
 
 NO_CLAIMS = ClaimCatalogue()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -17,6 +18,8 @@ from vsched.errors import BadInput
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.arbitration.records import Arbitration, Bucket, NamespaceAccount
+from vsched.model.claims.catalogue import NO_CLAIMS
+from vsched.model.dump.claims import ClaimParts, claim_catalogue, claim_parts, users_of
 from vsched.model.dump.nodes import NodeParts, NodePositions, node_parts, node_table
 from vsched.model.dump.placed import PlacedParts, placed_parts, placed_pods
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
@@ -29,7 +32,9 @@ from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
-PARTED = frozenset({"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays"})
+PARTED = frozenset(
+    {"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays", "claims"}
+)
 """Fields of a snapshot with parts of their own; all other fields are written as they are."""
 
 
@@ -86,6 +91,8 @@ class SnapshotParts(msgspec.Struct, frozen=True):
     arbitration: ArbitrationParts | None
     shapes: list[Piece]
     labels: list[Piece]
+    claims: ClaimParts | None = None
+    """None where there are no volumes and devices."""
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -122,6 +129,8 @@ class Writing:
         yield "selections", {namespace: found.selectors for namespace, found in snapshot.selections.items()}
         yield "placed", Parts(placed_parts(snapshot.placed, self._labels, self._nodes))
         yield "arbitration", self._arbitration()
+        if not snapshot.claims.is_empty:
+            yield "claims", Parts(claim_parts(snapshot.claims, self.tasks))
         yield "shapes", pieces(iter(self._shapes))
         yield "labels", pieces(iter(self._labels))
 
@@ -132,11 +141,12 @@ class Writing:
             for task in job.tasks.values():
                 self.tasks.at(task.uid)
                 yield task
-        for party in arbitration.parties.values() if arbitration is not None else ():
-            for task in party.tasks.values():
-                if self.tasks.find(task.uid) is None:
-                    self.tasks.at(task.uid)
-                    yield task
+        parties = arbitration.parties.values() if arbitration is not None else ()
+        counted = (task for party in parties for task in party.tasks.values())
+        for task in chain(counted, users_of(self._snapshot.claims)):
+            if self.tasks.find(task.uid) is None:
+                self.tasks.at(task.uid)
+                yield task
 
     def _arbitration(self) -> ArbitrationParts | None:
         found = self._snapshot.arbitration
@@ -185,6 +195,7 @@ def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
         selections={namespace: Selections(found) for namespace, found in parts.selections.items()},
         placed=placed_pods(parts.placed, labels, table.statics.names),
         arbitration=_arbitration(parts.arbitration, tasks),
+        claims=NO_CLAIMS if parts.claims is None else claim_catalogue(parts.claims, tasks),
     )
     _check(snapshot)
     return snapshot, tasks

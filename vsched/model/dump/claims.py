@@ -1,0 +1,217 @@
+"""The catalogue of claims to JSON parts and back: records are tables, and refer to pods by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import TypeVar
+
+import msgspec
+
+from vsched.errors import BadInput
+from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
+from vsched.model.claims.devices import (
+    ClaimSpec,
+    Device,
+    DeviceClaim,
+    DeviceClass,
+    DeviceModel,
+    Pool,
+    Quantities,
+)
+from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
+from vsched.model.pods.task import Task
+
+R = TypeVar("R", bound=msgspec.Struct)
+T = TypeVar("T")
+
+
+class PodsLine(msgspec.Struct, frozen=True):
+    """The pods that use a claim, or that have claims and are on a node."""
+
+    name: str
+    """Of the claim or the node."""
+    pods: tuple[int, ...]
+
+
+class LimitsLine(msgspec.Struct, frozen=True):
+    """How many volumes of each CSI driver a node can attach."""
+
+    node: str
+    limits: dict[str, int | None]
+
+
+class PoolLine(msgspec.Struct, frozen=True):
+    """A pool of devices; the devices of a pool are consecutive in the table of devices."""
+
+    driver: str
+    name: str
+    generation: int
+    devices: int
+    counters: tuple[tuple[str, Quantities], ...] = ()
+    complete: bool = True
+    problem: str = ""
+
+
+class VolumeParts(msgspec.Struct, frozen=True):
+    """The fields of a ``VolumeCatalogue``."""
+
+    claims: list[Piece]
+    volumes: list[Piece]
+    available: dict[str, list[int]]
+    """By storage class: positions of volumes."""
+    classes: list[Piece]
+    drivers: list[Piece]
+    limits: list[Piece]
+    capacities: list[Piece]
+    attachments: list[Piece]
+    users: list[Piece]
+    by_node: list[Piece]
+
+
+class DeviceParts(msgspec.Struct, frozen=True):
+    """The fields of a ``DeviceCatalogue``; claims refer to ``specs`` and devices to ``models``."""
+
+    claims: list[Piece]
+    classes: list[Piece]
+    pools: list[Piece]
+    devices: list[Piece]
+    allocated: list[int]
+    """Positions of claims."""
+    users: list[Piece]
+    extended: dict[int, str]
+    specs: list[Piece]
+    models: list[Piece]
+
+
+class ClaimParts(msgspec.Struct, frozen=True):
+    """The parts of a catalogue, for decoding."""
+
+    volumes: VolumeParts
+    devices: DeviceParts
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def claim_parts(found: ClaimCatalogue, tasks: Numbered[str]) -> Iterator[tuple[str, object]]:
+    """Name and content of each part in turn; ``tasks`` has the positions of pods."""
+    yield "volumes", Parts(_volume_parts(found.volumes, tasks))
+    yield "devices", Parts(_device_parts(found.devices, tasks))
+
+
+def users_of(found: ClaimCatalogue) -> Iterator[Task]:
+    """All pods that the catalogue refers to; a pod may come more than once."""
+    for by_name in (found.volumes.users, found.volumes.by_node, found.devices.users):
+        for pods in by_name.values():
+            yield from pods.values()
+
+
+def _volume_parts(found: VolumeCatalogue, tasks: Numbered[str]) -> Iterator[tuple[str, object]]:
+    positions = Numbered(found.volumes)
+    yield "claims", pieces(found.claims.values())
+    yield "volumes", pieces(found.volumes.values())
+    yield "available", {kind: [positions.at(one.name) for one in some] for kind, some in found.available.items()}
+    yield "classes", pieces(found.classes.values())
+    yield "drivers", pieces(found.drivers.values())
+    yield "limits", pieces(LimitsLine(node, dict(limits)) for node, limits in found.limits.items())
+    yield "capacities", pieces(one for some in found.capacities.values() for one in some)
+    yield "attachments", pieces(one for some in found.attachments.values() for one in some)
+    yield "users", _pods(found.users, tasks)
+    yield "by_node", _pods(found.by_node, tasks)
+
+
+def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tuple[str, object]]:
+    specs: Numbered[ClaimSpec] = Numbered()
+    models: Numbered[DeviceModel] = Numbered()
+    positions = Numbered(found.claims)
+    yield "claims", pieces(found.claims.values(), {"spec": specs.at})
+    yield "classes", pieces(found.classes.values())
+    yield "pools", pieces(map(_pool_line, found.pools))
+    yield "devices", pieces((one for pool in found.pools for one in pool.devices), {"model": models.at})
+    yield "allocated", [positions.at(key) for key in found.allocated]
+    yield "users", _pods(found.users, tasks)
+    yield "extended", found.extended
+    yield "specs", pieces(iter(specs))
+    yield "models", pieces(iter(models))
+
+
+def _pool_line(pool: Pool) -> PoolLine:
+    return PoolLine(
+        pool.driver, pool.name, pool.generation, len(pool.devices), pool.counters, pool.complete, pool.problem
+    )
+
+
+def _pods(found: Mapping[str, Mapping[str, Task]], tasks: Numbered[str]) -> Iterator[Piece]:
+    return pieces(PodsLine(name, tuple(map(tasks.at, pods))) for name, pods in found.items())
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def claim_catalogue(parts: ClaimParts, tasks: Sequence[Task]) -> ClaimCatalogue:
+    """The catalogue of these parts; raises BadInput, or IndexError where a position is wrong."""
+    return ClaimCatalogue(_volumes(parts.volumes, tasks), _devices(parts.devices, tasks))
+
+
+def _volumes(parts: VolumeParts, tasks: Sequence[Task]) -> VolumeCatalogue:
+    volumes = records(parts.volumes, Volume)
+    return VolumeCatalogue(
+        claims=_by("key", records(parts.claims, VolumeClaim)),
+        volumes=_by("name", volumes),
+        available={kind: tuple(_at(volumes, some)) for kind, some in parts.available.items()},
+        classes=_by("name", records(parts.classes, StorageClass)),
+        drivers=_by("name", records(parts.drivers, CSIDriver)),
+        limits={line.node: line.limits for line in records(parts.limits, LimitsLine)},
+        capacities=_grouped("storage_class", records(parts.capacities, StorageCapacity)),
+        attachments=_grouped("node", records(parts.attachments, Attachment)),
+        users=_users(parts.users, tasks),
+        by_node=_users(parts.by_node, tasks),
+    )
+
+
+def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
+    specs, models = records(parts.specs, ClaimSpec), records(parts.models, DeviceModel)
+    claims = records(parts.claims, DeviceClaim, {"spec": specs.__getitem__})
+    devices = iter(records(parts.devices, Device, {"model": models.__getitem__}))
+    return DeviceCatalogue(
+        claims=_by("key", claims),
+        classes=_by("name", records(parts.classes, DeviceClass)),
+        pools=tuple(_pool(line, devices) for line in records(parts.pools, PoolLine)),
+        allocated=_by("key", _at(claims, parts.allocated)),
+        users=_users(parts.users, tasks),
+        extended=parts.extended,
+    )
+
+
+def _pool(line: PoolLine, devices: Iterator[Device]) -> Pool:
+    mine = tuple(islice(devices, max(0, line.devices)))
+    if len(mine) != line.devices:
+        raise BadInput(
+            f"pool {line.name} of {line.driver}: {line.devices} devices announced, and {len(mine)} are there"
+        )
+    return Pool(line.driver, line.name, line.generation, mine, line.counters, line.complete, line.problem)
+
+
+def _by(field: str, found: Iterable[R]) -> dict[str, R]:
+    key = attrgetter(field)
+    return {key(one): one for one in found}
+
+
+def _grouped(field: str, found: Iterable[R]) -> dict[str, tuple[R, ...]]:
+    grouped: dict[str, list[R]] = {}
+    for one in found:
+        grouped.setdefault(getattr(one, field), []).append(one)
+    return {key: tuple(some) for key, some in grouped.items()}
+
+
+def _users(found: Iterable[Piece], tasks: Sequence[Task]) -> dict[str, dict[str, Task]]:
+    return {line.name: {task.uid: task for task in _at(tasks, line.pods)} for line in records(found, PodsLine)}
+
+
+def _at(values: Sequence[T], positions: Sequence[int]) -> list[T]:
+    if positions and min(positions) < 0:
+        raise BadInput(f"claims point to {min(positions)} (expected 0 or more)")
+    return [values[at] for at in positions]
