@@ -1,7 +1,7 @@
 """CEL, the language of validation rules, match conditions and device selectors: compiles and evaluates within limits.
 
-A library has the language itself; what Kubernetes adds is in ``functions``. Optional fields (``self.?x``), macros of
-two variables and formatting are not supported: an expression that uses them does not compile.
+A library has the language itself; what Kubernetes adds is in ``functions`` and ``bindings``. Optional fields
+(``self.?x``), macros of two variables and formatting are not supported: an expression that uses them does not compile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any
 
 import cel
 
-from vsched.cel.functions import FUNCTIONS, NO_OVERLOAD
+from vsched.cel.bindings import LITERALS, unbound
+from vsched.cel.functions import FUNCTIONS
+from vsched.cel.versions import NO_OVERLOAD
 
 # Errors in expressions go to their authors, not to the log.
 logging.getLogger("cel").setLevel(logging.CRITICAL)
@@ -28,11 +30,6 @@ _TYPES = frozenset({"int", "uint", "double", "string", "bytes", "bool", "list", 
 _BUILT_IN = frozenset(
     {"size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bytes", "duration", "timestamp"}
     | {"type", "dyn", "has", "getMilliseconds", *(f"get{part}" for part in _TIMES)}
-)
-_LITERALS = re.compile(
-    r"""[rR]?\"\"\"[\s\S]*?\"\"\" | [rR]?'''[\s\S]*?''' | [rR]"[^"\n]*" | [rR]'[^'\n]*'
-      | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | //[^\n]*""",
-    re.VERBOSE,
 )
 _MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*$")
 _BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
@@ -95,12 +92,13 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
         raise NotCompiled(
             f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
         )
+    text = unbound(text)
     try:
         program = cel.compile(text)
     except Exception as error:
         message = str(error)
         raise NotCompiled(message[message.find("ERROR:") :] if "ERROR:" in message else message) from None
-    bare = _LITERALS.sub(lambda match: " " * len(match[0]), text)
+    bare = LITERALS.sub(lambda match: " " * len(match[0]), text)
     called = {name for name in program.functions() if name[0].isalpha()}
     for name in sorted(called - _BUILT_IN - FUNCTIONS.keys()):
         raise NotCompiled(_undeclared(bare, name))

@@ -1,4 +1,4 @@
-"""What Kubernetes adds to CEL: quantities, lists, strings and regular expressions, as plain functions.
+"""What Kubernetes adds to CEL: quantities, versions, lists, strings and regular expressions, as plain functions.
 
 The target of a call is the first argument. A call that is not possible raises ValueError; users see its message. A
 quantity is a map with one key that no object of an API has, so that equal amounts are equal in any notation.
@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from vsched.cel import quantities
+from vsched.cel import quantities, versions
+from vsched.cel.versions import NO_OVERLOAD
 
-NO_OVERLOAD = "no such overload"
 _AMOUNT = "\0amount"
 _INT64 = 1 << 63
 _MOST_CHARS = 1 << 20
@@ -27,7 +27,7 @@ Quantity = Mapping[str, str]
 def _quantity(text: Any) -> Quantity:
     if not isinstance(text, str):
         raise ValueError(NO_OVERLOAD)
-    return _of(quantities.amount(text))
+    return quantity_of(quantities.amount(text))
 
 
 def _is_quantity(text: Any) -> bool:
@@ -38,7 +38,8 @@ def _is_quantity(text: Any) -> bool:
     return True
 
 
-def _of(amount: Decimal) -> Quantity:
+def quantity_of(amount: Decimal) -> Quantity:
+    """The quantity of an exact amount."""
     return {_AMOUNT: format(amount.normalize(), "f") if amount else "0"}
 
 
@@ -59,6 +60,8 @@ def _only(value: Any) -> Decimal:
 
 
 def _compare(left: Any, right: Any) -> int:
+    if versions.is_version(left):
+        return versions.compared(left, right)
     one, other = _only(left), _only(right)
     return (one > other) - (one < other)
 
@@ -75,11 +78,11 @@ def _as_integer(value: Any) -> int:
 
 
 def _added(left: Any, right: Any) -> Quantity:
-    return _of(quantities.exact_sum(_only(left), _amount(right)))
+    return quantity_of(quantities.exact_sum(_only(left), _amount(right)))
 
 
 def _subtracted(left: Any, right: Any) -> Quantity:
-    return _of(quantities.exact_sum(_only(left), -_amount(right)))
+    return quantity_of(quantities.exact_sum(_only(left), -_amount(right)))
 
 
 def _sign(value: Any) -> int:
@@ -231,6 +234,11 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "compareTo": _compare,
     "isGreaterThan": lambda left, right: _compare(left, right) > 0,
     "isLessThan": lambda left, right: _compare(left, right) < 0,
+    "semver": versions.version,
+    "isSemver": versions.is_text_of_version,
+    "major": lambda value: versions.part(0, value),
+    "minor": lambda value: versions.part(1, value),
+    "patch": lambda value: versions.part(2, value),
     "isSorted": _is_sorted,
     "sum": _sum,
     "min": _extreme("min", min),

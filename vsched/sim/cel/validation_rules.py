@@ -13,7 +13,7 @@ from typing import Any
 
 from vsched.cel import expressions as cel
 from vsched.cel.expressions import CelExpression, NotEvaluated, TooExpensive
-from vsched.cel.functions import NO_OVERLOAD
+from vsched.cel.versions import NO_OVERLOAD
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 

@@ -1,0 +1,129 @@
+"""Selectors of devices: CEL expressions over one device, as DeviceClasses and ResourceClaims write them.
+
+An expression sees ``device.driver``, ``device.attributes[domain].name``, ``device.capacity[domain].name`` (a quantity)
+and ``device.allowMultipleAllocations``. A domain that a device does not have is an empty map; a name that it does not
+have is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from vsched.cel.expressions import CelExpression, NotEvaluated, compiled
+from vsched.cel.functions import quantity_of
+from vsched.cel.versions import version
+
+_TEXT = r"""("[^"\\\n]*"|'[^'\\\n]*')"""
+_MAP = r"(?<![\w.])device\s*\.\s*(attributes|capacity)"
+_DOMAIN = re.compile(rf"(attributes|capacity)\s*(?:\[\s*{_TEXT}\s*\]|\.\s*([A-Za-z_]\w*))")
+_DOMAIN_IN = re.compile(rf"{_TEXT}\s+in\s+device\s*\.\s*(attributes|capacity)\b")
+_NAMED = re.compile(rf"{_MAP}\s*\[\s*{_TEXT}\s*\]\s*(?:\.\s*([A-Za-z_]\w*)\b(?!\s*\()|\[\s*{_TEXT}\s*\])")
+_PLAIN = re.compile(r"(?<![\w.])device\s*\.\s*(?:driver|allowMultipleAllocations)\b")
+_ANY = re.compile(r"(?<![\w.])device\b")
+
+AttributeMap = Mapping[str, Any]
+"""Attributes by qualified name: bool, int, str, or a ``version``."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """What an expression can see of one device."""
+
+    driver: str
+    attributes: AttributeMap
+    capacity: Mapping[str, int]
+    """Thousandths by qualified name."""
+    shareable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceExpression:
+    """A compiled selector."""
+
+    expression: CelExpression
+    domains: Mapping[str, frozenset[str]]
+    """The domains that it mentions of ``attributes`` and of ``capacity``."""
+    reads: tuple[tuple[str, str], ...] | None
+    """The values that it reads, as (map, qualified name); None where that cannot be told."""
+
+    def key(self, device: DeviceView) -> Hashable:
+        """What the answer depends on; devices of equal keys have equal answers. None where the whole device counts."""
+        if self.reads is None:
+            return None
+        maps: Mapping[str, Mapping[str, Any]] = {"attributes": device.attributes, "capacity": device.capacity}
+        values = tuple(_hashable(_read(maps[where], name, device.driver)) for where, name in self.reads)
+        return device.driver, device.shareable, values
+
+    def matches(self, device: DeviceView) -> bool:
+        """Whether the device meets the selector; raises NotEvaluated."""
+        attributes = _by_domain(device.attributes, device.driver, self.domains["attributes"])
+        amounts = {name: quantity_of(Decimal(amount).scaleb(-3)) for name, amount in device.capacity.items()}
+        capacity = _by_domain(amounts, device.driver, self.domains["capacity"])
+        seen = {
+            "driver": device.driver,
+            "attributes": attributes,
+            "capacity": capacity,
+            "allowMultipleAllocations": device.shareable,
+        }
+        found = self.expression.evaluate({"device": seen})
+        if not isinstance(found, bool):
+            raise NotEvaluated(f"must evaluate to bool, not {type(found).__name__}")
+        return found
+
+
+@lru_cache(maxsize=1024)
+def device_expression(text: str) -> DeviceExpression:
+    """The compiled selector; raises NotCompiled."""
+    expression = compiled(text, ("device",))
+    domains: dict[str, set[str]] = {"attributes": set(), "capacity": set()}
+    for match in _DOMAIN.finditer(text):
+        domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
+    for match in _DOMAIN_IN.finditer(text):
+        domains[match[2]].add(match[1][1:-1])
+    return DeviceExpression(expression, {name: frozenset(found) for name, found in domains.items()}, _reads(text))
+
+
+def qualified(name: str, driver: str) -> tuple[str, str]:
+    """Domain and identifier of a name; a name without a domain is the driver's."""
+    domain, slash, identifier = name.rpartition("/")
+    return (domain, identifier) if slash else (driver, name)
+
+
+def attribute_version(text: str) -> Mapping[str, str]:
+    """The value of an attribute that is a version; a text that is none is compared as it stands."""
+    try:
+        return version(text)
+    except ValueError:
+        return {"": text}
+
+
+def _reads(text: str) -> tuple[tuple[str, str], ...] | None:
+    found = {(match[1], f"{match[2][1:-1]}/{match[3] or match[4][1:-1]}") for match in _NAMED.finditer(text)}
+    rest = _PLAIN.sub(" ", _NAMED.sub(" ", text))
+    return None if _ANY.search(rest) else tuple(sorted(found))
+
+
+def _read(values: Mapping[str, Any], name: str, driver: str) -> Any:
+    if name in values:
+        return values[name]
+    domain, identifier = qualified(name, driver)
+    return values.get(identifier) if domain == driver else None
+
+
+def _hashable(value: Any) -> Hashable:
+    # True and 1 are equal in Python, and different in CEL.
+    return tuple(value.items()) if isinstance(value, Mapping) else (type(value), value)
+
+
+def _by_domain(values: Mapping[str, Any], driver: str, domains: frozenset[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {domain: {} for domain in domains}
+    # A name with its domain wins over the same name without.
+    for name, value in sorted(values.items(), key=lambda item: "/" in item[0]):
+        domain, identifier = qualified(name, driver)
+        found.setdefault(domain, {})[identifier] = value
+    return found
