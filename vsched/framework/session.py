@@ -11,6 +11,8 @@ from typing import TypeVar
 import msgspec
 
 from vsched.framework.callout import Callout
+from vsched.framework.claims.kinds import claims_of
+from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
@@ -98,7 +100,9 @@ class Session:
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
         self.plugins.open(SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout))
-        self.ledger = Ledger(self.nodes, self.usage, self.plugins.listeners)
+        self.claims = claims_of(snapshot, self.nodes, rules_of(policy))
+        """What tasks claim besides room: volumes and devices."""
+        self.ledger = Ledger(self.nodes, self.usage, self.plugins.listeners, self.claims)
         self.reservations = Reservations(snapshot, self.plugins)
         self.ungated: list[Task] = []
         """Tasks whose scheduling gate is to be removed, in the order decided."""
@@ -108,6 +112,7 @@ class Session:
             self.plugins.node_plugins,
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
+            self.claims,
         )
 
     def view(self, key: str) -> JobView | None:

@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.nodes.why import exceeding, explain, explain_filled, sentence
+from vsched.framework.nodes.why import NodeReasons, exceeding, failing, once_filled, reasons_of, sentence
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.resources import CPU, MEMORY, PODS
+from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.shape import Shape
 
 
 def cluster() -> SmallCluster:
     return SmallCluster().node("n1", cpu=1000).node("n2", cpu=4000, memory=GIB).node("n3", cpu=4000, pods=0)
+
+
+def explain(nodes: NodeTable, shape: Shape, static: list[Check], dynamic: list[Check]) -> NodeReasons:
+    return reasons_of(len(nodes), failing(nodes, shape, static, dynamic, nodes.unreserved))
 
 
 def check(reason: str, *passes: bool) -> Check:
@@ -79,7 +85,8 @@ def test_what_a_waiting_task_reserves_is_lacking() -> None:
 def test_what_is_in_the_way_of_one_more() -> None:
     made = cluster()
     room = np.array([1, 0, 0])
-    found = explain_filled(made.snapshot().nodes, made.shape(cpu=1000, memory=2 * GIB), [], room)
+    nodes, shape = made.snapshot().nodes, made.shape(cpu=1000, memory=2 * GIB)
+    found = reasons_of(len(nodes), failing(nodes, shape, [], [], once_filled(nodes, shape, room)))
 
     assert found.reasons == {"Insufficient cpu": 1, "Insufficient memory": 1, "Too many pods": 1}
 

@@ -46,7 +46,7 @@ class Unfit(NamedTuple):
     code: Code
 
 
-class ClaimLimit(NamedTuple):
+class ClaimRoom(NamedTuple):
     """How many tasks with such claims the nodes can serve, by one reason."""
 
     reason: str
@@ -97,7 +97,7 @@ class ClaimPart(Protocol):
         """The reason for rows that ``fits`` refuses though the masks let them pass; only asked where they differ."""
         ...
 
-    def limits(self, task: Task) -> Sequence[ClaimLimit]:
+    def limits(self, task: Task) -> Sequence[ClaimRoom]:
         """How many tasks like this one could be placed at most. A claim that the tasks share sets no limit here."""
         ...
 

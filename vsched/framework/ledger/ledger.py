@@ -26,6 +26,28 @@ class LedgerListener(Protocol):
         """The task was evicted from the row, or its placement was undone."""
 
 
+class ClaimSteps(Protocol):
+    """Receives every step, and every undo, last first, so that tasks get and lose what they claim."""
+
+    def take(self, task: Task, row: int, *, later: bool) -> None:
+        """The task was placed on the row; ``later`` where pods are still to leave it."""
+
+    def give_back(self, task: Task, row: int) -> None:
+        """The placement is undone."""
+
+    def withdraw(self, task: Task, row: int) -> None:
+        """The task gives up its place, though others may have been placed since."""
+
+    def reinstate(self, task: Task, row: int) -> None:
+        """The withdrawal is undone."""
+
+    def evict(self, task: Task, row: int) -> None:
+        """The task is evicted from the row."""
+
+    def restore(self, task: Task, row: int) -> None:
+        """The eviction is undone."""
+
+
 class EvictionCause(NamedTuple):
     """Which action evicts a task, and for which job."""
 
@@ -50,6 +72,7 @@ class Ledger:
     """Changes node amounts, job views and usage together, and logs each step so that it can be undone."""
 
     __slots__ = (
+        "_claims",
         "_idle",
         "_listeners",
         "_names",
@@ -64,7 +87,14 @@ class Ledger:
         "log",
     )
 
-    def __init__(self, nodes: NodeTable, usage: SessionUsage, listeners: Sequence[LedgerListener]) -> None:
+    def __init__(
+        self,
+        nodes: NodeTable,
+        usage: SessionUsage,
+        listeners: Sequence[LedgerListener],
+        claims: ClaimSteps | None = None,
+    ) -> None:
+        self._claims = claims
         self._names = nodes.statics.names
         self._nodes = nodes
         self._usage = usage
@@ -92,17 +122,23 @@ class Ledger:
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
         """Place a pending task on a row. ALLOCATED takes idle amounts; PIPELINED reserves amounts being released."""
         self._put(job, task, row, Status.PENDING, status)
+        if self._claims is not None:
+            self._claims.take(task, row, later=status is Status.PIPELINED)
         self.log.append(LedgerEntry(job, task, row, Status.PENDING, status))
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
         """Undo the reservation of a pipelined task: it is pending again. This is a step of its own in the log."""
         self._take(job, task, row, Status.PIPELINED, Status.PENDING)
+        if self._claims is not None:
+            self._claims.withdraw(task, row)
         self.log.append(LedgerEntry(job, task, row, Status.PIPELINED, Status.PENDING))
 
     def evict(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
         """Evict a task from its row: its amounts become releasing, and no longer count for its job and queue."""
         self.evicted += 1
         self._take(job, task, row, task.status, Status.RELEASING)
+        if self._claims is not None:
+            self._claims.evict(task, row)
         self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
@@ -110,10 +146,21 @@ class Ledger:
         while len(self.log) > mark:
             job, task, row, before, status, cause = self.log.pop()
             self.evicted -= cause is not None
+            if self._claims is not None:
+                self._undo_claims(task, row, before, status)
             if before is Status.PENDING:
                 self._take(job, task, row, status, before)
             else:
                 self._put(job, task, row, status, before)
+
+    def _undo_claims(self, task: Task, row: int, before: Status, status: Status) -> None:
+        assert self._claims is not None, "the caller has looked"
+        if before is Status.PENDING:
+            self._claims.give_back(task, row)
+        elif status is Status.RELEASING:
+            self._claims.restore(task, row)
+        else:
+            self._claims.reinstate(task, row)
 
     def _put(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
         """Count the request of a task on the row, on its job and on its queue."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
 from vsched.model.amounts.resources import PODS
@@ -47,19 +48,32 @@ class Room(NamedTuple):
     """Why no node can hold one more."""
 
 
+class Findings:
+    """What was found out in this cycle for tasks of one shape, class and kind of claims."""
+
+    __slots__ = ("explanation", "failed", "room")
+
+    def __init__(self) -> None:
+        self.explanation: tuple[int, NodeReasons] | None = None
+        """With the position in the journal that it is for."""
+        self.room: tuple[int, Room] | None = None
+        """With the position in the journal that it is for."""
+        self.failed = False
+        """Whether such a task found no node in this cycle. Only then is room counted."""
+
+
 class ShapeNodes:
     """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
 
     __slots__ = (
+        "_by_claims",
         "allowed",
         "checks",
         "dynamic",
-        "explanation",
-        "failed",
+        "findings",
         "position",
         "preference",
         "ranked",
-        "room",
         "shape",
     )
 
@@ -77,10 +91,20 @@ class ShapeNodes:
         """How many journal entries are taken into account; -1 before the first computation."""
         self.ranked: Floats = np.empty(0)
         """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others."""
-        self.explanation: tuple[int, NodeReasons] | None = None
-        self.room: tuple[int, Room] | None = None
-        self.failed = False
-        """Whether a task of this shape found no node in this cycle. Only then is room counted."""
+        self.findings = Findings()
+        """Of tasks without claims."""
+        self._by_claims: dict[Hashable, Findings] = {}
+
+    def findings_for(self, claims: TaskClaims | None) -> Findings:
+        """The findings for tasks with such claims."""
+        if claims is None:
+            return self.findings
+        found = self._by_claims.get(claims.kind)
+        if found is None:
+            if len(self._by_claims) >= FITS_MAX:
+                del self._by_claims[next(iter(self._by_claims))]
+            found = self._by_claims[claims.kind] = Findings()
+        return found
 
 
 class FeasibilityCache:

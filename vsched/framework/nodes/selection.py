@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
-from vsched.framework.nodes.why import Failing, NodeReasons, explain, explain_filled, failing, once_filled
+from vsched.framework.nodes.why import Failing, NodeReasons, failing, of_claims, of_limits, once_filled, reasons_of
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -39,8 +40,10 @@ class NodeSelection:
         node_plugins: NodePlugins,
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
+        claims: Claims | None = None,
     ) -> None:
         self._nodes = nodes
+        self._claims = claims
         self._checkpoint = checkpoint
         self._journal = journal
         self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
@@ -55,36 +58,48 @@ class NodeSelection:
         self._checkpoint()
         fit = self._fits.current(task)
         masks = self._dynamic_masks(fit, task)
+        claims = self._claims_of(task)
         if besides is not None:
             masks = [*masks, np.arange(len(self._nodes)) != besides]
         if nominated is not None and _passes(masks, nominated):
-            if fit.ranked[nominated] > -np.inf:
+            if fit.ranked[nominated] > -np.inf and _claims_pass(claims, nominated, later=False):
                 return Choice(nominated, waits=False)
-            if self._fits.fits_later(fit, nominated):
+            if self._fits.fits_later(fit, nominated) and _claims_pass(claims, nominated, later=True):
                 return Choice(nominated, waits=True)
-        row = self._best(fit, task, _masked(fit.ranked, masks))
+        row = self._best(fit, task, _masked(fit.ranked, masks), claims, later=False)
         if row >= 0:
             return Choice(row, waits=False)
         if self._nodes.in_motion:
-            row = self._best(fit, task, self._later(fit, masks))
+            row = self._best(fit, task, self._later(fit, masks), claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
-        fit.failed = True
+        fit.findings_for(claims).failed = True
         return None
 
+    def kind(self, task: Task) -> Hashable:
+        """Tasks of equal kind ask for the same: a shape, and claims of one kind."""
+        claims = self._claims_of(task)
+        return task.shape if claims is None else (task.shape, claims.kind)
+
     def has_failed(self, task: Task) -> bool:
-        """Whether a task of the same shape and class found no node earlier in this cycle."""
-        return self._fits.current(task).failed
+        """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""
+        return self._fits.current(task).findings_for(self._claims_of(task)).failed
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""
         fit = self._fits.current(task)
-        return self._fits.fits_later(fit, row) and _passes(self._dynamic_masks(fit, task), row)
+        return (
+            self._fits.fits_later(fit, row)
+            and _passes(self._dynamic_masks(fit, task), row)
+            and _claims_pass(self._claims_of(task), row, later=True)
+        )
 
     def can_hold(self, task: Task, row: int) -> bool:
         """Whether a nomination of this row is still usable: only pods that are leaving may be in the way."""
         fit = self._fits.current(task)
         if not self._fits.fits_later(fit, row, slots=self._nodes.terminating[row]):
+            return False
+        if not _claims_pass(self._claims_of(task), row, later=True):
             return False
         return self._fits.is_left(row) or _passes(self._dynamic_masks(fit, task), row)
 
@@ -93,9 +108,15 @@ class NodeSelection:
         return self._fits.is_left(row)
 
     def candidates(self, task: Task, freeable: Mapping[int, Ints]) -> Mask:
-        """bool[nodes]: nodes that static checks allow and that have room if ``freeable`` (by column) is freed too."""
+        """bool[nodes]: nodes that static checks allow and that have room if ``freeable`` (by column) is freed too.
+
+        Claims rule out the nodes where evictions cannot help.
+        """
         fit = self._fits.current(task)
         mask = np.ones(len(self._nodes), dtype=np.bool_) if fit.allowed is None else fit.allowed.copy()
+        claims = self._claims_of(task)
+        if claims is not None:
+            mask &= claims.curable()
         for column, amount in fit.shape.request:
             free = self._nodes.future_idle(column)
             if column in freeable:
@@ -107,16 +128,15 @@ class NodeSelection:
         """The score of each candidate, minus infinity for the other nodes."""
         fit = self._fits.current(task)
         ranked = np.where(candidates, self._fits.scores(fit), -np.inf)
-        return self._fits.with_relative(fit, task, ranked)
+        return _with_claims(self._fits.with_relative(fit, task, ranked), self._claims_of(task))
 
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
-        fit = self._fits.current(task)
-        position = len(self._journal)
-        if fit.explanation is None or fit.explanation[0] != position:
-            dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
-            fit.explanation = (position, explain(self._nodes, fit.shape, fit.checks, dynamic))
-        return fit.explanation[1]
+        fit, claims = self._fits.current(task), self._claims_of(task)
+        findings, position = fit.findings_for(claims), len(self._journal)
+        if findings.explanation is None or findings.explanation[0] != position:
+            findings.explanation = (position, reasons_of(len(self._nodes), self._failing(fit, task, claims)))
+        return findings.explanation[1]
 
     def failing(self, task: Task, *, filled: bool = False) -> list[Failing]:
         """The nodes that do not fit the task, by reason.
@@ -124,12 +144,18 @@ class NodeSelection:
         With ``filled``, every node first gets as many tasks like this one as it has room for. Dynamic checks are left
         out in this case, because each such task would change them.
         """
-        fit = self._fits.current(task)
-        if not filled:
-            dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
-            return list(failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved))
-        left = once_filled(self._nodes, fit.shape, self._rows(fit))
-        return list(failing(self._nodes, fit.shape, fit.checks, (), left))
+        fit, claims = self._fits.current(task), self._claims_of(task)
+        return list(self._failing_filled(fit, claims) if filled else self._failing(fit, task, claims))
+
+    def _failing(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
+        dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
+        found = failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved)
+        return found if claims is None else of_claims(claims, found, len(self._nodes))
+
+    def _failing_filled(self, fit: ShapeNodes, claims: TaskClaims | None) -> Iterator[Failing]:
+        rows = self._rows(fit, claims)
+        found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
+        return found if claims is None else of_limits(claims, found, rows)
 
     def static_checks(self, task: Task) -> Sequence[Check]:
         """The static checks of the task's shape and queue."""
@@ -140,15 +166,15 @@ class NodeSelection:
 
         The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
         """
-        fit = self._fits.current(task)
-        position = len(self._journal)
-        if fit.room is None or fit.room[0] != position:
-            fit.room = (position, self._measure(fit))
-        return fit.room[1]
+        fit, claims = self._fits.current(task), self._claims_of(task)
+        findings, position = fit.findings_for(claims), len(self._journal)
+        if findings.room is None or findings.room[0] != position:
+            findings.room = (position, self._measure(fit, claims))
+        return findings.room[1]
 
     def room_at_hand(self, task: Task) -> Room | None:
         """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
-        known = self._fits.current(task).room
+        known = self._fits.current(task).findings_for(self._claims_of(task)).room
         if known is None or known[0] != len(self._journal):
             if self._looks >= LOOKS_MAX:
                 return None
@@ -157,13 +183,16 @@ class NodeSelection:
 
     def rooms(self, task: Task) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``."""
-        return self._rows(self._fits.current(task))
+        return self._rows(self._fits.current(task), self._claims_of(task))
 
-    def _measure(self, fit: ShapeNodes) -> Room:
-        rows = self._rows(fit)
-        return Room(int(rows.sum()), explain_filled(self._nodes, fit.shape, fit.checks, rows))
+    def _measure(self, fit: ShapeNodes, claims: TaskClaims | None) -> Room:
+        rows = self._rows(fit, claims)
+        tasks = int(rows.sum())
+        if claims is not None:
+            tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
+        return Room(tasks, reasons_of(len(self._nodes), self._failing_filled(fit, claims)))
 
-    def _rows(self, fit: ShapeNodes) -> Ints:
+    def _rows(self, fit: ShapeNodes, claims: TaskClaims | None) -> Ints:
         """int64[nodes]: how many tasks of the shape each node could hold, now or later."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
@@ -173,14 +202,26 @@ class NodeSelection:
         np.maximum(rows, 0, out=rows)
         if fit.allowed is not None:
             rows[~fit.allowed] = 0
+        if claims is not None:
+            for limit in claims.limits():
+                np.minimum(rows, limit.most, out=rows)
+            for mask in claims.masks(later=True):
+                rows[~mask] = 0
         return rows
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
-    def _best(self, fit: ShapeNodes, task: Task, ranked: Floats) -> int:
+    def _claims_of(self, task: Task) -> TaskClaims | None:
+        return None if self._claims is None else self._claims.of(task)
+
+    def _best(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims | None, *, later: bool) -> int:
         """The first row with the highest score; -1 where no row is a candidate."""
         if not len(ranked):
             return -1
+        if claims is not None:
+            ranked = _masked(ranked, claims.masks(later=later))
+            ranked = _with_claims(self._fits.with_relative(fit, task, ranked), claims)
+            return claims.best(ranked.copy(), later=later)
         ranked = self._fits.with_relative(fit, task, ranked)
         row = int(ranked.argmax())
         return row if ranked[row] > -np.inf else -1
@@ -201,6 +242,15 @@ def _masked(ranked: Floats, masks: Sequence[Mask]) -> Floats:
     for mask in masks:
         ranked = np.where(mask, ranked, -np.inf)
     return ranked
+
+
+def _with_claims(ranked: Floats, claims: TaskClaims | None) -> Floats:
+    scores = None if claims is None else claims.score()
+    return ranked if scores is None else ranked + scores
+
+
+def _claims_pass(claims: TaskClaims | None, row: int, *, later: bool) -> bool:
+    return claims is None or claims.passes(row, later=later)
 
 
 def _passes(masks: Sequence[Mask], row: int) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal, Shortage
@@ -47,16 +48,6 @@ def insufficient(nodes: NodeTable, column: int) -> str:
     return "Too many pods" if column == PODS else f"Insufficient {nodes.axis.names[column]}"
 
 
-def explain(nodes: NodeTable, shape: Shape, static: Sequence[Check], dynamic: Sequence[Check]) -> NodeReasons:
-    """Count every node under its first reason: static checks, then amounts, then dynamic checks."""
-    return _counted(len(nodes), failing(nodes, shape, static, dynamic, nodes.unreserved))
-
-
-def explain_filled(nodes: NodeTable, shape: Shape, static: Sequence[Check], room: Ints) -> NodeReasons:
-    """Why no node fits one more task of a shape once each node has ``room`` (int64[nodes]) of them."""
-    return _counted(len(nodes), failing(nodes, shape, static, (), once_filled(nodes, shape, room)))
-
-
 def once_filled(nodes: NodeTable, shape: Shape, room: Ints) -> Left:
     """A function that returns what is left of a resource once each node has ``room`` (int64[nodes]) such tasks."""
     request = dict(shape.request)
@@ -87,7 +78,37 @@ def failing(
         open_rows &= check.passes
 
 
-def _counted(nodes: int, found: Iterator[Failing]) -> NodeReasons:
+def of_claims(claims: TaskClaims, found: Iterator[Failing], nodes: int) -> Iterator[Failing]:
+    """Nodes by their first reason, where claims come after all others."""
+    open_rows = np.ones(nodes, dtype=np.bool_)
+    for one in found:
+        yield one
+        open_rows &= ~one.rows
+    for check in claims.checks:
+        yield Failing(check.reason, check.code, open_rows & ~check.passes)
+        open_rows &= check.passes
+    for reason, code, rows in claims.refused(open_rows):
+        yield Failing(reason, code, rows)
+
+
+def of_limits(claims: TaskClaims, found: Iterator[Failing], room: Ints) -> Iterator[Failing]:
+    """Nodes by their first reason once each has ``room`` such tasks, where claims come after all others."""
+    open_rows = np.ones(len(room), dtype=np.bool_)
+    for one in found:
+        yield one
+        open_rows &= ~one.rows
+    for check, mask in zip(claims.checks, claims.masks(later=True), strict=True):
+        yield Failing(check.reason, check.code, open_rows & ~mask)
+        open_rows &= mask
+    for limit in claims.limits():
+        scarce = limit.together is not None and limit.together <= int(room.sum())
+        full = open_rows if scarce else open_rows & (limit.most <= room)
+        yield Failing(limit.reason, limit.code, full)
+        open_rows &= ~full
+
+
+def reasons_of(nodes: int, found: Iterator[Failing]) -> NodeReasons:
+    """Every node counted under its first reason: static checks, then amounts, then dynamic checks, then claims."""
     reasons, codes = counted_by_reason(found)
     return NodeReasons(sentence(nodes, reasons), reasons, codes)
 

@@ -11,7 +11,6 @@ from vsched.model.anonymous.rules import (
     Renaming,
     Rule,
     each,
-    expression,
     name,
     node,
     pairs,
@@ -92,7 +91,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     Attachment: {"name": name, "node": node, "driver": name, "volume": name},
     # devices
     DeviceClass: {"name": word, "selectors": parts, "extended_resource": word},
-    DeviceSelector: {"expression": expression},
+    DeviceSelector: {"expression": sentence},
     Pool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
     Device: {
         "id": device,

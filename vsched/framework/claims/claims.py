@@ -1,0 +1,192 @@
+"""The claims of tasks in one session: what volumes and devices say of nodes, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from vsched.framework.claims.part import ClaimPart, ClaimRoom
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
+from vsched.framework.refusal import Refusal
+from vsched.model.claims.plan import ClaimPlan
+from vsched.model.nodes.table import Floats, Mask
+from vsched.model.pods.task import Task
+
+_WITHOUT_PARTS: Sequence[ClaimPart] = ()
+
+
+class TaskClaims:
+    """What the claims of one task say of the nodes, valid until the next step of the session."""
+
+    def __init__(self, task: Task, parts: Sequence[ClaimPart], nodes: int, *, scores: bool) -> None:
+        self._task = task
+        self._parts = parts
+        self._nodes = nodes
+        self._scores = scores
+
+    @cached_property
+    def obstacle(self) -> Refusal | None:
+        """Why no node can serve the claims, whoever leaves; None where one might."""
+        return next((found for part in self._parts if (found := part.obstacle(self._task)) is not None), None)
+
+    @cached_property
+    def kind(self) -> Hashable:
+        """Tasks of equal shape and kind find the same nodes."""
+        if self.obstacle is not None:
+            return self.obstacle
+        return tuple([part.class_of(self._task) for part in self._parts])
+
+    @cached_property
+    def checks(self) -> Sequence[Check]:
+        """The nodes that can serve the claims, by reason; none can where there is an obstacle."""
+        if self.obstacle is not None:
+            return (Check(self.obstacle.message, np.zeros(self._nodes, dtype=np.bool_), code=self.obstacle.code),)
+        return [check for part in self._parts for check in part.checks(self._task)]
+
+    def masks(self, *, later: bool) -> list[Mask]:
+        """bool[nodes], one for each check: the nodes that pass now, or once leaving pods have left."""
+        return [check.later if later and check.later is not None else check.passes for check in self.checks]
+
+    def passes(self, row: int, *, later: bool) -> bool:
+        """Whether a row can serve the claims."""
+        return all(mask[row] for mask in self.masks(later=later)) and self._fits(row, later=later)
+
+    def curable(self) -> Mask:
+        """bool[nodes]: the nodes where nothing is in the way that stays even if pods are evicted."""
+        found: Mask = np.ones(self._nodes, dtype=np.bool_)
+        for check in self.checks:
+            if not check.resolvable:
+                found &= check.passes if check.later is None else check.later
+        return found
+
+    def best(self, ranked: Floats, *, later: bool) -> int:
+        """The first row with the highest score that can serve the claims; -1 where none can.
+
+        ``ranked`` has minus infinity for rows that no mask lets pass; rows that are refused get it as well.
+        """
+        while len(ranked):
+            row = int(ranked.argmax())
+            if ranked[row] == -np.inf:
+                break
+            if self._fits(row, later=later):
+                return row
+            ranked[row] = -np.inf
+        return -1
+
+    def score(self) -> Floats | None:
+        """Scores of all nodes, to be added to those of plugins; None where there are none."""
+        total: Floats | None = None
+        if self._scores and self.obstacle is None:
+            for part in self._parts:
+                scores = part.score(self._task)
+                if scores is not None:
+                    total = scores if total is None else total + scores
+        return total
+
+    def refused(self, open_rows: Mask) -> Iterator[tuple[str, Code, Mask]]:
+        """Of rows that pass all masks: those that the exact search refuses, with reason and code."""
+        if self.obstacle is not None:
+            return
+        for part in self._parts:
+            if not part.is_exact(self._task):
+                rows = np.zeros(self._nodes, dtype=np.bool_)
+                for row in np.flatnonzero(open_rows).tolist():
+                    rows[row] = not part.fits(self._task, row, later=False)
+                open_rows = open_rows & ~rows
+                yield (*part.unfit(self._task), rows)
+
+    def limits(self) -> list[ClaimRoom]:
+        """How many tasks like this one the nodes could serve at most, by reason."""
+        if self.obstacle is not None:
+            return [ClaimRoom(self.obstacle.message, self.obstacle.code, np.zeros(self._nodes, dtype=np.int64), 0)]
+        return [limit for part in self._parts for limit in part.limits(self._task)]
+
+    def _fits(self, row: int, *, later: bool) -> bool:
+        return all(part.is_exact(self._task) or part.fits(self._task, row, later=later) for part in self._parts)
+
+
+class Claims:
+    """The claims of all tasks in one session. The ledger reports each step, and each undo, last first."""
+
+    def __init__(
+        self, make_parts: Callable[[], Sequence[ClaimPart]], nodes: int, extended: Sequence[int] = (), *, scores: bool
+    ) -> None:
+        self._make_parts = make_parts
+        self._nodes = nodes
+        self._extended = frozenset(extended)
+        """Columns of resources that devices serve: tasks that ask for them may need devices without naming claims."""
+        self._scores = scores
+        self._withdrawn: list[list[object]] = []
+        """What the tasks had that gave up their places, last step last."""
+
+    @cached_property
+    def _parts(self) -> Sequence[ClaimPart]:
+        # They are made for the first task with claims, so that a cycle without any does not pay for them.
+        return self._make_parts()
+
+    def of(self, task: Task) -> TaskClaims | None:
+        """What the claims of a task say of the nodes now; None where it has no claims."""
+        parts = self._concerned(task)
+        return TaskClaims(task, parts, self._nodes, scores=self._scores) if parts else None
+
+    def obstacle(self, task: Task) -> Refusal | None:
+        """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
+        parts = self._concerned(task)
+        return next((found for part in parts if (found := part.obstacle(task)) is not None), None)
+
+    def plan(self, task: Task) -> ClaimPlan | None:
+        """What has to be written for a task that was placed, before it is bound; None where it has no claims."""
+        plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
+        if not plans:
+            return None
+        return ClaimPlan(
+            volumes=tuple(one for plan in plans for one in plan.volumes),
+            devices=tuple(one for plan in plans for one in plan.devices),
+            reserve=tuple(one for plan in plans for one in plan.reserve),
+            wait=tuple(one for plan in plans for one in plan.wait),
+        )
+
+    # -- steps of the ledger ----------------------------------------------------------------------------------------
+
+    def take(self, task: Task, row: int, *, later: bool) -> None:
+        """The task was placed on the row; ``later`` where pods are still to leave it."""
+        for part in self._concerned(task):
+            part.take(task, row, later=later)
+
+    def give_back(self, task: Task, row: int) -> None:
+        """The placement of the task is undone."""
+        for part in reversed(self._concerned(task)):
+            part.give_back(task, row)
+
+    def withdraw(self, task: Task, row: int) -> None:
+        """The task gives up its place; this is a step of its own."""
+        parts = self._concerned(task)
+        if parts:
+            self._withdrawn.append([part.withdraw(task, row) for part in parts])
+
+    def reinstate(self, task: Task, row: int) -> None:
+        """The last step of this kind is undone."""
+        parts = self._concerned(task)
+        if parts:
+            for part, had in zip(parts, self._withdrawn.pop(), strict=True):
+                part.reinstate(task, row, had)
+
+    def evict(self, task: Task, row: int) -> None:
+        """The task is evicted from the row."""
+        for part in self._concerned(task):
+            part.evict(task, row)
+
+    def restore(self, task: Task, row: int) -> None:
+        """The eviction of the task is undone."""
+        for part in reversed(self._concerned(task)):
+            part.restore(task, row)
+
+    def _concerned(self, task: Task) -> Sequence[ClaimPart]:
+        if task.claims is None:
+            extended = self._extended
+            if not extended or not any(column in extended for column, _ in task.shape.request):
+                return _WITHOUT_PARTS
+        return [part for part in self._parts if part.concerns(task)]

@@ -1,0 +1,24 @@
+"""The kinds of claims that a session handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vsched.framework.claims.claims import Claims
+from vsched.framework.claims.part import ClaimPart, ClaimRules
+from vsched.model.nodes.table import NodeTable
+from vsched.model.snapshot import Snapshot
+
+ClaimKind = Callable[[Snapshot, NodeTable, ClaimRules], ClaimPart | None]
+"""Makes the part of one kind for a session; None where the rules turn the kind off."""
+
+KINDS: tuple[ClaimKind, ...] = ()
+
+
+def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Sequence[ClaimKind] = KINDS) -> Claims:
+    """The claims of a session's tasks; ``nodes`` is the session's own node table."""
+
+    def parts() -> list[ClaimPart]:
+        return [part for kind in kinds if (part := kind(snapshot, nodes, rules)) is not None]
+
+    return Claims(parts, len(nodes), tuple(snapshot.claims.devices.extended), scores=rules.scores)
