@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from tests.support.catalogues import catalogue
 from tests.support.recording import snapshot_of
@@ -13,6 +14,7 @@ from vsched.model.anonymous.rules import Renaming
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.dump.claims import claim_parts
 from vsched.model.dump.tables import Numbered, Parts, written
+from vsched.web.pages.recording import selects
 
 HOLDER = "node n1 cpu=9\njob x/old pods=1 phase=Running on=n1"
 
@@ -22,7 +24,7 @@ def renamed() -> ClaimCatalogue:
     users = list(snapshot_of(HOLDER).jobs["x/old"].tasks.values())
 
     def under(names: Pseudonyms) -> ClaimCatalogue:
-        return renamed_catalogue(Renaming(names, RULES), catalogue(users))
+        return renamed_catalogue(Renaming(names, RULES), catalogue(users), selects)
 
     return anonymised(under)
 
@@ -33,6 +35,16 @@ def test_the_words_are_gone_and_names_of_classes_stay() -> None:
     assert b"tensor" in told
     assert b"example.com/gpu" in told
     assert msgspec.json.decode(told)
+
+
+def test_a_selector_says_of_each_device_what_it_said() -> None:
+    devices = renamed().devices
+    [kind] = devices.classes.values()
+    [selector] = kind.selectors
+    model = devices.pools[0].devices[0].model
+    assert selects(selector.expression, model) is True
+    assert selects(selector.expression, replace(model, attributes=model.attributes[:-1])) is None
+    assert model.attributes == tuple(sorted(model.attributes))
 
 
 def test_what_belongs_together_still_does() -> None:

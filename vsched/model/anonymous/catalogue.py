@@ -1,18 +1,30 @@
-"""Makes a catalogue of claims with pseudonyms."""
+"""Makes a catalogue of claims with pseudonyms.
+
+Selectors of devices are CEL expressions over names, so an expression does not work under pseudonyms. It is replaced by
+one that reads a new attribute of the device, in which each device model has what the original expression says of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from vsched.model.anonymous.rules import Renaming, name, node, pairs, parts, uid
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
+from vsched.model.claims.devices import Attribute, Device, DeviceModel, Version
 from vsched.model.pods.task import Task
 
+Selects = Callable[[str, DeviceModel], bool | None]
+"""What an expression says of a device model; None where it cannot be evaluated."""
+DOMAIN = "selected.vsched.io"
+"""The domain of the new attributes."""
 
-def renamed_catalogue(renaming: Renaming, found: ClaimCatalogue) -> ClaimCatalogue:
-    """The same catalogue with pseudonyms."""
-    return ClaimCatalogue(_volumes(renaming, found.volumes), _devices(renaming, found.devices))
+
+def renamed_catalogue(renaming: Renaming, found: ClaimCatalogue, selects: Selects) -> ClaimCatalogue:
+    """The same catalogue with pseudonyms; the same devices are selected in it."""
+    return ClaimCatalogue(_volumes(renaming, found.volumes), _devices(renaming, found.devices, selects))
 
 
 def _volumes(renaming: Renaming, found: VolumeCatalogue) -> VolumeCatalogue:
@@ -35,12 +47,30 @@ def _volumes(renaming: Renaming, found: VolumeCatalogue) -> VolumeCatalogue:
     )
 
 
-def _devices(renaming: Renaming, found: DeviceCatalogue) -> DeviceCatalogue:
+def _devices(renaming: Renaming, found: DeviceCatalogue, selects: Selects) -> DeviceCatalogue:
+    numbers = {text: number for number, text in enumerate(sorted(set(_expressions(found))))}
+    renaming.expressions = {text: f'device.attributes["{DOMAIN}"].s{number}' for text, number in numbers.items()}
     claims = pairs(name, parts)(renaming, found.claims)
+    models: dict[int, DeviceModel] = {}
+
+    def of_device(original: Device, renamed: Device) -> Device:
+        model = models.get(id(original.model))
+        if model is None:
+            said = {text: selects(text, original.model) for text in numbers}
+            values: dict[str, Attribute | Version] = {
+                f"{DOMAIN}/s{numbers[text]}": holds for text, holds in said.items() if holds is not None
+            }
+            attributes = tuple(sorted((dict(renamed.model.attributes) | values).items()))
+            model = models[id(original.model)] = replace(renamed.model, attributes=attributes)
+        return replace(renamed, model=model)
+
     return DeviceCatalogue(
         claims=claims,
         classes={key: renaming.record(one) for key, one in found.classes.items()},
-        pools=parts(renaming, found.pools),
+        pools=tuple(
+            replace(renamed, devices=tuple(map(of_device, original.devices, renamed.devices)))
+            for original, renamed in ((pool, renaming.record(pool)) for pool in found.pools)
+        ),
         allocated={(key := name(renaming, each)): claims[key] for each in found.allocated},
         users=pairs(name, _tasks)(renaming, found.users),
         extended=found.extended,
@@ -49,3 +79,13 @@ def _devices(renaming: Renaming, found: DeviceCatalogue) -> DeviceCatalogue:
 
 def _tasks(renaming: Renaming, found: Mapping[str, Task]) -> Any:
     return {uid(renaming, key): renaming.once(task) for key, task in found.items()}
+
+
+def _expressions(found: DeviceCatalogue) -> Iterator[str]:
+    """All selectors of classes and claims."""
+    for kind in found.classes.values():
+        yield from (selector.expression for selector in kind.selectors)
+    for spec in {id(claim.spec): claim.spec for claim in found.claims.values()}.values():
+        for alternatives in spec.requests:
+            for request in alternatives:
+                yield from (selector.expression for selector in request.selectors)

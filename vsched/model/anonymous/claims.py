@@ -11,6 +11,7 @@ from vsched.model.anonymous.rules import (
     Renaming,
     Rule,
     each,
+    expression,
     name,
     node,
     pairs,
@@ -91,7 +92,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     Attachment: {"name": name, "node": node, "driver": name, "volume": name},
     # devices
     DeviceClass: {"name": word, "selectors": parts, "extended_resource": word},
-    DeviceSelector: {"expression": sentence},
+    DeviceSelector: {"expression": expression},
     Pool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
     Device: {
         "id": device,

@@ -28,6 +28,8 @@ class Renaming:
         """By type of record, then by field; other fields stay as they are."""
         self._made: dict[int, Any] = {}
         """By ``id`` of the original, which lives longer than this object."""
+        self.expressions: Mapping[str, str] = {}
+        """What replaces each selector of devices."""
 
     def once(self, original: S) -> S:
         """The renamed record of a shared one, made once."""
@@ -103,6 +105,11 @@ def word(renaming: Renaming, value: str) -> str:
 def sentence(renaming: Renaming, value: str) -> str:
     """A sentence that may contain names; it is replaced by ``LEFT_OUT``."""
     return LEFT_OUT if value else ""
+
+
+def expression(renaming: Renaming, value: str) -> str:
+    """A selector of devices."""
+    return renaming.expressions[value]
 
 
 def shared(renaming: Renaming, value: Any) -> Any:

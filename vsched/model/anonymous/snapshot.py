@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from vsched.model.anonymous.catalogue import renamed_catalogue
+from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.nodes.table import NodeStatics, NodeTable
@@ -42,8 +42,11 @@ OWN = (
 """Fields that ``renamed_snapshot`` converts one by one."""
 
 
-def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot with pseudonyms; fields that decide nothing and contain names become empty."""
+def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -> Snapshot:
+    """The same snapshot with pseudonyms; fields that decide nothing and contain names become empty.
+
+    ``selects`` evaluates selectors of devices.
+    """
     strangers = {field.name for field in fields(snapshot)}.difference(KEYS, BY_NAME, SUMS_BY_NAME, NAMELESS, OWN)
     assert not strangers, f"nobody knows which names are in {sorted(strangers)}"
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}
@@ -73,7 +76,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot) -> Snapshot:
         "learnt": {},
         "setbacks": {},
         "foreign": {},
-        "claims": renamed_catalogue(renaming, snapshot.claims),
+        "claims": renamed_catalogue(renaming, snapshot.claims, selects),
     }
     return replace(snapshot, **made)
 

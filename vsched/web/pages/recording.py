@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from vsched.cel.devices import DeviceView, attribute_version, device_expression
+from vsched.cel.expressions import NotCompiled, NotEvaluated
 from vsched.errors import UNREADABLE
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
@@ -20,6 +22,7 @@ from vsched.model.anonymous.names import Pseudonyms, anonymised
 from vsched.model.anonymous.records import RULES
 from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot
+from vsched.model.claims.devices import DeviceModel, Version
 from vsched.model.dump.cycle import ASKED, Call, Head, Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
@@ -112,7 +115,7 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
         renaming = Renaming(names, RULES)
         made = replace(
             recording,
-            snapshot=renamed_snapshot(renaming, recording.snapshot),
+            snapshot=renamed_snapshot(renaming, recording.snapshot, selects),
             policy=_renamed_policy(recording, registry, names),
             calls=tuple(_renamed_call(call, names) for call in recording.calls),
             head=_renamed_head(recording.head, names),
@@ -131,6 +134,18 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
     if report_bytes(without_words(report)) != report_bytes(without_words(expected)):
         renamed = replace(renamed, head=msgspec.structs.replace(renamed.head, says=DIFFERS))
     return replace(renamed, report=report)
+
+
+def selects(expression: str, model: DeviceModel) -> bool | None:
+    """Whether a selector holds for a device; None where it cannot be evaluated."""
+    attributes = {
+        name: attribute_version(value.text) if isinstance(value, Version) else value for name, value in model.attributes
+    }
+    seen = DeviceView(model.driver, attributes, dict(model.capacity), model.shareable)
+    try:
+        return device_expression(expression).matches(seen)
+    except (NotCompiled, NotEvaluated):
+        return None
 
 
 def without_words(report: CycleReport) -> CycleReport:
