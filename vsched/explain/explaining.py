@@ -7,16 +7,17 @@ would help, and an estimate of the start.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
+from vsched.explain.claims.states import claims_of
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
-from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
+from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.framework.callout import Callout
@@ -39,6 +40,7 @@ NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have e
 PODS_TOLD = 20
 """An explanation of a job lists at most this many different messages of its pods."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
+UNSTARTED = (Status.PENDING, *ON_ITS_WAY)
 
 
 def explain(
@@ -164,6 +166,7 @@ class Explaining:
             counts=counts_of(job),
             notes=tuple(filter(None, (job.notice, *job.spec.wishes))),
             pods=self._pods(job) if waits else {},
+            claims=self._claims(job.tasks.values()),
         )
         return self._examined(found, job, None) if waits else found
 
@@ -194,6 +197,7 @@ class Explaining:
             at=self._snapshot.now,
             constraints=constraints,
             reasons=dict(verdict.reasons) if verdict is not None else {},
+            claims=self._claims([task]),
         )
         return self._examined(found, job, task) if state is Whereabouts.WAITS else found
 
@@ -257,6 +261,10 @@ class Explaining:
             nominated = (one.node for one in self._report.nominations if one.uid == task.uid)
             return Whereabouts.STARTING, next(nominated, task.nominated)
         return Whereabouts.WAITS, ""
+
+    def _claims(self, tasks: Iterable[Task]) -> tuple[ClaimState, ...]:
+        """The claims of those of the pods that do not run yet."""
+        return claims_of((task for task in tasks if task.status in UNSTARTED), self._snapshot.claims)
 
     def _pods(self, job: Job) -> dict[str, int]:
         """How many pending pods of a job have each message, the most frequent message first."""

@@ -89,6 +89,23 @@ class Estimate(msgspec.Struct, frozen=True):
     """For people: the range and its assumptions, or why there is none."""
 
 
+class ClaimState(msgspec.Struct, frozen=True):
+    """Claims of pods that wait, which ask for the same and are in the same state."""
+
+    kind: str
+    """``PersistentVolumeClaim`` or ``ResourceClaim``."""
+    names: tuple[str, ...]
+    """Some of them, in the namespace of the pods."""
+    count: int
+    """How many there are."""
+    asks: str
+    """What each asks for; empty where the claim does not exist."""
+    state: str
+    """What has become of them: the rest of a sentence that begins with the name."""
+    usable: bool
+    """Whether the pods can use them, or get something for them, on some node at some time."""
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """Why a pod, a PodGroup or a queue is in its state."""
 
@@ -124,3 +141,5 @@ class Explanation(msgspec.Struct, frozen=True):
     """Parts of the job's spec that the scheduler does not follow as stated."""
     pods: dict[str, int] = {}
     """Of a PodGroup: the number of its pending pods by message."""
+    claims: tuple[ClaimState, ...] = ()
+    """The claims of the pod, or of the job's pods that do not run yet."""

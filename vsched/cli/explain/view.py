@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.show.amounts import facts
+from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, cut
 from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
@@ -46,6 +47,8 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     rest = [one for one in found.constraints if not one.repeats]
     if rest:
         parts += _part("in the way", _constraints(rest))
+    if found.claims:
+        parts += _part("claims", claims_table(found.claims))
     if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all
         parts += _part("nodes", _nodes(found, look, wide))
     # The first lines say already that the gang waits, and why.

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
+from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import JOB, RowTable, columned, named
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import Explanation
@@ -198,6 +199,8 @@ def _why(job: JobDetails) -> list[RenderableType]:
         for reason, count in sorted(reasons.items(), key=lambda found: (-found[1], found[0])):
             table.add_row(str(count), Text(reason))
         parts += [Text(), table]
+    if explanation is not None and explanation.claims:
+        parts += [Text(), claims_table(explanation.claims)]
     parts += _outlook(explanation) if explanation is not None else []
     for condition in job.conditions:
         if condition.get("status") == "True" and condition.get("message", "") != message:

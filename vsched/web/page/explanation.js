@@ -24,6 +24,7 @@ export function explained(found) {
   if (found.place) parts.push(...place(found.place));
   const others = (found.constraints ?? []).filter((one) => !one.repeats);
   if (others.length) parts.push(heading("What else stands in its way"), constraints(others));
+  if (found.claims?.length) parts.push(heading("Claims"), claims(found.claims));
   const groups = Object.entries(found.groups ?? {});
   if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
   else if (Object.keys(found.reasons ?? {}).length) parts.push(heading("Nodes by reason"), countTable(found.reasons, "nodes"));
@@ -64,6 +65,17 @@ function constraints(all) {
     return make("li", {}, ...parts);
   });
   return make("ol", { class: "constraints" }, ...listed);
+}
+
+/** A line for claims that are in the same state: which, what each asks for, and what has become of them. */
+function claims(all) {
+  const listed = all.map((one) => {
+    const more = one.count > one.names.length ? ` and ${count(one.count - one.names.length)} more` : "";
+    const kind = one.count === 1 ? one.kind : `${count(one.count)} ${one.kind}s`;
+    const parts = [`${kind} `, make("strong", { text: one.names.join(", ") }), `${more}${one.asks ? ` (${one.asks})` : ""} ${one.state}`];
+    return make("li", one.usable ? {} : { class: "unusable" }, ...parts);
+  });
+  return make("ul", { class: "claims" }, ...listed);
 }
 
 /** Reasons down, groups across; the most frequent reason first. */

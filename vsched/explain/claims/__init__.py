@@ -1,0 +1,1 @@
+"""Puts claims of waiting pods into words: what each asks for, and what it has."""

@@ -1,0 +1,100 @@
+"""Puts resource claims into words: what they ask for, and what has become of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vsched.explain.claims.places import places
+from vsched.explain.claims.selectors import in_words
+from vsched.framework.wording import counted
+from vsched.model.amounts.quantity import format_bytes, format_milli
+from vsched.model.claims.catalogue import DeviceCatalogue
+from vsched.model.claims.devices import (
+    ALL,
+    Allocation,
+    ClaimSpec,
+    DeviceClaim,
+    DeviceConstraint,
+    DeviceRequest,
+    Quantities,
+)
+from vsched.model.pods.claims import PodDevices
+from vsched.model.pods.task import Task
+
+NAMED_MAX = 3
+"""A phrase names at most this many devices, and counts the others."""
+RESERVED_MAX = 256
+"""How many pods a claim can be reserved for."""
+
+
+def claim_of(task: Task, entry: PodDevices, found: DeviceCatalogue) -> DeviceClaim | None:
+    """The claim of an entry; None where it does not exist, or is not made yet."""
+    return found.claims.get(f"{task.namespace}/{entry.claim}") if entry.claim else None
+
+
+def asks(spec: ClaimSpec) -> str:
+    """``2 of class gpu with model h100, memory ≥ 80Gi; all with the same numa``."""
+    requests = (" else ".join(map(request, alternatives)) for alternatives in spec.requests)
+    return "; ".join((*requests, *map(_constraint, spec.constraints)))
+
+
+def request(one: DeviceRequest) -> str:
+    """``2 of class gpu with model h100``."""
+    number = "all" if one.mode == ALL else str(one.count)
+    selected = ", ".join(in_words(selector.expression) for selector in one.selectors)
+    parts = [f"{number} of class {one.device_class}", *([f"with {selected}"] if selected else [])]
+    if one.capacity:
+        parts.append(f"and {_amounts(one.capacity)} of each")
+    return " ".join(parts) + (" (admin access)" if one.admin else "")
+
+
+def state(task: Task, entry: PodDevices, claim: DeviceClaim | None, found: DeviceCatalogue) -> tuple[str, bool]:
+    """What has become of the claim, and whether the pod can use it somewhere."""
+    if claim is None:
+        of_template = f"is not made yet from ResourceClaimTemplate {entry.template}"
+        return (of_template if entry.template and not entry.claim else "does not exist"), False
+    if claim.deleting:
+        return "is being deleted", False
+    if entry.template and claim.owner != task.uid:
+        return "was not made for this pod", False
+    missing = sorted({one.device_class for one in _requests(claim.spec)} - found.classes.keys())
+    if missing and claim.allocation is None:
+        return f"DeviceClass {missing[0]} does not exist", False
+    if claim.allocation is None:
+        return "has no devices yet", True
+    return _allocated(task, claim, claim.allocation)
+
+
+def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
+    where = places(allocation.nodes)
+    devices = [one.device for one in allocation.devices]
+    names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])
+    names += f" and {len(devices) - NAMED_MAX} more" if len(devices) > NAMED_MAX else ""
+    has = f"has {counted(len(devices), 'device', 'devices')}{f' {where}' if where else ''}: {names}"
+    if claim.failed:
+        return f"{has}; their condition {claim.failed} says that they cannot be used", False
+    if not claim.ready:
+        return f"{has}; they are being prepared", True
+    mine = any(one.uid == task.uid for one in claim.consumers)
+    if not mine and len(claim.consumers) >= RESERVED_MAX:
+        return f"{has}; reserved for {len(claim.consumers)} pods, which is the most", False
+    users = counted(len(claim.consumers), "pod", "pods")
+    return (f"{has}; reserved for {users}" if claim.consumers else has), True
+
+
+def _requests(spec: ClaimSpec) -> Iterable[DeviceRequest]:
+    return (one for alternatives in spec.requests for one in alternatives)
+
+
+def _constraint(one: DeviceConstraint) -> str:
+    attribute = one.attribute.rpartition("/")[2]
+    of = f"devices of {', '.join(one.requests)}" if one.requests else "all devices"
+    return f"{of} with {'different' if one.distinct else 'the same'} {attribute}"
+
+
+def _amounts(amounts: Quantities) -> str:
+    """``memory 10Gi``; amounts are in thousandths."""
+    return ", ".join(
+        f"{name.rpartition('/')[2]} {format_milli(amount) if amount % 1000 else format_bytes(amount // 1000)}"
+        for name, amount in amounts
+    )
