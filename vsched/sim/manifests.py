@@ -22,13 +22,20 @@ FIRST_KINDS = (
     "Namespace",
     "PriorityClass",
     "StorageClass",
+    "CSIDriver",
+    "DeviceClass",
     "Node",
+    "CSINode",
+    "CSIStorageCapacity",
+    "ResourceSlice",
     "Queue",
     "ResourceQuota",
     "ConfigMap",
     "Secret",
     "PersistentVolume",
     "PersistentVolumeClaim",
+    "ResourceClaimTemplate",
+    "ResourceClaim",
     "PodGroup",
 )
 """Applied before all others, in this order, so that files can have any order."""
@@ -122,6 +129,7 @@ def apply_all(client: LocalClient, registry: KindRegistry, manifests: Iterable[M
     ordered = sorted(manifests, key=lambda each: ranks.get(each.obj["kind"], len(ranks)))
     uids: dict[str, str] = {}
     made: list[tuple[Manifest, str, Obj]] = []
+    claimed: list[tuple[str, Obj]] = []
     for manifest in ordered:
         kind = registry.of(manifest.obj["apiVersion"], manifest.obj["kind"])
         if kind is None:
@@ -135,6 +143,10 @@ def apply_all(client: LocalClient, registry: KindRegistry, manifests: Iterable[M
             uids[old_uid] = obj["metadata"]["uid"]
         if manifest.obj["metadata"].get("ownerReferences"):
             made.append((manifest, kind.path, obj))
+        if kind.kind in ("PersistentVolume", "ResourceClaim"):
+            claimed.append((kind.path, obj))
+    for resource, obj in claimed:
+        _relink_claim(client, resource, obj, uids)
     for manifest, resource, obj in made:
         _relink(client, resource, obj, manifest.obj["metadata"]["ownerReferences"], uids)
 
@@ -167,3 +179,19 @@ def _relink(client: LocalClient, resource: str, obj: Obj, references: Sequence[O
     current = client.get(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
     if kept and current is not None:
         client.update(resource, {**current, "metadata": {**current["metadata"], "ownerReferences": kept}})
+
+
+def _relink_claim(client: LocalClient, resource: str, obj: Obj, uids: dict[str, str]) -> None:
+    """Has a volume name its claim, and a resource claim its consumers, by their new uids."""
+    namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+    reference = obj.get("spec", {}).get("claimRef") or {}
+    if reference.get("uid") in uids:
+        named = {**reference, "uid": uids[reference["uid"]]}
+        client.patch(resource, namespace, name, lambda now: {**now, "spec": {**now["spec"], "claimRef": named}})
+    current = client.get(resource, namespace, name)
+    consumers = ((current or {}).get("status") or {}).get("reservedFor") or ()
+    if any(each.get("uid") in uids for each in consumers):
+        kept = [{**each, "uid": uids.get(each["uid"], each["uid"])} for each in consumers]
+        client.patch_status(
+            resource, namespace, name, lambda now: {**now, "status": {**now["status"], "reservedFor": kept}}
+        )

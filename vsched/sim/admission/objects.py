@@ -1,4 +1,5 @@
-"""Admission of new objects: namespaces, the taint of new nodes, default storage classes, limit ranges and quotas.
+"""Admission of new objects: namespaces, the taint of new nodes, default storage classes, the
+finalizers of claims and volumes, limit ranges and quotas.
 
 Writes nothing: the caller stores the charged quotas.
 """
@@ -34,7 +35,9 @@ def admit_create(kind: Kind, obj: Obj, store: Store, *, name: str = "") -> Obj:
     if kind.storage == "/nodes":
         return _tainted(obj)
     if kind.storage == "/persistentvolumeclaims":
-        return _with_storage_class(obj, store)
+        return _protected(_with_storage_class(obj, store), "kubernetes.io/pvc-protection")
+    if kind.storage == "/persistentvolumes":
+        return _protected(obj, "kubernetes.io/pv-protection")
     return obj
 
 
@@ -74,6 +77,15 @@ def _tainted(obj: Obj) -> Obj:
     if any(taint.get("key") == NOT_READY["key"] and taint.get("effect") == NOT_READY["effect"] for taint in taints):
         return obj
     return {**obj, "spec": {**spec, "taints": [*taints, NOT_READY]}}
+
+
+def _protected(obj: Obj, finalizer: str) -> Obj:
+    """With the finalizer that keeps claims and volumes while they are in use."""
+    metadata = obj["metadata"]
+    finalizers = metadata.get("finalizers") or []
+    if finalizer in finalizers:
+        return obj
+    return {**obj, "metadata": {**metadata, "finalizers": [*finalizers, finalizer]}}
 
 
 def _with_storage_class(obj: Obj, store: Store) -> Obj:

@@ -1,4 +1,4 @@
-"""The controllers of the embedded cluster: kubelets, nodes, workloads, garbage, namespaces, budgets, quotas.
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, volumes, garbage, namespaces, budgets, quotas.
 
 ``every_controller`` lists them.
 """
@@ -22,6 +22,15 @@ from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.pod_lifecycle import PodTimes
 from vsched.sim.controllers.pod_usage import UsageSettings
 from vsched.sim.controllers.quotas import Quotas
+from vsched.sim.controllers.volumes.attaching import Attacher
+from vsched.sim.controllers.volumes.controllers import (
+    ClaimBinder,
+    ClaimProtection,
+    EphemeralVolumes,
+    VolumePhases,
+    VolumeProtection,
+)
+from vsched.sim.controllers.volumes.provisioner import Provisioner, ReturnedCapacity
 from vsched.sim.controllers.workloads.controllers import (
     CronJobs,
     DaemonSets,
@@ -56,6 +65,8 @@ class ControllerSettings:
     """How often a node renews its lease: rarely, so that thousands of nodes are cheap."""
     orphan_quarantine: float = 5.0
     """How long pods outlive their node."""
+    provisioning: float = 0.05
+    """How long it takes to make a volume for a claim, unless its storage class says otherwise."""
     kubelet_version: str = "v1.36.2"
     usage: UsageSettings | None = None
     """What pods use of their nodes; None to measure nothing."""
@@ -85,10 +96,25 @@ def every_controller(
         DaemonSets(client, pod_index),
         Jobs(client, pod_index, settings.jobs),
         CronJobs(client, pod_index),
+        *_of_volumes(client, pod_index, settings),
         DisruptionBudgets(client, pod_index),
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),
         Namespaces(client, pod_index, registry),
+    ]
+
+
+def _of_volumes(client: LocalClient, pod_index: PodIndex, settings: ControllerSettings) -> list[Controller]:
+    provisioner = client.named("csi-provisioner")
+    return [
+        EphemeralVolumes(client, pod_index),
+        ClaimBinder(client, pod_index),
+        VolumePhases(client, pod_index),
+        Provisioner(provisioner, pod_index, settings.provisioning),
+        ReturnedCapacity(provisioner, pod_index),
+        Attacher(client, pod_index),
+        ClaimProtection(client, pod_index),
+        VolumeProtection(client, pod_index),
     ]
 
 

@@ -60,7 +60,20 @@ class After:
     seconds: float
 
 
-Action = Create | Update | SetStatus | Delete | After
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """An Event about an object, for what no write shows; ``component`` is by default that of the controller."""
+
+    resource: str
+    obj: Obj
+    reason: str
+    message: str
+    warning: bool = False
+    component: str = ""
+    host: str = ""
+
+
+Action = Create | Update | SetStatus | Delete | After | Tell
 
 _GONE, _CONFLICT = 404, 409
 

@@ -13,9 +13,9 @@ from functools import partial
 from time import monotonic
 
 from vsched.errors import BadObject
-from vsched.sim.controllers.actions import After, Create, before_of, perform
+from vsched.sim.controllers.actions import After, Create, Tell, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
-from vsched.sim.controllers.event_messages import Write, of_failure, of_success
+from vsched.sim.controllers.event_messages import Write, of_failure, of_success, of_telling
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.api_errors import Failure
@@ -175,6 +175,9 @@ class Engine:
                 if isinstance(action, After):
                     controller.queue.add_after(key, action.seconds)
                     continue
+                if isinstance(action, Tell):
+                    self._tell_event(controller, action)
+                    continue
                 made = self._perform(controller, action)
                 if made is not None and isinstance(action, Create) and action.resource == "pods":
                     self._pod_index.note(made, gone=False)
@@ -188,6 +191,11 @@ class Engine:
             self._retry(controller, key)
         else:
             controller.retries.pop(key, None)
+
+    def _tell_event(self, controller: Controller, action: Tell) -> None:
+        if self._recorder is not None:
+            kind = controller.client.kind(action.resource)
+            self._recorder.tell(of_telling(controller.component, kind, action))
 
     def _perform(self, controller: Controller, action: Write) -> Obj | None:
         """Carries out an action, and records its Events."""

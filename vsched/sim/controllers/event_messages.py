@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsched.sim.controllers.actions import Create, Delete, SetStatus, Update
+from vsched.sim.controllers.actions import Create, Delete, SetStatus, Tell, Update
 from vsched.sim.controllers.objects import condition, controller_of, is_deleting, is_finished, replicas_of
-from vsched.sim.store.kinds import Obj
+from vsched.sim.store.kinds import Kind, Obj
 
 _COMPONENTS = {
     "ReplicaSet": "replicaset-controller",
@@ -63,6 +63,13 @@ def of_failure(component: str, action: Write, before: Obj | None, why: str) -> l
     elif owner["kind"] == "CronJob":
         message = f"Error {verb[:-1]}ing job: {why}"
     return [_by(owner, reason, message, warning=True)]
+
+
+def of_telling(component: str, kind: Kind, action: Tell) -> EventMessage:
+    """The Event that a controller tells by itself."""
+    about = reference(action.obj, kind.api_version, kind.kind)
+    source = action.component or component
+    return EventMessage(about, action.reason, action.message, source, action.host, action.warning)
 
 
 def _created(component: str, resource: str, obj: Obj) -> Iterator[EventMessage]:

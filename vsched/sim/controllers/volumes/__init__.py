@@ -1,0 +1,1 @@
+"""Volumes: claims are bound, volumes are made, attached and reclaimed."""

@@ -1,0 +1,195 @@
+"""The pretended provisioners of all storage classes: they make the volumes of claims, and give back deleted ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from time import monotonic
+from typing import ClassVar
+
+from vsched.sim.client import LocalClient
+from vsched.sim.controllers.actions import Action, After, Create, Tell, Update
+from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.objects import is_deleting
+from vsched.sim.controllers.pod_index import PodIndex
+from vsched.sim.controllers.volumes.objects import (
+    CAPACITIES,
+    CLAIMS,
+    CLASSES,
+    CSI_DRIVERS,
+    CSI_NODES,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+    VOLUMES,
+    WAITS,
+    annotation,
+    asked_size,
+    class_name,
+    with_annotations,
+)
+from vsched.sim.controllers.volumes.provisioning import (
+    ZONE,
+    ProvisioningRefused,
+    Segment,
+    capacity_for,
+    check_fails,
+    choose_segment,
+    delay_of,
+    free_of,
+    is_allowed,
+    segment_of,
+    taken_from,
+    topology_keys,
+    volume_for,
+    volume_name,
+    with_free,
+)
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.store import key_of
+
+RETRY_SECONDS, RETRY_LIMIT_SECONDS = 1.0, 60.0
+"""Between attempts for a claim without a selected node; doubled each time."""
+
+
+class Provisioner(Controller):
+    """Makes a volume for each claim whose storage class has a provisioner."""
+
+    name: ClassVar[str] = "provisioner"
+    primary: ClassVar[str] = CLAIMS
+    watches: ClassVar[tuple[str, ...]] = (CLAIMS, "nodes")
+
+    def __init__(self, client: LocalClient, pod_index: PodIndex, delay_seconds: float) -> None:
+        super().__init__(client, pod_index)
+        self._delay = delay_seconds
+        self._began: dict[str, tuple[str, float]] = {}
+        """The selected node of a claim, and since when its volume is being made; by uid."""
+        self._failures: Counter[str] = Counter()
+        self._zone_of: dict[str, str] = {}
+        self._zones: Counter[str] = Counter()
+        """How many nodes there are in each zone."""
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        if resource == CLAIMS:
+            if gone or obj["spec"].get("volumeName"):
+                self._forget(obj)
+                return ()
+            return (key_of(obj),) if annotation(obj, STORAGE_PROVISIONER) else ()
+        name = obj["metadata"]["name"]
+        if name in self._zone_of:
+            self._zones[self._zone_of.pop(name)] -= 1
+        zone = (obj["metadata"].get("labels") or {}).get(ZONE)
+        if zone and not gone:
+            self._zone_of[name] = zone
+            self._zones[zone] += 1
+        return ()
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        claim = self.find(key)
+        if claim is None or claim["spec"].get("volumeName") or is_deleting(claim):
+            return ()
+        storage_class = self.client.get(CLASSES, "", class_name(claim))
+        node = annotation(claim, SELECTED_NODE)
+        if storage_class is None or annotation(claim, STORAGE_PROVISIONER) != storage_class["provisioner"]:
+            return ()
+        if storage_class.get("volumeBindingMode") == WAITS and not node:
+            self._forget(claim)
+            return ()
+        if self.client.get(VOLUMES, "", volume_name(claim)) is not None:
+            return ()
+        try:
+            return self._provision(claim, storage_class, node)
+        except ProvisioningRefused as refusal:
+            return self._refuse(claim, storage_class, node, refusal.message)
+
+    def _provision(self, claim: Obj, storage_class: Obj, node: str) -> list[Action]:
+        uid, provisioner = claim["metadata"]["uid"], storage_class["provisioner"]
+        told: list[Action] = []
+        if uid not in self._began or self._began[uid][0] != node:
+            self._began[uid] = node, monotonic()
+            why = f'External provisioner is provisioning volume for claim "{key_of(claim)}"'
+            told = [Tell(CLAIMS, claim, "Provisioning", why, component=provisioner)]
+        left = delay_of(storage_class, self._delay) - (monotonic() - self._began[uid][1])
+        if left > 0:
+            return [*told, After(left)]
+        check_fails(storage_class, node)
+        segment = self._segment(claim, storage_class, node)
+        capacity = self._capacity(claim, storage_class, segment)
+        volume = volume_for(claim, storage_class, segment, capacity)
+        taken: list[Action] = []
+        if capacity is not None:
+            taken = [Update(CAPACITIES, with_free(capacity, free_of(capacity) - asked_size(claim)))]
+        self._forget(claim)
+        why = f"Successfully provisioned volume {volume['metadata']['name']}"
+        done = Tell(CLAIMS, claim, "ProvisioningSucceeded", why, component=provisioner)
+        return [*told, *taken, Create(VOLUMES, volume), done]
+
+    def _refuse(self, claim: Obj, storage_class: Obj, node: str, why: str) -> list[Action]:
+        """Tells what failed. With a selected node a scheduler chooses again; without one it is tried again later."""
+        uid = claim["metadata"]["uid"]
+        self._began.pop(uid, None)
+        message = f'failed to provision volume with StorageClass "{storage_class["metadata"]["name"]}": {why}'
+        told = Tell(CLAIMS, claim, "ProvisioningFailed", message, warning=True, component=storage_class["provisioner"])
+        if node:
+            return [told, Update(CLAIMS, with_annotations(claim, {SELECTED_NODE: None}))]
+        pause = min(RETRY_LIMIT_SECONDS, RETRY_SECONDS * 2.0 ** self._failures[uid])
+        self._failures[uid] += 1
+        return [told, After(pause)]
+
+    def _segment(self, claim: Obj, storage_class: Obj, name: str) -> Segment:
+        """Where the volume can be used."""
+        if not name:
+            keys = topology_keys(storage_class, None)
+            return choose_segment(storage_class, claim, self._segments(keys))
+        node = self.client.get("nodes", "", name)
+        if node is None:
+            raise ProvisioningRefused(f'error getting selected node: node "{name}" not found')
+        keys = topology_keys(storage_class, self.client.get(CSI_NODES, "", name))
+        segment = segment_of(node, keys)
+        if not is_allowed(storage_class, node["metadata"].get("labels") or {}):
+            raise ProvisioningRefused(f'selected node "{name}" is not in the allowed topologies of the class')
+        return segment
+
+    def _segments(self, keys: Sequence[str]) -> set[Segment]:
+        """The places there are; zones are counted, others are looked for in all nodes."""
+        if tuple(keys) == (ZONE,):
+            return {((ZONE, zone),) for zone, count in self._zones.items() if count > 0}
+        return {segment for node in self.client.list("nodes") if (segment := segment_of(node, keys))}
+
+    def _capacity(self, claim: Obj, storage_class: Obj, segment: Segment) -> Obj | None:
+        """What the volume is taken from; None for a driver whose capacity is not counted."""
+        driver = self.client.get(CSI_DRIVERS, "", storage_class["provisioner"])
+        if driver is None or not driver["spec"].get("storageCapacity"):
+            return None
+        name = storage_class["metadata"]["name"]
+        of_class = (each for each in self.client.list(CAPACITIES) if each["storageClassName"] == name)
+        return capacity_for(claim, segment, of_class)
+
+    def _forget(self, claim: Obj) -> None:
+        self._began.pop(claim["metadata"]["uid"], None)
+        self._failures.pop(claim["metadata"]["uid"], None)
+
+
+class ReturnedCapacity(Controller):
+    """Gives the storage of deleted volumes back to the CSIStorageCapacities that they were taken from."""
+
+    name: ClassVar[str] = "returned capacity"
+    primary: ClassVar[str] = CAPACITIES
+    watches: ClassVar[tuple[str, ...]] = (VOLUMES,)
+
+    def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
+        super().__init__(client, pod_index)
+        self._returned: dict[str, Decimal] = {}
+
+    def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
+        key, size = taken_from(obj)
+        if not gone or not key:
+            return ()
+        self._returned[key] = self._returned.get(key, Decimal(0)) + size
+        return (key,)
+
+    def reconcile(self, key: str) -> Sequence[Action]:
+        capacity, size = self.find(key), self._returned.pop(key, None)
+        if capacity is None or size is None:
+            return ()
+        return [Update(CAPACITIES, with_free(capacity, free_of(capacity) + size))]
