@@ -88,14 +88,6 @@ def test_what_has_an_effect_is_not_told() -> None:
             f"policy.yaml:12: tiers[1].plugins[0].arguments.predicate.VolumeZoneEnable: has no effect: {VOLUMES}",
             id="nested",
         ),
-        *(
-            pytest.param(
-                {"capacity": f"{name}: true"},
-                f"policy.yaml:16: tiers[1].plugins[1].arguments.{name}: has no effect: {CLAIMS}",
-                id=name,
-            )
-            for name in ("capacity.DynamicResourceAllocationEnable", "capacity.DRAConsumableCapacityEnable")
-        ),
         pytest.param(
             {"argument": "predicateErrorCacheEnable: true"},
             "policy.yaml:21: configurations[0].arguments.predicateErrorCacheEnable: has no effect: "

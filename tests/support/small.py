@@ -11,6 +11,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
 from vsched.model.amounts.resources import ResourceAxis, Vector, add
+from vsched.model.claims.catalogue import NO_CLAIMS
 from vsched.model.jobs.job import Job, JobSpec, claim_of, pledge_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.pods.placed import PlacedPods
@@ -36,6 +37,7 @@ class SmallCluster:
         self.namespaces: dict[str, Namespace] = {}
         self.jobs: dict[str, Job] = {}
         self.priority_range = (0, 0)
+        self.claims = NO_CLAIMS
 
     def node(self, name: str, cpu: int = 4000, memory: int = 16 * GIB, pods: int = 110, **labels: str) -> SmallCluster:
         self.nodes[name] = {"cpu": cpu, "memory": memory, "pods": pods}
@@ -150,6 +152,7 @@ class SmallCluster:
             total=[int(value) for value in table.allocatable.sum(axis=1)],
             used=[int(value) for value in (table.allocatable - table.idle).sum(axis=1)],
             priority_range=self.priority_range,
+            claims=self.claims,
         )
 
     @staticmethod

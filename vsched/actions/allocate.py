@@ -113,7 +113,7 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
         task = sheet.popleft()
         before = statement.savepoint()
         lift(session, statement, job, task)
-        refusal = session.plugins.grantable(queue, task.namespace, task.shape)
+        refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
             statement.rollback(before)

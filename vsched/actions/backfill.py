@@ -32,7 +32,7 @@ def backfill(session: Session) -> None:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
-                refusal = plugins.slot_limit(queue, task.shape) or plugins.namespace_limit(task.namespace, task.shape)
+                refusal = plugins.slot_limit(queue, task)
                 if refusal is not None:
                     session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)

@@ -21,7 +21,7 @@ def open_gates(session: Session, queue: Queue, job: JobView) -> None:
     missing = session.plugins.tasks_missing(job)
     too_many = gang_refusal(session, queue, job, waiting, missing) if missing > 1 else None
     for task in waiting:
-        refusal = too_many or session.plugins.grantable(queue, task.namespace, task.shape)
+        refusal = too_many or session.plugins.grantable(queue, task)
         if refusal is not None:
             session.task_refusals[task.uid] = refusal
             continue

@@ -50,7 +50,7 @@ def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[T
     """
     if len(tasks) < missing or any(task.shape is not tasks[0].shape for task in tasks):
         return None
-    return session.plugins.grantable(queue, job.namespace, tasks[0].shape, missing)
+    return session.plugins.grantable_together(queue, tasks, missing)
 
 
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
@@ -81,7 +81,7 @@ def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet
     missing = max(1, session.plugins.tasks_missing(job))
     refusal = gang_refusal(session, queue, job, sheet, missing)
     if refusal is None:
-        refusal = session.plugins.grantable(queue, job.namespace, sheet[0].shape)
+        refusal = session.plugins.grantable(queue, sheet[0])
     if refusal is None or refusal.rank == PASSES:
         message = f"queue {queue.name} holds all that it deserves"
         refusal = Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name)

@@ -140,6 +140,15 @@ class CandidatePool:
                 found += [(victim, most) for victim in rows[most]]
         return found
 
+    def claiming(self) -> list[tuple[Task, int]]:
+        """The candidates that use ResourceClaims, and their rows."""
+        return [
+            (victim, row)
+            for row, victims in self._rows.items()
+            for victim in victims
+            if victim.claims is not None and victim.claims.devices
+        ]
+
     def worthwhile(self, task: Task, mask: Mask) -> Mask:
         """The nodes of a mask that have candidates and no refusal that is still valid."""
         result: Mask = mask & self.present & ~self._current(task.shape).mask

@@ -69,7 +69,7 @@ def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:
     """Whether the queue may hold the task again, by the same rules as in ``allocate``."""
     if session.plugins.overused(queue):
         return False
-    return session.plugins.grantable(queue, task.namespace, task.shape) is None
+    return session.plugins.grantable(queue, task) is None
 
 
 class RunningTasks(Sequence[Task]):

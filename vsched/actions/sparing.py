@@ -43,7 +43,7 @@ def _stands(
     for step in steps:
         if step.cause is not None:
             continue
-        if session.plugins.grantable(search.queue, step.task.namespace, step.task.shape) is not None:
+        if session.plugins.grantable(search.queue, step.task) is not None:
             return False
         if not session.node_selection.fits_at(step.task, step.row):
             return False

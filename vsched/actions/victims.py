@@ -175,19 +175,31 @@ class Attempt:
                 continue
             if self.search.purpose is Purpose.PREEMPT or not self._has_room_without(part, pool.richest(column)):
                 return False
-        return True
+        return self._could_hold_claims(pool, task)
+
+    def _could_hold_claims(self, pool: CandidatePool, task: Task) -> bool:
+        """Whether the task's queue could hold its claims if all candidates with claims were evicted."""
+        claim_limit, queue = self.session.plugins.claim_limit, self.search.queue
+        if claim_limit(queue, (task,)) is None:
+            return True
+        return self._holds_without(pool.claiming(), lambda: claim_limit(queue, (task,)) is None)
 
     def _has_room_without(self, request: Amounts, gone: Sequence[tuple[Task, int]]) -> bool:
+        allocatable, queue = self.session.plugins.allocatable, self.search.queue
+        return self._holds_without(gone, lambda: allocatable(queue, request) is None)
+
+    def _holds_without(self, gone: Sequence[tuple[Task, int]], condition: Callable[[], bool]) -> bool:
+        """Whether a condition holds once these victims are evicted; the evictions are undone."""
         before = self.statement.savepoint()
         for victim, row in gone:
             self._evict(victim, row)
-        refusal = self.session.plugins.allocatable(self.search.queue, request)
+        holds = condition()
         self.statement.rollback(before)
-        return refusal is None
+        return holds
 
     def _may_have(self, task: Task) -> bool:
         """Whether queue and namespace may hold the task at present."""
-        return self.session.plugins.grantable(self.search.queue, task.namespace, task.shape) is None
+        return self.session.plugins.grantable(self.search.queue, task) is None
 
     def _rows(self, pool: CandidatePool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they should be tried."""

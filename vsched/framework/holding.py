@@ -35,7 +35,7 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
         row = session.nodes.statics.row.get(task.nominated)
         if row is None or task.gated or not session.node_selection.can_hold(task, row):
             continue
-        refusal = session.plugins.grantable(queue, task.namespace, task.shape)
+        refusal = session.plugins.grantable(queue, task)
         # What the queue deserves, or what the namespace may hold, can drop for a moment while pods come and go. While
         # the victims are still leaving, such a drop must not lose the nomination.
         if refusal is None or (refusal.passing and session.node_selection.is_left(row)):

@@ -3,14 +3,17 @@
 A queue states three amounts. It may hold at most its ``capability``. Its ``guarantee`` stays free for it, whichever
 queue asks. It may reclaim its ``deserved`` amount; while it does not use that amount, other queues may. A queue that
 deserves nothing comes last. With ``enableHierarchy``, queues form a tree by ``spec.parent``: jobs belong in the leaves,
-and each queue above has to have room for them too. Resource claims are not counted.
+and each queue above has to have room for them too.
+
+A capability may also limit devices: ``deviceclass/CLASS`` is how many devices of a class the ResourceClaims of the
+queue may ask for, and ``cores.deviceclass/CLASS`` how much of their capacity ``cores``. A claim that several pods share
+counts once. Deserved and guaranteed amounts of devices have no effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import Annotated
 
 import msgspec
 
@@ -19,6 +22,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import exceeding, shortages
 from vsched.framework.points.extension import (
     Allocatable,
+    ClaimLimit,
     JobEnqueueable,
     JobEnqueued,
     JobState,
@@ -36,13 +40,14 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, VictimQueueOrder, Votes
-from vsched.framework.policy import NO_CLAIMS
 from vsched.framework.refusal import Bound, Refusal
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
+from vsched.model.claims.quota import device_amount
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.plugins.queues.accounts import Account, flat_accounts, tree_accounts
+from vsched.plugins.queues.devices import DeviceQuotas, limits_of
 from vsched.plugins.queues.giving_back import apart, columns_of, deserves_some, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
 from vsched.plugins.queues.refusals import (
@@ -63,19 +68,17 @@ NO_SUBTREE: Mapping[int, int] = {}
 
 
 class CapacityArgs(msgspec.Struct, frozen=True):
-    """How far up the tree reclaiming looks, and switches for resource claims."""
+    """How far up the tree reclaiming looks, and which quotas of devices count."""
 
     ancestor_reclaim_level: int = msgspec.field(default=0, name="ancestorReclaimLevel")
     """How many queues above a queue may claim back for it what they deserve; negative means 0.
 
     What queues above a victim's own deserve is theirs whatever the level.
     """
-    resource_claims: Annotated[bool, NO_CLAIMS] = msgspec.field(
-        default=True, name="capacity.DynamicResourceAllocationEnable"
-    )
-    consumable_capacity: Annotated[bool, NO_CLAIMS] = msgspec.field(
-        default=False, name="capacity.DRAConsumableCapacityEnable"
-    )
+    resource_claims: bool = msgspec.field(default=True, name="capacity.DynamicResourceAllocationEnable")
+    """Whether a queue's capability limits the devices that its ResourceClaims ask for."""
+    consumable_capacity: bool = msgspec.field(default=True, name="capacity.DRAConsumableCapacityEnable")
+    """Whether it also limits how much capacity of these devices the claims ask for (``cores.deviceclass/CLASS``)."""
 
     def normalised(self) -> CapacityArgs:
         """The same with 0 in place of a negative level."""
@@ -86,6 +89,7 @@ class Capacity(
     Plugin[CapacityArgs],
     QueueOrder,
     Allocatable,
+    ClaimLimit,
     Reserving,
     Preemptive,
     Reclaimable,
@@ -117,7 +121,16 @@ class Capacity(
         self._hierarchy = context.switches.hierarchy
         self._accounts, self._problems = (tree_accounts if context.switches.hierarchy else flat_accounts)(snapshot)
         self._columns: dict[str, frozenset[Columns]] = {}
+        self._devices = self._device_quotas()
         self._standings = QueueStandings(self._usage, self._accounts, in_a_tree=self._hierarchy)
+
+    def _device_quotas(self) -> DeviceQuotas | None:
+        """The quotas of devices; None where no queue has any, so that nothing is paid for them."""
+        if not self.args.resource_claims:
+            return None
+        queues, axis = self._queues.values(), self._snapshot.axis
+        limits = limits_of(queues, axis, capacities=self.args.consumable_capacity)
+        return DeviceQuotas(self._snapshot, self._accounts, limits) if limits else None
 
     # -- orders -------------------------------------------------------------------------------------------------
 
@@ -166,6 +179,16 @@ class Capacity(
                 return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None
 
+    def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """None if the queue and all queues above it stay within their quotas of devices with the tasks' claims."""
+        account = self._accounts.get(queue.name)
+        found = None if self._devices is None or account is None else self._devices.short(account, tasks)
+        if found is None or account is None:
+            return None
+        one, short = found
+        message = f"{_named(one, account)} would hold more than it may of {named(short)}"
+        return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
+
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
         """Reserve room in the queue and in all queues above it, or free it (``sign`` < 0)."""
         account = self._accounts.get(queue.name)
@@ -191,6 +214,10 @@ class Capacity(
         account = self._usable(self._queues[job.queue])
         if isinstance(account, Refusal):
             return account
+        devices = None if self._devices is None else self._devices.short_for_job(account, job.job)
+        if devices is not None:
+            one, short = devices
+            return quota_insufficient(one.name, _named(one, account), short, None, ())
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
@@ -208,6 +235,8 @@ class Capacity(
     def job_enqueued(self, job: JobView) -> None:
         """Add the minimum of the admitted job to its queue and to all queues above it."""
         account = self._accounts.get(job.queue)
+        if account is not None and self._devices is not None:
+            self._devices.admit(account, job.job)
         if account is not None and job.spec.min_resources is not None:
             wanted = without_gated(job.job, job.spec.min_resources)
             for one in (account, *account.above):
@@ -227,14 +256,20 @@ class Capacity(
         return account
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        """In a tree, add the placed task to its queue and to all queues above it."""
+        """Add the placed task to its queue and, in a tree, to all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, 1)
+        self._count_claims(job, task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
-        """In a tree, subtract the task from its queue and from all queues above it."""
+        """Subtract the task from its queue and, in a tree, from all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, -1)
+        self._count_claims(job, task, -1)
+
+    def _count_claims(self, job: JobView, task: Task, sign: int) -> None:
+        if self._devices is not None and task.claims is not None and job.queue in self._accounts:
+            self._devices.shift(self._accounts[job.queue], task, sign)
 
     def _path(self, job: JobView) -> tuple[Account, ...]:
         account = self._accounts.get(job.queue) if self._hierarchy else None
@@ -342,14 +377,18 @@ class Capacity(
         if account is None:
             return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
         share, limit = account.share(self._usage), account.terms.limit
-        named = {column for column, _ in queue.capability}
-        finite = tuple(
-            (column, int(value))
+        stated = dict(queue.capability)
+        finite = {
+            column: int(value)
             for column, value in limit.items()
-            if value < float("inf") and (value or column in named)
-        )
-        subtree = account.held(self._usage) if self._hierarchy else NO_SUBTREE
-        return QueueDivision(share, account.terms.deserved, share > 1, finite, problem, subtree)
+            if value < float("inf") and (value or column in stated)
+        }
+        # The cluster has no amounts of these: they are bounded by quotas alone.
+        finite |= {column: stated[column] for column in finite if device_amount(self._names[column]) is not None}
+        devices = {} if self._devices is None else self._devices.held(queue.name, self._snapshot.axis)
+        subtree = {**account.held(self._usage), **devices} if self._hierarchy else NO_SUBTREE
+        own = devices if account.subtree is None else {}
+        return QueueDivision(share, account.terms.deserved, share > 1, tuple(finite.items()), problem, subtree, own)
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits the queue: its own capability, else the limit of the queue above minus siblings' guarantees.
@@ -359,6 +398,9 @@ class Capacity(
         account = self._accounts.get(queue.name)
         if account is None:
             return None
+        if (amount := device_amount(self._names[column])) is not None:
+            quota = None if self._devices is None else self._devices.limit(queue.name, amount)
+            return None if quota is None else Bound(quota, quota, queue.name)
         total = self._snapshot.total[column]
         most = min(account.terms.limit.get(column, inf), total if queue.name == ROOT else inf)
         if most == inf:

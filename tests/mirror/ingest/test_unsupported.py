@@ -263,9 +263,13 @@ def test_what_a_group_only_wishes_for_is_told(fields: make.Fields, path: str) ->
         pytest.param({"dequeueStrategy": "traverse"}, [], id="what is done anyway"),
         pytest.param({"extendClusters": [{"name": "c"}]}, ["spec.extendClusters"], id="other clusters"),
         pytest.param(
-            {"capability": {"cpu": 1, "deviceclass/gpu": 2}, "deserved": {"memory.deviceclass/gpu": "1Gi"}},
-            ["spec.capability[deviceclass/gpu]", "spec.deserved[memory.deviceclass/gpu]"],
-            id="amounts of resource claims",
+            {
+                "capability": {"cpu": 1, "deviceclass/gpu": 2},
+                "deserved": {"memory.deviceclass/gpu": "1Gi", "my-deviceclass/gpu": 1},
+                "guarantee": {"resource": {"deviceclass/gpu": 1}},
+            },
+            ["spec.deserved[memory.deviceclass/gpu]", "spec.guarantee.resource[deviceclass/gpu]"],
+            id="devices that it deserves or is guaranteed: only its capability limits them",
         ),
     ],
 )

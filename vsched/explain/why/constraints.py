@@ -148,6 +148,7 @@ class Examiner:
         request = amounts_of(tasks)
         asked = [one.allocatable(queue, request) for one in plugins.taking_part(Allocatable)]
         dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
+        asked.append(plugins.claim_limit(queue, tasks))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
         if not said and tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
             message = f"queue {queue.name} holds all that it deserves"

@@ -29,6 +29,7 @@ from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.points.extension import (
     Allocatable,
+    ClaimLimit,
     CycleEnd,
     JobCondition,
     JobEnqueueable,
@@ -182,6 +183,7 @@ class PluginSet:
         self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
+        self._claim_limits = [plugin.claim_limit for plugin in self.taking_part(ClaimLimit)]
         self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
@@ -304,15 +306,40 @@ class PluginSet:
                 return refusal
         return None
 
-    def grantable(self, queue: Queue, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
-        """The first refusal of ``count`` more pods of the namespace in the queue, by the limits of either."""
-        request = shape.request if count == 1 else times(shape.request, count)
-        return self.allocatable(queue, request) or self.namespace_limit(namespace, shape, count)
+    def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """The first refusal of what the ResourceClaims of these tasks ask for together; None where all agree."""
+        if not self._claim_limits:
+            return None
+        claiming = [task for task in tasks if task.claims is not None and task.claims.devices]
+        for ask in self._claim_limits if claiming else ():
+            refusal = ask(queue, claiming)
+            if refusal is not None:
+                return refusal
+        return None
 
-    def slot_limit(self, queue: Queue, shape: Shape) -> Refusal | None:
-        """The refusal of one more best-effort pod: only the queue's capability may limit its pod slot."""
-        refusal = self.allocatable(queue, shape.request)
-        return refusal if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY else None
+    def grantable(self, queue: Queue, task: Task) -> Refusal | None:
+        """The first refusal of one more task in the queue, by the limits of queue and namespace."""
+        return self.grantable_together(queue, (task,), 1)
+
+    def grantable_together(self, queue: Queue, tasks: Sequence[Task], count: int) -> Refusal | None:
+        """The first refusal of ``count`` of these tasks, which have one shape.
+
+        Limits on claims only count where ``count`` is all of them, because claims differ from task to task.
+        """
+        task, claiming = tasks[0], tasks if len(tasks) == count else ()
+        request = task.shape.request if count == 1 else times(task.shape.request, count)
+        return (
+            self.allocatable(queue, request)
+            or self.namespace_limit(task.namespace, task.shape, count)
+            or self.claim_limit(queue, claiming)
+        )
+
+    def slot_limit(self, queue: Queue, task: Task) -> Refusal | None:
+        """The refusal of one more best-effort pod: only a limit on its pod slot or on its devices counts."""
+        refusal = self.allocatable(queue, task.shape.request)
+        if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY:
+            return refusal
+        return self.namespace_limit(task.namespace, task.shape) or self.claim_limit(queue, (task,))
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may reclaim room from other queues for the request."""

@@ -263,6 +263,19 @@ class Allocatable(Point):
         """None where it may."""
 
 
+class ClaimLimit(Point):
+    """Whether a queue may hold what the ResourceClaims of some tasks ask for; all plugins must agree.
+
+    As with ``Allocatable``: if some tasks are refused, the same tasks and further ones must be refused too.
+    """
+
+    point = "allocatable"
+
+    @abstractmethod
+    def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """None where it may; a claim that the queue's pods use already takes nothing more."""
+
+
 class NamespaceLimit(Point):
     """Whether a namespace may hold ``count`` more pods of a shape, in any queue; all plugins must agree.
 
@@ -354,6 +367,11 @@ class QueueDivision(NamedTuple):
     """Why the queue is left out, or which of its limits are not in force."""
     subtree: Mapping[int, int] = {}
     """What the queue and all queues below it hold; empty where the plugin knows no hierarchy of queues."""
+    devices: Mapping[int, int] = {}
+    """What the ResourceClaims of the queue's own pods hold of the devices that the queue has quotas for.
+
+    The columns are those of ``capability``. The session's sums of requests do not include these amounts.
+    """
 
 
 class QueueDivider(Point):

@@ -321,8 +321,10 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
     """A queue's share of the cluster after the cycle."""
     queue = session.snapshot.queues[name]
     names = session.snapshot.axis.names
-    held = session.usage.queue(name)
     division = session.plugins.division(queue)
+    held = session.usage.queue(name)
+    if division is not None and division.devices:
+        held = {**held, **division.devices}
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
     lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""

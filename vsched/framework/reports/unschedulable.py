@@ -101,7 +101,7 @@ class UnschedulableReasons:
             why = session.node_selection.explain(task)
             if why.reasons:
                 return self._unplaced(view, task, why)
-            refusal = session.plugins.grantable(session.queue(view), view.namespace, task.shape)
+            refusal = session.plugins.grantable(session.queue(view), task)
             if refusal is not None:
                 return self.refused(view, refusal)
         return self._gated(view)

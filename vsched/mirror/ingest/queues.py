@@ -12,8 +12,10 @@ from vsched.mirror.ingest.bounds import NAMES_MAX, read
 from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduling_annotations
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
 from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
+from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
 from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.claims.quota import device_amount
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN, NodeGroups, Queue
 from vsched.model.shared import shared
 
@@ -49,8 +51,8 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             created=created_of(metadata),
             weight=weight,
             capability=stated_amounts(axis, spec.capability, "spec.capability"),
-            deserved=stated_amounts(axis, spec.deserved, "spec.deserved"),
-            guarantee=stated_amounts(axis, guarantee, "spec.guarantee.resource"),
+            deserved=stated_amounts(axis, _without_devices(spec.deserved), "spec.deserved"),
+            guarantee=stated_amounts(axis, _without_devices(guarantee), "spec.guarantee.resource"),
             reclaimable=spec.reclaimable is not False,
             priority=spec.priority or 0,
             parent=spec.parent or "",
@@ -60,6 +62,11 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             group_limits=group_limits_of(metadata.annotations or _NONE, axis, remarks),
         )
     return ParsedQueue(found, spec.priority, spec.priority_class_name or "")
+
+
+def _without_devices(amounts: ResourceList | None) -> ResourceList | None:
+    """The amounts without those of devices, which have no effect here."""
+    return amounts and {name: value for name, value in amounts.items() if device_amount(name) is None}
 
 
 def _node_groups(affinity: QueueAffinity) -> NodeGroups:

@@ -18,6 +18,7 @@ from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.objects import NetworkTopology, PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
 from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.claims.quota import device_amount
 from vsched.model.pods.ignorable import PRIORITY_CLASSES
 from vsched.model.pods.shape import Shape
 
@@ -45,8 +46,6 @@ SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/
 """Prefixes of resources for which the scheduler would have to choose cards."""
 DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of resources that are resource claims."""
-DEVICES_OF_CLASS = "deviceclass/"
-"""Part of the names of amounts of resource claims in queues."""
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
 """Whether a policy is required; None for no policy."""
@@ -183,9 +182,8 @@ def _queue_wishes(queue: Queue) -> Paths:
         yield "spec.extendClusters"
     spec = queue.spec
     guarantee = spec.guarantee.resource if spec.guarantee is not None else None
-    stated = {"capability": spec.capability, "deserved": spec.deserved, "guarantee.resource": guarantee}
-    for field, amounts in stated.items():
-        yield from (f"spec.{field}[{name[:80]}]" for name in amounts or () if DEVICES_OF_CLASS in name)
+    for field, amounts in (("deserved", spec.deserved), ("guarantee.resource", guarantee)):
+        yield from (f"spec.{field}[{name[:80]}]" for name in amounts or () if device_amount(name) is not None)
 
 
 # -- the tables -----------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class VolumeCatalogue:
     """By node, then by uid: pods there that have volume claims."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class DeviceCatalogue:
     """Devices and what concerns them. Valid as long as its snapshot; a part that did not change is the same object."""
 
