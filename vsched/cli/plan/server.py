@@ -32,7 +32,7 @@ MOST_PODS = 20_000
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that become pods here."""
 _FORBIDDEN, _CONFLICT = 403, 409
-_SETS = "apps/replicasets"
+_SETS, _CLAIMS = "apps/replicasets", "persistentvolumeclaims"
 
 
 class Made(NamedTuple):
@@ -174,13 +174,15 @@ class PaperServer:
             yield from self._grown(lambda pods: self._next_pods(workload, pods), workload, "pods")
 
     def _grown(self, step: Callable[[Sequence[Obj]], Sequence[Action]], owner: Obj, resource: str) -> Iterator[Obj]:
-        """What a controller creates, step by step, until it has all it wants."""
+        """What a controller creates, step by step, until it has all it wants; with the volume claims for it."""
         uid = owner["metadata"]["uid"]
         made: list[Obj] = []
         while True:
-            wanted = [each for each in step(made) if isinstance(each, Create) and each.resource == resource]
+            actions = [each for each in step(made) if isinstance(each, Create)]
+            wanted = [each for each in actions if each.resource == resource]
             if not wanted:
                 return
+            yield from (self._born(_CLAIMS, each.obj) for each in actions if each.resource == _CLAIMS)
             for each in wanted:
                 created = self._born(resource, each.obj)
                 assert controller_uid(created) == uid

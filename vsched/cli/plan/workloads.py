@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
 from vsched.cli.plan.submit import PODLESS, as_told, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
@@ -20,6 +21,8 @@ from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, wi
 if TYPE_CHECKING:
     from vsched.cli.plan.server import PaperServer
 
+KEPT = frozenset({TEMPLATE})
+"""Kinds that other objects are made of, and that sessions do not see."""
 Manifest = dict[str, Any]
 Found = tuple[Origin, Manifest]
 
@@ -34,14 +37,20 @@ WORKLOADS: Mapping[str, str] = {
 
 
 def decode_with_pods(objects: Iterable[Found]) -> Manifests:
-    """The manifests, with the pods of their workloads; raises BadInput with one line.
+    """The manifests, with the pods of their workloads and the claims of their pods; raises BadInput with one line.
 
     What makes pods in a cluster and not here is named on stderr.
     """
     found = list(objects)
-    manifests = decode_manifests(found)  # Whatever is wrong with an object is said before pods are made for it.
+    manifests = decode_manifests(found, KEPT)  # What is wrong with an object is said before others are made of it.
+    complete = with_claims(_with_pods(manifests, found))
+    return manifests if complete == found else decode_manifests(complete, KEPT)
+
+
+def _with_pods(manifests: Manifests, found: list[Found]) -> list[Found]:
+    """The objects, with the pods of the workloads among them."""
     if not any(_makes_pods(manifest) for _, manifest in found):
-        return manifests
+        return found
     server: PaperServer | None = None
     owners = _owners(found)
     complete: list[Found] = []
@@ -57,7 +66,9 @@ def decode_with_pods(objects: Iterable[Found]) -> Manifests:
         else:
             server = server or _server(manifests, found)
             complete += _made(server, origin, manifest)
-    return decode_manifests(complete)
+    # Claims of a StatefulSet that are there already are not made again: of two with one name, the last counts.
+    claims = [one for one in found if one[1]["kind"] == VOLUME_CLAIM]
+    return [*complete, *claims]
 
 
 def _is_workload(manifest: Manifest) -> bool:

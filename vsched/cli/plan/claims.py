@@ -1,0 +1,171 @@
+"""Claims that controllers would make for pods: of generic ephemeral volumes, and from ResourceClaimTemplates.
+
+Pure: objects of the manifests in, the same with these claims out. A pod that was read from a cluster has its claims
+there already, so it is left as it is where it names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from vsched.mirror.wire.manifests import Origin, made_up_uid
+
+Manifest = dict[str, Any]
+Found = tuple[Origin, Manifest]
+Name = tuple[str, str]
+"""Namespace and name."""
+
+TEMPLATE, CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "PersistentVolumeClaim"
+VERSIONS = {CLAIM: "resource.k8s.io/v1", VOLUME_CLAIM: "v1"}
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+DIGITS = 5
+"""The length of the last part of a name that is made up."""
+ENDED = ("Succeeded", "Failed")
+
+
+class Known(NamedTuple):
+    """What the manifests have of claims."""
+
+    volumes: set[Name]
+    """The PersistentVolumeClaims."""
+    claims: set[Name]
+    """The ResourceClaims."""
+    templates: Mapping[Name, Manifest]
+
+
+def with_claims(found: Iterable[Found]) -> list[Found]:
+    """The objects, with the claims that are made for the pods among them.
+
+    A PersistentVolumeClaim that names no storage class gets the default one, as from an API server.
+    """
+    objects = list(found)
+    if not any(manifest["kind"] == "Pod" and _wants_claims(manifest) for _, manifest in objects):
+        return _classed(objects)
+    known = _known(objects)
+    complete: list[Found] = []
+    for origin, manifest in objects:
+        if manifest["kind"] != "Pod" or not _wants_claims(manifest):
+            complete.append((origin, manifest))
+            continue
+        pod, claims = claims_for(manifest, known)
+        complete += [(origin, pod), *((origin, claim) for claim in claims)]
+    return _classed(complete)
+
+
+def claims_for(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
+    """The pod with the names of its claims in its status, and the claims that are not there yet."""
+    if (pod.get("status") or {}).get("phase") in ENDED:
+        return pod, []
+    made = list(_ephemeral(pod, known.volumes))
+    statuses = list((pod.get("status") or {}).get("resourceClaimStatuses") or ())
+    there = {each.get("name") for each in statuses if isinstance(each, dict)}
+    for entry in _entries(pod, "resourceClaims"):
+        template = known.templates.get((_namespace(pod), str(entry.get("resourceClaimTemplateName"))))
+        if template is None or entry.get("name") in there:
+            continue
+        claim = _from_template(pod, str(entry.get("name")), template)
+        statuses.append({"name": entry.get("name"), "resourceClaimName": claim["metadata"]["name"]})
+        if (_namespace(pod), claim["metadata"]["name"]) not in known.claims:
+            made.append(claim)
+    if statuses:
+        pod = {**pod, "status": {**(pod.get("status") or {}), "resourceClaimStatuses": statuses}}
+    return pod, made
+
+
+def _classed(objects: list[Found]) -> list[Found]:
+    """The objects; claims without a class have the default class, where there is one: the newest, then by name."""
+    defaults = [one for _, one in objects if one["kind"] == "StorageClass" and _annotations(one).get(DEFAULT) == "true"]
+    if not defaults:
+        return objects
+    newest = max(str(one["metadata"].get("creationTimestamp") or "") for one in defaults)
+    ages = {one["metadata"]["name"]: str(one["metadata"].get("creationTimestamp") or "") for one in defaults}
+    name = min(name for name, age in ages.items() if age == newest)
+    return [(origin, _with_class(one, name) if _lacks_class(one) else one) for origin, one in objects]
+
+
+def _lacks_class(manifest: Manifest) -> bool:
+    spec = manifest.get("spec")
+    if manifest["kind"] != VOLUME_CLAIM or not isinstance(spec, dict) or CLASS_ANNOTATION in _annotations(manifest):
+        return False
+    return spec.get("storageClassName") is None and not spec.get("volumeName")
+
+
+def _with_class(manifest: Manifest, name: str) -> Manifest:
+    return {**manifest, "spec": {**manifest["spec"], "storageClassName": name}}
+
+
+def _annotations(manifest: Manifest) -> Manifest:
+    metadata = manifest.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _known(objects: Iterable[Found]) -> Known:
+    volumes, claims, templates = set[Name](), set[Name](), dict[Name, Manifest]()
+    for _, manifest in objects:
+        name = (_namespace(manifest), str((manifest.get("metadata") or {}).get("name")))
+        if manifest["kind"] == VOLUME_CLAIM:
+            volumes.add(name)
+        elif manifest["kind"] == CLAIM:
+            claims.add(name)
+        elif manifest["kind"] == TEMPLATE:
+            templates[name] = manifest
+    return Known(volumes, claims, templates)
+
+
+def _wants_claims(pod: Manifest) -> bool:
+    return bool(_entries(pod, "resourceClaims")) or any("ephemeral" in each for each in _entries(pod, "volumes"))
+
+
+def _ephemeral(pod: Manifest, known: set[Name]) -> Iterator[Manifest]:
+    """The claims of generic ephemeral volumes that are not there."""
+    for volume in _entries(pod, "volumes"):
+        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        name = f"{pod['metadata']['name']}-{volume.get('name')}"
+        if isinstance(template, dict) and (_namespace(pod), name) not in known:
+            yield _claim(VOLUME_CLAIM, pod, name, template, {})
+
+
+def _from_template(pod: Manifest, entry: str, template: Manifest) -> Manifest:
+    """The claim of an entry of ``spec.resourceClaims``; its name is always the same for the same pod."""
+    digest = sha256(f"{_namespace(pod)}/{pod['metadata']['name']}/{entry}".encode()).hexdigest()[:DIGITS]
+    name = f"{pod['metadata']['name']}-{entry}-{digest}"
+    return _claim(CLAIM, pod, name, template.get("spec") or {}, {POD_CLAIM_NAME: entry})
+
+
+def _claim(kind: str, pod: Manifest, name: str, template: Manifest, marks: Mapping[str, str]) -> Manifest:
+    """A claim as a controller makes it for a pod."""
+    meta, own = pod["metadata"], template.get("metadata") or {}
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": meta["name"],
+        "uid": meta.get("uid") or made_up_uid("Pod", _namespace(pod), meta["name"]),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata = {
+        "name": name,
+        "namespace": _namespace(pod),
+        "labels": own.get("labels"),
+        "annotations": {**(own.get("annotations") or {}), **marks},
+        "ownerReferences": [owner],
+        "creationTimestamp": meta.get("creationTimestamp"),
+    }
+    known = {key: value for key, value in metadata.items() if value is not None}
+    return {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": known, "spec": template.get("spec") or {}}
+
+
+def _namespace(manifest: Manifest) -> str:
+    return str((manifest.get("metadata") or {}).get("namespace") or "default")
+
+
+def _entries(pod: Manifest, field: str) -> list[Manifest]:
+    """A list in the spec of a pod; what is not of this form is left to the reader of pods, which complains of it."""
+    spec = pod.get("spec")
+    found = spec.get(field) if isinstance(spec, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
