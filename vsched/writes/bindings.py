@@ -31,6 +31,8 @@ class BindOutcome(StrEnum):
     """The API server will not have it: another node, another uid, a gate, bad content."""
     GAVE_UP = "gave-up"
     """No usable answer after all attempts."""
+    UNDONE = "undone"
+    """Never sent: what the gang claims could not be had, and all of it was given back."""
     DROPPED = "dropped"
     """Never sent: the queue was full, or the process is on its way out or may not write."""
 

@@ -34,6 +34,7 @@ RESULTS = {
     BindOutcome.GONE: "error",
     BindOutcome.REFUSED: "error",
     BindOutcome.GAVE_UP: "error",
+    BindOutcome.UNDONE: "error",
     BindOutcome.DROPPED: "error",
 }
 """The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""

@@ -23,7 +23,10 @@ class DeviceChoice(msgspec.Struct, frozen=True):
     claim: str
     """``namespace/name``; empty for the claim that is made for the extended resources of the pod."""
     uid: str
+    """Empty for the claim that is made."""
     allocation: Allocation
+    """The results of the claim that is made have the name of the extended resource as their ``request``: the requests
+    of that claim follow from the pod's containers, and are worked out when it is written."""
 
 
 class ClaimPlan(msgspec.Struct, frozen=True):

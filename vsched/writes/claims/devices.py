@@ -1,0 +1,98 @@
+"""What to write next about a ResourceClaim, given how it was read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from vsched.model.claims.devices import Consumer
+from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
+from vsched.writes.claims.objects import FINALIZER, MOST_CONSUMERS, ConsumerRead, DeviceClaimRead, DeviceStatusRead
+from vsched.writes.claims.patches import patch, trouble
+from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
+from vsched.writes.claims.wishes import DeviceWish
+
+KIND = "ResourceClaim"
+
+
+def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfigs, now: float) -> Step:
+    """Give a claim its devices and reserve it for the pods: first the finalizer, then the status in one write."""
+    why = trouble(found, KIND, wish.key, wish.uid)
+    if found is None or why:
+        return Failed(why)
+    allocation = found.allocation
+    if allocation is not None and not is_same(allocation, wish.allocation):
+        return Failed(f"{KIND} {wish.key} was given other devices in the meantime")
+    if allocation is None and not wish.allocate:
+        return Failed(f"{KIND} {wish.key} has no devices any more")
+    missing = _missing(found, wish.pods)
+    if allocation is not None and not missing:
+        return DONE
+    if len(found.consumers) + len(missing) > MOST_CONSUMERS:
+        return Failed(f"{KIND} {wish.key} is reserved for {len(found.consumers)} pods, at most {MOST_CONSUMERS} can be")
+    status: dict[str, Any] = {"reservedFor": [*found.consumers, *map(_consumer, missing)]}
+    if allocation is None and wish.allocation is not None:
+        if not found.is_protected:
+            return patch(found, {}, metadata={"finalizers": [*(found.metadata.finalizers or ()), FINALIZER]})
+        status["allocation"] = allocation_fields(wish.allocation, found.spec, configs, now)
+    return _status(found, status)
+
+
+def _missing(found: DeviceClaimRead, pods: Sequence[Consumer]) -> list[Consumer]:
+    """The pods that a claim is not reserved for yet; what is reserved for a PodGroup is for its pods."""
+    if any(each.resource == "podgroups" for each in found.consumers):
+        return []
+    reserved = {each.uid for each in found.consumers}
+    return [pod for pod in pods if pod.uid not in reserved]
+
+
+def _consumer(pod: Consumer) -> ConsumerRead:
+    return ConsumerRead(resource=pod.resource, name=pod.name, uid=pod.uid, api_group=pod.group or None)
+
+
+def _status(found: DeviceClaimRead, status: dict[str, Any]) -> Send:
+    return patch(found, {"status": msgspec.to_builtins(status)}, "status")
+
+
+def ready(found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
+    """Whether every binding condition of the claim's devices is true, and none that means failure is."""
+    why = trouble(found, KIND, wish.key, wish.uid)
+    if found is None or why:
+        return Failed(why)
+    allocation = found.allocation
+    if allocation is None:
+        return Failed(f"{KIND} {wish.key} has no devices any more")
+    said = {_identity(each): _true(each) for each in (found.status and found.status.devices) or ()}
+    waits = []
+    for result in allocation.results:
+        about, true = f"device {result.device} of {KIND} {wish.key}", said.get(result.identity, set())
+        for condition in result.binding_failure_conditions or ():
+            if condition in true:
+                return Failed(f"{about} cannot be made ready: {condition}")
+        waits += [f"{about} is not ready: {each}" for each in result.binding_conditions or () if each not in true]
+    return Wait(waits[0]) if waits else DONE
+
+
+def _identity(status: DeviceStatusRead) -> tuple[str, str, str, str]:
+    return status.driver, status.pool, status.device, status.share_id or ""
+
+
+def _true(status: DeviceStatusRead) -> set[str]:
+    return {each.type for each in status.conditions or () if each.status == "True"}
+
+
+def give_back(found: DeviceClaimRead | None, uid: str, leaves: Callable[[ConsumerRead], bool]) -> Step:
+    """End the reservations for the pods that leave; with the last one the devices go, and then the finalizer."""
+    if found is None or (uid and found.metadata.uid != uid):
+        return DONE
+    staying = [each for each in found.consumers if not leaves(each)]
+    if staying:
+        return DONE if len(staying) == len(found.consumers) else _status(found, {"reservedFor": staying})
+    if found.allocation is not None or found.consumers:
+        return _status(found, {"allocation": None, "reservedFor": None, "devices": None})
+    if found.is_protected:
+        kept = [each for each in found.metadata.finalizers or () if each != FINALIZER]
+        return patch(found, {}, metadata={"finalizers": kept or None})
+    return DONE

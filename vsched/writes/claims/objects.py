@@ -1,0 +1,339 @@
+"""Objects as transactions read them: the fields that writes depend on. What is copied from them stays raw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import PODS
+from vsched.mirror.wire.base import Metadata, Wire
+
+VOLUME_CLAIMS = ApiResource("", "v1", "persistentvolumeclaims")
+VOLUMES = ApiResource("", "v1", "persistentvolumes", namespaced=False)
+RESOURCE_CLAIMS = ApiResource("resource.k8s.io", "v1", "resourceclaims")
+DEVICE_CLASSES = ApiResource("resource.k8s.io", "v1", "deviceclasses", namespaced=False)
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of claims that schedulers make for the extended resources of a pod."""
+MOST_CONSUMERS = 256
+"""How many pods a ResourceClaim can be reserved for."""
+
+
+class WrittenMetadata(Metadata):
+    """``metadata`` with what writes depend on."""
+
+    finalizers: list[str] | None = None
+
+    def annotation(self, name: str) -> str:
+        """An annotation; empty where there is none."""
+        return (self.annotations or {}).get(name, "")
+
+
+class ObjectRead(Wire):
+    """Base of the objects here."""
+
+    metadata: WrittenMetadata
+
+
+# -- volumes
+
+
+class VolumeClaimSpec(Wire):
+    """The spec of a PersistentVolumeClaim."""
+
+    volume_name: str | None = None
+
+
+class PhaseRead(Wire):
+    """The status of a volume, a claim or a pod."""
+
+    phase: str | None = None
+
+
+class VolumeClaimRead(ObjectRead):
+    """A PersistentVolumeClaim."""
+
+    spec: VolumeClaimSpec = msgspec.field(default_factory=VolumeClaimSpec)
+    status: PhaseRead = msgspec.field(default_factory=PhaseRead)
+
+    @property
+    def volume(self) -> str:
+        """The volume that it is bound to, or being bound to; empty where there is none."""
+        return self.spec.volume_name or ""
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the binding is complete."""
+        return bool(self.volume and self.metadata.annotation(BIND_COMPLETED))
+
+
+class ClaimRef(Wire):
+    """``spec.claimRef`` of a volume."""
+
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class Expression(Wire):
+    """An expression of a node selector term."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class SelectorTerm(Wire):
+    """A term of a node selector."""
+
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelectorRead(Wire):
+    """A node selector: any one term must hold."""
+
+    node_selector_terms: list[SelectorTerm] | None = None
+
+
+class VolumeAffinity(Wire):
+    """``spec.nodeAffinity`` of a volume."""
+
+    required: NodeSelectorRead | None = None
+
+
+class VolumeSpec(Wire):
+    """The spec of a PersistentVolume."""
+
+    claim_ref: ClaimRef | None = None
+    node_affinity: VolumeAffinity | None = None
+
+
+class VolumeRead(ObjectRead):
+    """A PersistentVolume."""
+
+    spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
+    status: PhaseRead = msgspec.field(default_factory=PhaseRead)
+
+
+# -- devices
+
+
+class RequestRead(Wire):
+    """What a request of a claim says, or an alternative of one."""
+
+    name: str = ""
+    device_class_name: str = ""
+    tolerations: list[Any] | None = None
+    count: int | None = None
+
+
+class RequestsRead(Wire):
+    """A request of a claim."""
+
+    name: str = ""
+    exactly: RequestRead | None = None
+    first_available: list[RequestRead] | None = None
+
+    def named(self) -> list[tuple[str, RequestRead]]:
+        """What results may refer to: the request, or each alternative as ``request/alternative``."""
+        if self.exactly is not None:
+            return [(self.name, self.exactly)]
+        return [(f"{self.name}/{each.name}", each) for each in self.first_available or ()]
+
+
+class ConfigRead(Wire):
+    """An entry of ``config`` of a claim or a class."""
+
+    requests: list[str] | None = None
+    opaque: Any = None
+
+
+class DevicesRead(Wire):
+    """``spec.devices`` of a claim."""
+
+    requests: list[RequestsRead] | None = None
+    config: list[ConfigRead] | None = None
+
+
+class DeviceClaimSpecRead(Wire):
+    """The spec of a ResourceClaim."""
+
+    devices: DevicesRead = msgspec.field(default_factory=DevicesRead)
+
+    def requests(self) -> list[tuple[str, RequestRead]]:
+        """All requests and alternatives, by the names that results have."""
+        return [named for request in self.devices.requests or () for named in request.named()]
+
+
+class ResultRead(Wire):
+    """A device that a claim has."""
+
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    share_id: str | None = msgspec.field(default=None, name="shareID")
+    binding_conditions: list[str] | None = None
+    binding_failure_conditions: list[str] | None = None
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Which device, or which share of it."""
+        return self.driver, self.pool, self.device, self.share_id or ""
+
+
+class ResultsRead(Wire):
+    """``status.allocation.devices``."""
+
+    results: list[ResultRead] | None = None
+
+
+class AllocationRead(Wire):
+    """``status.allocation``."""
+
+    devices: ResultsRead = msgspec.field(default_factory=ResultsRead)
+
+    @property
+    def results(self) -> list[ResultRead]:
+        return self.devices.results or []
+
+
+class ConsumerRead(Wire, omit_defaults=True):
+    """An entry of ``status.reservedFor``."""
+
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+    api_group: str | None = None
+
+
+class ConditionRead(Wire):
+    """A condition that a driver sets on a device of a claim."""
+
+    type: str = ""
+    status: str = ""
+
+
+class DeviceStatusRead(Wire):
+    """What a driver says of a device of a claim."""
+
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    share_id: str | None = msgspec.field(default=None, name="shareID")
+    conditions: list[ConditionRead] | None = None
+
+
+class DeviceClaimStatusRead(Wire):
+    """The status of a ResourceClaim."""
+
+    allocation: AllocationRead | None = None
+    reserved_for: list[ConsumerRead] | None = None
+    devices: list[DeviceStatusRead] | None = None
+
+
+class DeviceClaimRead(ObjectRead):
+    """A ResourceClaim."""
+
+    spec: DeviceClaimSpecRead = msgspec.field(default_factory=DeviceClaimSpecRead)
+    status: DeviceClaimStatusRead | None = None
+
+    @property
+    def allocation(self) -> AllocationRead | None:
+        return None if self.status is None else self.status.allocation
+
+    @property
+    def consumers(self) -> list[ConsumerRead]:
+        return [] if self.status is None else self.status.reserved_for or []
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether it has the finalizer that keeps it while it has devices."""
+        return FINALIZER in (self.metadata.finalizers or ())
+
+
+class DeviceClassSpecRead(Wire):
+    """The spec of a DeviceClass."""
+
+    config: list[ConfigRead] | None = None
+
+
+class DeviceClassRead(ObjectRead):
+    """A DeviceClass."""
+
+    spec: DeviceClassSpecRead = msgspec.field(default_factory=DeviceClassSpecRead)
+
+
+# -- pods
+
+
+class ResourcesRead(Wire):
+    """``resources`` of a container."""
+
+    requests: dict[str, str | int | float] | None = None
+    limits: dict[str, str | int | float] | None = None
+
+
+class ContainerRead(Wire):
+    """A container of a pod."""
+
+    name: str = ""
+    restart_policy: str | None = None
+    resources: ResourcesRead = msgspec.field(default_factory=ResourcesRead)
+
+
+class PodSpecRead(Wire):
+    """The spec of a pod."""
+
+    node_name: str | None = None
+    containers: list[ContainerRead] | None = None
+    init_containers: list[ContainerRead] | None = None
+
+
+class MappingRead(Wire):
+    """Which request of the claim serves an extended resource of a container."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class ExtendedStatusRead(Wire):
+    """``status.extendedResourceClaimStatus`` of a pod."""
+
+    resource_claim_name: str = ""
+    request_mappings: list[MappingRead] | None = None
+
+
+class PodStatusRead(Wire):
+    """The status of a pod."""
+
+    extended_resource_claim_status: ExtendedStatusRead | None = None
+
+
+class PodRead(ObjectRead):
+    """A pod."""
+
+    spec: PodSpecRead = msgspec.field(default_factory=PodSpecRead)
+    status: PodStatusRead = msgspec.field(default_factory=PodStatusRead)
+
+
+def kind_of(read: type[ObjectRead]) -> tuple[str, ApiResource]:
+    """What a type is called, and where the API server has it."""
+    return _KINDS[read]
+
+
+_KINDS: dict[type[ObjectRead], tuple[str, ApiResource]] = {
+    VolumeClaimRead: ("PersistentVolumeClaim", VOLUME_CLAIMS),
+    VolumeRead: ("PersistentVolume", VOLUMES),
+    DeviceClaimRead: ("ResourceClaim", RESOURCE_CLAIMS),
+    DeviceClassRead: ("DeviceClass", DEVICE_CLASSES),
+    PodRead: ("Pod", PODS),
+}

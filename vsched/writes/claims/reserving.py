@@ -1,0 +1,124 @@
+"""Reserves what a gang claims, and verifies later that it is still as it was written."""
+
+from __future__ import annotations
+
+from vsched.together import together
+from vsched.writes.claims import devices, volumes
+from vsched.writes.claims.allocation import ClassConfigs
+from vsched.writes.claims.extended import ExtendedPlan, mention, plan_extended, reserve_extended
+from vsched.writes.claims.gang import Attempt, Gang
+from vsched.writes.claims.objects import DeviceClaimRead, DeviceClassRead, PodRead, VolumeClaimRead, VolumeRead
+from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step, Wait
+from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+
+
+class Reservation:
+    """The claims of one gang. ``reserve`` and ``verify`` leave the first obstacle that they meet in the gang."""
+
+    def __init__(self, gang: Gang) -> None:
+        self.plans: tuple[ExtendedPlan, ...] = ()
+        """The claims that are made for extended resources; known once ``reserve`` has begun."""
+        self._gang = gang
+        self._configs: ClassConfigs = {}
+
+    async def reserve(self) -> None:
+        """Write everything, all objects at the same time. An obstacle ends it, after what is under way."""
+        gang, wish = self._gang, self._gang.wish
+        gang.look_at_pods()
+        await self._read_pods()
+        await self._read_classes()
+        await together(
+            *(gang.attempt(devices.KIND, each.key, self._devices(each)) for each in wish.devices),
+            *(gang.attempt(volumes.KIND, each.key, self._choose(each)) for each in wish.volumes if each.choose),
+            *(gang.attempt("Pod", plan.wish.pod_key, self._extended(plan)) for plan in self.plans),
+        )
+
+    async def verify(self) -> None:
+        """Read everything again: whatever was changed in the meantime is an obstacle."""
+        gang, wish = self._gang, self._gang.wish
+        gang.look_at_pods()
+        await together(
+            *(gang.attempt(devices.KIND, each.key, self._still_reserved(each)) for each in wish.devices),
+            *(gang.attempt(volumes.KIND, each.key, self._still_bound(each)) for each in wish.volumes),
+            *(gang.attempt("Pod", plan.wish.pod_key, self._still_reserved(plan.claim)) for plan in self.plans),
+        )
+        gang.look_at_pods()
+
+    async def _read_pods(self) -> None:
+        """The containers of pods with extended resources decide on the requests of their claims."""
+        plans = []
+        for wish in self._gang.wish.extended if self._gang.obstacle is None else ():
+            found = await self._gang.read(PodRead, wish.pod_key)
+            plan = found if isinstance(found, Failed) else plan_extended(found, wish)
+            if isinstance(plan, Failed):
+                self._gang.meet(plan.why, "Pod", wish.pod_key)
+                return
+            plans.append(plan)
+        self.plans = tuple(plans)
+
+    async def _read_classes(self) -> None:
+        """The configuration of the DeviceClasses of all claims that get devices; each class is read once."""
+        claims = [*(each for each in self._gang.wish.devices if each.allocate), *(plan.claim for plan in self.plans)]
+        names = dict.fromkeys(name for claim in claims for name in claim.classes)
+        configs = {}
+        for name in names if self._gang.obstacle is None else ():
+            found = await self._gang.read(DeviceClassRead, name)
+            if found is None or isinstance(found, Failed):
+                self._gang.meet(f"DeviceClass {name} does not exist any more" if found is None else found.why)
+                return
+            configs[name] = found.spec.config or []
+        self._configs = configs
+
+    def _devices_step(self, found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
+        return devices.reserve(found, wish, self._configs, self._gang.clock.now())
+
+    def _devices(self, wish: DeviceWish) -> Attempt:
+        settling = self._gang.settling
+        return lambda: settling.settle(DeviceClaimRead, wish.key, lambda found: self._devices_step(found, wish))
+
+    def _choose(self, wish: VolumeWish) -> Attempt:
+        settle = self._gang.settling.settle
+        if wish.volume:
+            return lambda: settle(VolumeRead, wish.volume, lambda found: volumes.reserve_volume(found, wish))
+        return lambda: settle(VolumeClaimRead, wish.key, lambda found: volumes.select_node(found, wish))
+
+    def _extended(self, plan: ExtendedPlan) -> Attempt:
+        settle, now = self._gang.settling.settle, self._gang.clock.now
+
+        async def attempt() -> Step:
+            step = await settle(
+                DeviceClaimRead, plan.wish.key, lambda found: reserve_extended(found, plan, self._configs, now())
+            )
+            if not isinstance(step, Done):
+                return step
+            return await settle(PodRead, plan.wish.pod_key, lambda found: mention(found, plan))
+
+        return attempt
+
+    def _still_reserved(self, wish: DeviceWish) -> Attempt:
+        def unchanged(found: DeviceClaimRead | None) -> Step:
+            step = self._devices_step(found, wish)
+            changed = f"{devices.KIND} {wish.key} was changed before its pods were bound"
+            return Failed(changed) if isinstance(step, Send) else step
+
+        return lambda: self._gang.settling.settle(DeviceClaimRead, wish.key, unchanged)
+
+    def _still_bound(self, wish: VolumeWish) -> Attempt:
+        async def attempt() -> Step:
+            found = await self._gang.read(VolumeClaimRead, wish.key)
+            if isinstance(found, Failed):
+                return found
+            step = volumes.bound(found, wish)
+            if isinstance(step, Wait):
+                return Failed(f"{volumes.KIND} {wish.key} is not bound any more")
+            if found is None or not isinstance(step, Done):
+                return step
+            labels = self._gang.wish.labels.get(wish.node)
+            if labels is None:  # the cycle did not know the node, or it is gone: the API server refuses the binding
+                return DONE
+            name = found.volume
+            return await self._gang.settling.settle(
+                VolumeRead, name, lambda volume: volumes.usable(volume, name, wish.node, labels)
+            )
+
+        return attempt

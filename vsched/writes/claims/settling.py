@@ -1,0 +1,108 @@
+"""Reads an object, sends what a decision says, and looks again, until nothing is left to write.
+
+So a lost answer, a conflict with another writer and a repeat after a crash are all the same: the object is read, and
+the decision sees what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from vsched.errors import UNREADABLE, Unavailable, VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError, NotFound, ServerError, TooManyRequests
+from vsched.writes.claims.objects import ObjectRead, kind_of
+from vsched.writes.claims.steps import Failed, Send, Step
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Writer, WriteResult
+
+R = TypeVar("R", bound=ObjectRead)
+
+ONCE = Attempts(1)
+MOST_ROUNDS = 20
+"""How often one object is looked at: enough for all of its writes with some failures in between."""
+
+
+class Deposed(VschedError):
+    """This process may no longer write."""
+
+
+class Settling:
+    """Reads and writes objects for transactions; so many requests at once, waits not included."""
+
+    def __init__(self, client: ApiClient, writer: Writer, in_flight: int, attempts: Attempts) -> None:
+        self._client = client
+        self._writer = writer
+        self._slots = asyncio.Semaphore(in_flight)
+        self._attempts = attempts
+
+    async def settle(self, read: type[R], key: str, decide: Callable[[R | None], Step]) -> Step:
+        """What the decision comes to: anything but a further write. ``key`` is ``namespace/name``, or the name.
+
+        Raises Deposed where this process may not write.
+        """
+        back_off = self._attempts.back_off()
+        why = ""
+        found: R | None = None
+        known = False
+        for _ in range(MOST_ROUNDS):
+            if back_off.failures >= self._attempts.count:
+                break
+            try:
+                found, known = (found if known else await self.read(read, key)), True
+            except (ApiError, Unavailable) as error:
+                why = str(error)
+                if not _may_help(error):
+                    break
+                await asyncio.sleep(back_off.next_seconds())
+                continue
+            step = decide(found)
+            if not isinstance(step, Send):
+                return step
+            async with self._slots:
+                answer = await self._writer.send(step.write, ONCE)
+            if answer.code == NOT_PERMITTED:
+                raise Deposed
+            found, known = self._written(read, answer) if step.write.method != "DELETE" else (None, False)
+            if answer.done:
+                continue
+            why = answer.message
+            if answer.code not in (NO_ANSWER, 404, 409, *RETRIED):
+                break
+            await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
+        return Failed(f"{kind_of(read)[0]} {key} could not be written: {why or 'what is written does not last'}")
+
+    async def read(self, read: type[R], key: str) -> R | None:
+        """The object, None where it does not exist."""
+        namespace, _, name = key.rpartition("/")
+        path = kind_of(read)[1].path(namespace, name)
+        try:
+            async with self._slots:
+                answer = await self._client.request("GET", path, attempts=1)
+        except NotFound:
+            return None
+        return _decoded(read, answer.body, path)
+
+    def _written(self, read: type[R], answer: WriteResult) -> tuple[R | None, bool]:
+        """The object as the API server has written it, and whether that is known."""
+        if not answer.done:
+            return None, False
+        try:
+            return msgspec.json.decode(answer.body, type=read), True
+        except UNREADABLE:
+            return None, False
+
+
+def _decoded(read: type[R], body: bytes, path: str) -> R:
+    try:
+        return msgspec.json.decode(body, type=read)
+    except UNREADABLE as error:
+        raise Unavailable(f"GET {path}: the answer cannot be read: {error}") from error
+
+
+def _may_help(error: ApiError | Unavailable) -> bool:
+    return isinstance(error, Unavailable | ServerError | TooManyRequests)

@@ -1,0 +1,78 @@
+"""One gang: reserve what it claims, wait until it is there, verify it, or give everything back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from vsched.writes.claims.gang import Gang, Obstacle
+from vsched.writes.claims.reserving import Reservation
+from vsched.writes.claims.undoing import undo
+from vsched.writes.claims.waiting import Waiting, WaitSettings
+
+
+class Phase(StrEnum):
+    """What a transaction is doing."""
+
+    QUEUED = "queued"
+    """Another one writes objects that both need."""
+    RESERVING = "reserving"
+    WAITING = "waiting"
+    """For volumes to be bound and devices to be ready."""
+    VERIFYING = "verifying"
+    BINDING = "binding"
+    UNDOING = "undoing"
+
+
+class GangTransaction:
+    """Puts the phases together. It writes nothing but claims and volumes; the caller binds the pods."""
+
+    def __init__(self, gang: Gang, settings: WaitSettings) -> None:
+        self.gang = gang
+        self.phase = Phase.QUEUED
+        self._reservation = Reservation(gang)
+        self._settings = settings
+        self._waiting: Waiting | None = None
+        self._keys = gang.wish.holds()
+        self._holding = False
+
+    def changed(self, key: str) -> None:
+        """A watch shows a change of a claim ``namespace/name``."""
+        if self._waiting is not None:
+            self._waiting.changed(key)
+
+    async def prepare(self, bind_seconds: float) -> Obstacle | None:
+        """Reserve, wait and verify; returns why the gang cannot be bound, None where it can.
+
+        The caller calls ``end`` in any case, after ``undo`` where there is an obstacle.
+        """
+        await self.gang.holds.begin(self._keys)
+        self._holding = True
+        try:
+            self.phase = Phase.RESERVING
+            await self._reservation.reserve()
+        finally:
+            self.gang.holds.written(self._keys)
+        if self.gang.obstacle is None:
+            await self._wait(bind_seconds)
+        if self.gang.obstacle is None:
+            self.phase = Phase.VERIFYING
+            await self._reservation.verify()
+        return self.gang.obstacle
+
+    async def _wait(self, bind_seconds: float) -> None:
+        self.phase = Phase.WAITING
+        claims = [*self.gang.wish.devices, *(plan.claim for plan in self._reservation.plans)]
+        self._waiting = Waiting(self.gang, claims, self._settings)
+        await self._waiting.run(bind_seconds)
+        self._waiting = None
+
+    async def undo(self) -> list[str]:
+        """Give everything back; returns why something could not be."""
+        self.phase = Phase.UNDOING
+        return await undo(self.gang, self._reservation.plans)
+
+    def end(self) -> None:
+        """Others may have the objects that this transaction was concerned with."""
+        if self._holding:
+            self._holding = False
+            self.gang.holds.end(self._keys)

@@ -1,0 +1,239 @@
+"""The transactions of all gangs with claims: each goes its way, and none holds up another.
+
+A gang is bound once everything that it claims was reserved and verified. Otherwise all of it is given back, and the
+mirror forgets the placements: at once the first time, after a wait when it happens again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import why_unreadable
+from vsched.model.plan import Bind
+from vsched.model.snapshot import Snapshot
+from vsched.writes.bind_backoff import BindBackoff
+from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
+from vsched.writes.claims.gang import Gang, GangMirror, Obstacle
+from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.settling import Deposed, Settling
+from vsched.writes.claims.transaction import GangTransaction, Phase
+from vsched.writes.claims.waiting import WaitSettings
+from vsched.writes.claims.wishes import GangWish, wishes
+from vsched.writes.unexpected import report_unexpected
+
+BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
+"""What became of a transaction, in metrics."""
+
+
+class TransactionSettings(msgspec.Struct, frozen=True):
+    """Bounds of transactions."""
+
+    limit: int = 10_000
+    """Gangs under way at once, most of them waiting; what a cycle decides beyond it is forgotten and decided again."""
+    waits: WaitSettings = WaitSettings()
+
+
+class TransactionMirror(GangMirror, Protocol):
+    """What is asked of the mirror."""
+
+    def forget(self, uid: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionReports:
+    """Whom transactions tell."""
+
+    undone: Callable[[GangWish, Obstacle], None]
+    """A gang cannot be bound; everything was given back."""
+    dropped: Callable[[Outcome], None]
+    """A placement is not carried out, because this process is on its way out or must not write."""
+    worry: Callable[[str], None]
+    """Something could not be given back; a later session does it."""
+
+
+class GangTransactions:
+    """Takes the gangs of each cycle that claim something."""
+
+    def __init__(
+        self,
+        settling: Settling,
+        holds: Holds,
+        dispatcher: Dispatcher,
+        mirror: TransactionMirror,
+        clock: Clock,
+        reports: TransactionReports,
+        bind_seconds: Callable[[], float],
+        settings: TransactionSettings,
+    ) -> None:
+        """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
+        self._settling = settling
+        self._holds = holds
+        self._dispatcher = dispatcher
+        self._mirror = mirror
+        self._clock = clock
+        self._reports = reports
+        self._bind_seconds = bind_seconds
+        self._settings = settings
+        self._queue: asyncio.Queue[GangTransaction] = asyncio.Queue()
+        self._open: dict[GangTransaction, asyncio.Task[None] | None] = {}
+        """The task of each; None before it begins."""
+        self._by_claim: dict[str, set[GangTransaction]] = {}
+        """The open ones by each claim ``namespace/name`` that they are concerned with."""
+        self._answers: dict[str, asyncio.Future[bool]] = {}
+        """By the pod's uid: whether it was bound."""
+        self._failed: dict[str, set[str]] = {}
+        """By job: the pods whose placements the mirror still keeps, until the wait is over."""
+        self.backoff = BindBackoff(self._forget)
+        """Counts failures by job."""
+        self._closed = False
+        self.results: Counter[str] = Counter()
+        """Transactions that have ended, by result."""
+
+    # -- what comes in
+
+    def submit(self, binds: Sequence[Bind], snapshot: Snapshot) -> Sequence[Bind]:
+        """Take the gangs that claim something; returns the other placements. The snapshot is the cycle's."""
+        wanted = wishes(binds, snapshot)
+        if not wanted:
+            return binds
+        for wish in wanted.values():
+            self._begin(wish)
+        return [bind for bind in binds if bind.job not in wanted]
+
+    def _begin(self, wish: GangWish) -> None:
+        if self._closed or len(self._open) >= self._settings.limit:
+            self._drop(wish.binds, "the scheduler is stopping" if self._closed else "too many gangs are being bound")
+            return
+        gang = Gang(wish, self._settling, self._holds, self._mirror, self._clock)
+        transaction = GangTransaction(gang, self._settings.waits)
+        self._open[transaction] = None
+        for _, key in wish.holds():
+            self._by_claim.setdefault(key, set()).add(transaction)
+        self._queue.put_nowait(transaction)
+
+    def changed(self, key: str) -> None:
+        """A watch shows a change of a claim ``namespace/name``."""
+        for transaction in self._by_claim.get(key, ()):
+            transaction.changed(key)
+
+    def answered(self, outcome: Outcome) -> None:
+        """A binding has ended, of whatever pod."""
+        answer = self._answers.pop(outcome.bind.uid, None)
+        if answer is not None and not answer.done():
+            answer.set_result(outcome.bound)
+
+    # -- what is done
+
+    async def run(self) -> None:
+        """Carry out what is submitted, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.backoff.run())
+            while True:
+                transaction = await self._queue.get()
+                if transaction in self._open:
+                    self._open[transaction] = group.create_task(self._carry_out(transaction))
+
+    async def _carry_out(self, transaction: GangTransaction) -> None:
+        wish = transaction.gang.wish
+        try:
+            await self._attempt(transaction)
+        except Deposed:
+            self._drop(wish.binds, "not sent: this process does not lead")
+        except asyncio.CancelledError:
+            self._drop(wish.binds, "the scheduler is stopping")
+            raise
+        except Exception as error:  # over one gang; all others go on
+            report_unexpected(error, f"the claims of {wish.job} are left as they are")
+            self._fail(wish, Obstacle(f"its claims cannot be written: {why_unreadable(error)}"))
+        finally:
+            transaction.end()
+            self._close(transaction)
+
+    def _close(self, transaction: GangTransaction) -> None:
+        del self._open[transaction]
+        for _, key in transaction.gang.wish.holds():
+            concerned = self._by_claim.get(key, set())
+            concerned.discard(transaction)
+            if not concerned:
+                self._by_claim.pop(key, None)
+
+    async def _attempt(self, transaction: GangTransaction) -> None:
+        wish = transaction.gang.wish
+        obstacle = await transaction.prepare(self._bind_seconds())
+        if obstacle is None:
+            transaction.phase = Phase.BINDING
+            await self._bind(wish)
+            return
+        left = await transaction.undo()
+        if left:
+            self._reports.worry(f"{wish.job}: {'; '.join(left)}")
+        self._fail(wish, obstacle)
+
+    async def _bind(self, wish: GangWish) -> None:
+        loop = asyncio.get_running_loop()
+        answers = {bind.uid: loop.create_future() for bind in wish.binds}
+        self._answers.update(answers)
+        self._dispatcher.submit(wish.binds)
+        await asyncio.wait(answers.values())
+        if all(answer.result() for answer in answers.values()):
+            self.backoff.clear(wish.job)
+            self.results[BOUND] += 1
+        else:
+            # The next session decides again: the pods that are left use what they have, or it is released.
+            self.results[PARTLY_BOUND] += 1
+
+    def _fail(self, wish: GangWish, obstacle: Obstacle) -> None:
+        self.results[UNDONE] += 1
+        self._reports.undone(wish, obstacle)
+        self._failed.setdefault(wish.job, set()).update(bind.uid for bind in wish.binds)
+        self.backoff.failed(wish.job)
+
+    def _forget(self, job: str) -> None:
+        for uid in sorted(self._failed.pop(job, ())):
+            self._mirror.forget(uid)
+
+    def _drop(self, binds: Iterable[Bind], why: str) -> None:
+        self.results[DROPPED] += 1
+        for bind in binds:
+            if self._answers.pop(bind.uid, None) is None:  # otherwise the dispatcher says what becomes of it
+                self._reports.dropped(Outcome(bind, BindOutcome.DROPPED, message=why))
+
+    # -- the end
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Take nothing new, and finish what is under way; counts the placements that are left.
+
+        Gangs that wait are left as they are: the next daemon finds what they have reserved, and goes on with it.
+        """
+        self._closed = True
+        end = time.monotonic() + deadline_seconds
+        for transaction in [each for each, task in self._open.items() if task is None]:
+            self._close(transaction)
+            self._drop(transaction.gang.wish.binds, "the scheduler is stopping")
+        while self._open and (left_seconds := end - time.monotonic()) > 0:
+            tasks = [task for task in self._open.values() if task is not None]
+            for transaction, task in self._open.items():
+                if task is not None and transaction.phase in (Phase.QUEUED, Phase.WAITING):
+                    task.cancel()
+            await asyncio.wait(tasks, timeout=min(0.05, left_seconds), return_when=asyncio.FIRST_COMPLETED)
+        return sum(len(transaction.gang.wish.binds) for transaction in self._open)
+
+    # -- what others see
+
+    @property
+    def busy(self) -> bool:
+        """Whether any gang is under way."""
+        return bool(self._open)
+
+    def phases(self) -> Mapping[str, int]:
+        """How many gangs are in each phase."""
+        found = Counter(transaction.phase.value for transaction in self._open)
+        return {phase.value: found[phase.value] for phase in Phase}

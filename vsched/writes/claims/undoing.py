@@ -1,0 +1,66 @@
+"""Gives back everything that a gang has reserved, and only what none of its pods uses by now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from vsched.together import together
+from vsched.writes.claims import devices, volumes
+from vsched.writes.claims.extended import ExtendedPlan, remove_extended, unmention
+from vsched.writes.claims.gang import Gang
+from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
+from vsched.writes.claims.steps import DONE, Done, Failed, Step
+from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+
+
+async def undo(gang: Gang, plans: Sequence[ExtendedPlan]) -> list[str]:
+    """Give everything back; returns why something could not be. Later sessions see what is left, and release it."""
+    leaving = await _without_node(gang)
+    steps = await together(
+        *(_give_back(gang, each, leaving) for each in gang.wish.devices),
+        *(_unchoose(gang, each) for each in gang.wish.volumes),
+        *(_remove_extended(gang, plan) for plan in plans if plan.wish.pod.uid in leaving),
+    )
+    return [step.why for step in steps if isinstance(step, Failed)]
+
+
+async def _without_node(gang: Gang) -> frozenset[str]:
+    """The pods that certainly have no node; a leader before this one may have bound some. Only they give back."""
+    named = {pod.uid for wish in gang.wish.devices for pod in wish.pods}
+    named.update(wish.pod.uid for wish in gang.wish.extended)
+    binds = [bind for bind in gang.wish.binds if bind.uid in named]
+    found = await together(*(gang.read(PodRead, f"{bind.namespace}/{bind.name}") for bind in binds))
+    return frozenset(bind.uid for bind, pod in zip(binds, found, strict=True) if not _may_have_node(pod, bind.uid))
+
+
+def _may_have_node(pod: PodRead | Failed | None, uid: str) -> bool:
+    if isinstance(pod, Failed):
+        return True
+    return pod is not None and pod.metadata.uid == uid and bool(pod.spec.node_name)
+
+
+async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> Step:
+    return await gang.settling.settle(
+        DeviceClaimRead,
+        wish.key,
+        lambda found: devices.give_back(found, wish.uid, lambda consumer: consumer.uid in leaving),
+    )
+
+
+async def _unchoose(gang: Gang, wish: VolumeWish) -> Step:
+    if gang.holds.is_shared((volumes.KIND, wish.key)):
+        return DONE  # another gang waits for the same claim
+    settle = gang.settling.settle
+    if wish.volume:
+        return await settle(VolumeRead, wish.volume, lambda found: volumes.release_volume(found, wish))
+    return await settle(
+        VolumeClaimRead, wish.key, lambda found: volumes.unselect_node(found, wish.uid, wish.selected_node)
+    )
+
+
+async def _remove_extended(gang: Gang, plan: ExtendedPlan) -> Step:
+    settle = gang.settling.settle
+    step = await settle(PodRead, plan.wish.pod_key, lambda found: unmention(found, plan.wish.claim_name))
+    if not isinstance(step, Done):
+        return step
+    return await settle(DeviceClaimRead, plan.wish.key, lambda found: remove_extended(found, plan.wish.pod.uid))

@@ -1,0 +1,123 @@
+"""What to write next about a PersistentVolumeClaim or a PersistentVolume, given how it was read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vsched.model.pods.shape import Requirement, requirement_holds
+from vsched.writes.claims.objects import (
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    ClaimRef,
+    Expression,
+    SelectorTerm,
+    VolumeClaimRead,
+    VolumeRead,
+)
+from vsched.writes.claims.patches import annotate, patch, trouble
+from vsched.writes.claims.steps import DONE, Failed, Step, Wait
+from vsched.writes.claims.wishes import VolumeWish
+
+KIND = "PersistentVolumeClaim"
+VOLUME = "PersistentVolume"
+
+
+def select_node(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
+    """Have a volume made for the node; a claim that was bound in the meantime is left as it is."""
+    why = trouble(found, KIND, wish.key, wish.uid)
+    if found is None or why:
+        return Failed(why)
+    selected = found.metadata.annotation(SELECTED_NODE)
+    if found.volume or selected == wish.selected_node:
+        return DONE
+    if selected:
+        return Failed(f"a volume for {KIND} {wish.key} is being made on node {selected}")
+    return annotate(found, {SELECTED_NODE: wish.selected_node})
+
+
+def reserve_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
+    """Reserve a static volume for the claim; the volume controller then binds them."""
+    why = trouble(found, VOLUME, wish.volume, "")
+    if found is None or why:
+        return Failed(why)
+    reserved = found.spec.claim_ref
+    if reserved is not None and not _is_for(reserved, wish):
+        return Failed(f"{VOLUME} {wish.volume} is reserved for {reserved.namespace}/{reserved.name}")
+    if reserved is not None and reserved.uid:
+        return DONE
+    if found.status.phase not in (None, "", "Available", "Pending"):
+        return Failed(f"{VOLUME} {wish.volume} cannot be used any more: it is {found.status.phase}")
+    namespace, _, name = wish.key.partition("/")
+    claim_ref = {"apiVersion": "v1", "kind": KIND, "namespace": namespace, "name": name, "uid": wish.uid}
+    content = {"spec": {"claimRef": claim_ref}}
+    # Without the annotation it is the administrator's reservation, which nobody else may remove.
+    return patch(found, content) if reserved is not None else annotate(found, {BOUND_BY_CONTROLLER: "yes"}, content)
+
+
+def _is_for(reserved: ClaimRef, wish: VolumeWish) -> bool:
+    named = f"{reserved.namespace or ''}/{reserved.name or ''}" == wish.key
+    return named and (not reserved.uid or reserved.uid == wish.uid)
+
+
+def bound(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
+    """Whether the claim is bound, and to the chosen volume."""
+    why = trouble(found, KIND, wish.key, wish.uid)
+    if found is None or why:
+        return Failed(why)
+    if found.status.phase == "Lost":
+        return Failed(f"{KIND} {wish.key} has lost its volume")
+    if found.volume and wish.volume and found.volume != wish.volume:
+        return Failed(f"{KIND} {wish.key} was bound to volume {found.volume} instead of {wish.volume}")
+    if found.is_bound:
+        return DONE
+    if not found.volume and wish.selected_node:
+        selected = found.metadata.annotation(SELECTED_NODE)
+        if selected != wish.selected_node:
+            return Failed(f"no volume could be made for {KIND} {wish.key} on node {wish.selected_node}")
+    return Wait(f"{KIND} {wish.key} was not bound")
+
+
+def usable(found: VolumeRead | None, name: str, node: str, labels: Mapping[str, str]) -> Step:
+    """Whether the volume that a claim was bound to can be used on the pod's node."""
+    why = trouble(found, VOLUME, name, "")
+    if found is None or why:
+        return Failed(why)
+    affinity = found.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return DONE
+    terms = affinity.required.node_selector_terms or ()
+    if any(_holds(term, node, labels) for term in terms):
+        return DONE
+    return Failed(f"{VOLUME} {name} cannot be used on node {node}")
+
+
+def _holds(term: SelectorTerm, node: str, labels: Mapping[str, str]) -> bool:
+    expressions, fields = term.match_expressions or (), term.match_fields or ()
+    if not expressions and not fields:
+        return False  # as Kubernetes has it: a term that says nothing matches nothing
+    by_label = all(requirement_holds(_requirement(each), dict(labels)) for each in expressions)
+    return by_label and all(requirement_holds(_requirement(each), {"metadata.name": node}) for each in fields)
+
+
+def _requirement(expression: Expression) -> Requirement:
+    return Requirement(expression.key, expression.operator, tuple(expression.values or ()))
+
+
+def unselect_node(found: VolumeClaimRead | None, uid: str, node: str) -> Step:
+    """Take back the choice of a node, unless the claim has got its volume."""
+    if found is None or (uid and found.metadata.uid != uid) or found.volume:
+        return DONE
+    selected = found.metadata.annotation(SELECTED_NODE)
+    return annotate(found, {SELECTED_NODE: None}) if selected and node in ("", selected) else DONE
+
+
+def release_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
+    """Take back the reservation of a static volume, unless it is bound by now."""
+    reserved = None if found is None else found.spec.claim_ref
+    if found is None or reserved is None or not reserved.uid or not _is_for(reserved, wish):
+        return DONE
+    if found.status.phase == "Bound":
+        return DONE
+    if found.metadata.annotation(BOUND_BY_CONTROLLER):
+        return annotate(found, {BOUND_BY_CONTROLLER: None}, {"spec": {"claimRef": None}})
+    return patch(found, {"spec": {"claimRef": {"uid": None}}})
