@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api_client import Api
+from tests.sim.api_client import Api, pod
 from tests.support import devices, volumes
 from vsched.sim.store.kinds import KindRegistry
 
@@ -69,3 +69,317 @@ def _within(part: Any, whole: Any) -> bool:
     if isinstance(part, list):
         return len(part) == len(whole) and all(map(_within, part, whole))
     return bool(part == whole)
+
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
+
+
+def claim(*requests: Obj, **more: Any) -> Obj:
+    return devices.resource_claim("gpus", *requests, namespace="default", **more)
+
+
+async def test_a_request_asks_for_one_device_unless_it_says_otherwise(api: Api) -> None:
+    bare = {"name": "gpu", "exactly": {"deviceClassName": "c", "tolerations": [{"key": "k", "value": "v"}]}}
+    made = await api.made(CLAIMS, claim(bare))
+    toleration = {"key": "k", "operator": "Equal", "value": "v"}
+    (request,) = made["spec"]["devices"]["requests"]
+    assert request["exactly"] == {
+        "deviceClassName": "c",
+        "allocationMode": "ExactCount",
+        "count": 1,
+        "tolerations": [toleration],
+    }
+    assert made["status"] == {}
+    one_of = {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "c"}]}
+    template = await api.made(TEMPLATES, devices.claim_template("t", one_of, namespace="default"))
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    assert request["firstAvailable"] == [
+        {"name": "a", "deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "where", "why"),
+    [
+        pytest.param(claim({"name": "g"}), "spec.devices.requests[0]", "exactly one of `exactly`", id="neither form"),
+        pytest.param(
+            claim(devices.request(count=-1)),
+            "spec.devices.requests[0].exactly.count",
+            "must be greater than zero",
+            id="a negative count",
+        ),
+        pytest.param(
+            claim(devices.request(allocationMode="All")),
+            "spec.devices.requests[0].exactly.count",
+            "must not be specified",
+            id="a count of all",
+        ),
+        pytest.param(
+            claim(devices.request(), devices.request()),
+            "spec.devices.requests[1].name",
+            "Duplicate value",
+            id="two requests of one name",
+        ),
+        pytest.param(
+            claim(devices.request("gpu", 1, "device.driver ==")),
+            "spec.devices.requests[0].exactly.selectors[0].cel.expression",
+            "compilation failed",
+            id="broken CEL",
+        ),
+        pytest.param(
+            claim(devices.request("gpu", 1, "node.name == 'n'")),
+            "spec.devices.requests[0].exactly.selectors[0].cel.expression",
+            "undeclared reference to 'node'",
+            id="CEL about something else",
+        ),
+        pytest.param(
+            claim(constraints=[{"requests": ["x"], "matchAttribute": "a.b/c"}]),
+            "spec.devices.constraints[0].requests[0]",
+            "must be the name of a request",
+            id="a constraint of no request",
+        ),
+        pytest.param(
+            claim(constraints=[{"matchAttribute": "numa"}]),
+            "spec.devices.constraints[0].matchAttribute",
+            "must include a domain",
+            id="an attribute without its domain",
+        ),
+        pytest.param(
+            claim(devices.request(adminAccess=True)),
+            "spec.devices.requests[0].exactly.adminAccess",
+            "requires the `resource.kubernetes.io/admin-access: true` label",
+            id="admin access in a plain namespace",
+        ),
+        pytest.param(
+            devices.device_class("c", "device.driver ="),
+            "spec.selectors[0].cel.expression",
+            "compilation failed",
+            id="a class with broken CEL",
+        ),
+        pytest.param(
+            devices.resource_slice(spec={"allNodes": True}),
+            "spec",
+            "exactly one of `nodeName`",
+            id="a slice of two places",
+        ),
+        pytest.param(devices.resource_slice(""), "spec", "exactly one of `nodeName`", id="a slice of no place"),
+        pytest.param(
+            devices.resource_slice(devices=129),
+            "spec.devices",
+            "must have at most 128 items",
+            id="a slice of too many devices",
+        ),
+        pytest.param(
+            devices.resource_slice(devices=[devices.device(), devices.device()]),
+            "spec.devices[1].name",
+            "Duplicate value",
+            id="a slice with a device twice",
+        ),
+        pytest.param(
+            devices.resource_slice(count=0),
+            "spec.pool.resourceSliceCount",
+            "must be greater than zero",
+            id="a pool of no slice",
+        ),
+        pytest.param(
+            devices.resource_slice(devices=[devices.device(bindingConditions=["a"])]),
+            "spec.devices[0].bindingFailureConditions",
+            "are required",
+            id="binding conditions without those for failures",
+        ),
+        pytest.param(
+            volumes.volume(spec={"csi": {"driver": ""}}),
+            "spec.csi.driver",
+            "Required value",
+            id="a volume without a driver",
+        ),
+        pytest.param(
+            volumes.volume(spec={"accessModes": []}),
+            "spec.accessModes",
+            "Required value",
+            id="a volume without access modes",
+        ),
+        pytest.param(
+            volumes.volume(spec={"nfs": {"server": "s", "path": "/"}}),
+            "spec.nfs",
+            "may not specify more than 1 volume type",
+            id="a volume of two types",
+        ),
+        pytest.param(
+            volumes.claim(namespace="default", modes=("ReadWriteOncePod", "ReadWriteOnce")),
+            "spec.accessModes",
+            "may not use ReadWriteOncePod with other access modes",
+            id="a claim for one pod and for many",
+        ),
+        pytest.param(volumes.attachment(node=""), "spec.nodeName", "Required value", id="an attachment to no node"),
+    ],
+)
+async def test_what_is_refused(api: Api, made: Obj, where: str, why: str) -> None:
+    reply = await api.post(path_of(made), made)
+    assert (reply.code, reply.reason) == (422, "Invalid"), reply.body
+    found = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
+    assert why in found[where], found
+
+
+async def test_admin_access_is_for_namespaces_that_are_labelled(api: Api) -> None:
+    labels = {"resource.kubernetes.io/admin-access": "true"}
+    await api.patch("/api/v1/namespaces/default", {"metadata": {"labels": labels}})
+    await api.made(CLAIMS, claim(devices.request(adminAccess=True)))
+
+
+async def test_the_spec_of_a_claim_never_changes(api: Api) -> None:
+    made = await api.made(CLAIMS, claim())
+    made["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
+    reply = await api.put(f"{CLAIMS}/gpus", made)
+    assert (reply.code, reply.body["details"]["causes"][0]["field"]) == (422, "spec")
+
+
+async def allocated(api: Api, *pods: str) -> Obj:
+    """A stored claim that is allocated, and reserved for these pods."""
+    await api.made(CLAIMS, claim())
+    found = [{"metadata": {"name": name, "uid": f"uid-{name}"}} for name in pods]
+    status = devices.allocated(claim(), "n1", "gpu-0", pods=found)["status"]
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": status})
+    assert reply.code == 200, reply.body
+    body: Obj = reply.body
+    return body
+
+
+async def test_the_status_of_a_claim_is_written_alone(api: Api) -> None:
+    await api.made(CLAIMS, claim())
+    metadata = {"finalizers": [devices.FINALIZER], "labels": {"a": "b"}, "annotations": {"a": "b"}}
+    status = devices.allocated(claim(), "n1", "gpu-0")["status"]
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"metadata": metadata, "status": status, "spec": {"devices": {}}})
+    assert reply.body["metadata"].keys().isdisjoint(metadata)
+    assert reply.body["spec"]["devices"]["requests"]
+    assert reply.body["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("status", "where", "why"),
+    [
+        pytest.param(
+            {"allocation": None},
+            "status.reservedFor",
+            "may not be specified when `allocated` is not set",
+            id="taken away from a consumer",
+        ),
+        pytest.param(
+            {
+                "allocation": {
+                    "devices": {"results": [{"request": "gpu", "driver": "d", "pool": "p", "device": "other"}]}
+                }
+            },
+            "status.allocation",
+            "field is immutable",
+            id="another device",
+        ),
+        pytest.param(
+            {"reservedFor": [{"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(257)]},
+            "status.reservedFor",
+            "Too many: 257: must have at most 256 items",
+            id="too many consumers",
+        ),
+        pytest.param(
+            {"reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}] * 2},
+            "status.reservedFor[1].uid",
+            "Duplicate value",
+            id="a consumer twice",
+        ),
+        pytest.param(
+            {"reservedFor": [{"resource": "pods", "name": "p"}]},
+            "status.reservedFor[0].uid",
+            "Required value",
+            id="a consumer without uid",
+        ),
+    ],
+)
+async def test_an_allocation_stays_as_long_as_somebody_uses_it(api: Api, status: Obj, where: str, why: str) -> None:
+    await allocated(api, "p")
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": status})
+    found = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
+    assert (reply.code, why in found[where]) == (422, True), found
+
+
+async def test_nobody_new_may_use_a_deleted_claim(api: Api) -> None:
+    await api.made(CLAIMS, {**claim(), "metadata": {**claim()["metadata"], "finalizers": [devices.FINALIZER]}})
+    pods = [{"metadata": {"name": name, "uid": name}} for name in ("p", "q")]
+    status = devices.allocated(claim(), "n1", "gpu-0", pods=pods[:1])["status"]
+    assert (await api.patch(f"{CLAIMS}/gpus/status", {"status": status})).code == 200
+    await api.delete(f"{CLAIMS}/gpus")
+    more = {"reservedFor": [devices.reserved_for(each) for each in pods]}
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": more})
+    assert (reply.code, "new entries may not be added" in reply.message) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("result", "where"),
+    [
+        pytest.param({"request": "other"}, "status.allocation.devices.results[0].request", id="of no request"),
+        pytest.param({"device": ""}, "status.allocation.devices.results[0].device", id="without a device"),
+    ],
+)
+async def test_a_new_allocation_is_checked(api: Api, result: Obj, where: str) -> None:
+    await api.made(CLAIMS, claim())
+    whole = {"request": "gpu", "driver": "d", "pool": "p", "device": "gpu-0", **result}
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": {"allocation": {"devices": {"results": [whole]}}}})
+    assert (reply.code, reply.body["details"]["causes"][0]["field"]) == (422, where)
+
+
+@pytest.mark.parametrize(
+    ("spec", "where", "why"),
+    [
+        pytest.param(
+            {"resourceClaims": [{"name": "g"}]},
+            "spec.resourceClaims[0]",
+            "must specify one of",
+            id="a claim from nowhere",
+        ),
+        pytest.param(
+            {"resourceClaims": [{"name": "g", "resourceClaimName": "a", "resourceClaimTemplateName": "b"}]},
+            "spec.resourceClaims[0]",
+            "at most one of",
+            id="a claim from two sources",
+        ),
+        pytest.param(
+            {"resourceClaims": devices.pod_claims(g="a") * 2},
+            "spec.resourceClaims[1].name",
+            "Duplicate value",
+            id="two claims of one name",
+        ),
+        pytest.param(
+            {"containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "g"}]}}]},
+            "spec.containers[0].resources.claims[0]",
+            'Not found: "g"',
+            id="a container with a claim that the pod has not",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "v", "ephemeral": {}}]},
+            "spec.volumes[0].ephemeral.volumeClaimTemplate",
+            "Required value",
+            id="an ephemeral volume without a template",
+        ),
+    ],
+)
+async def test_what_is_refused_of_pods(api: Api, spec: Obj, where: str, why: str) -> None:
+    reply = await api.post("/api/v1/namespaces/default/pods", pod("p", spec=spec))
+    assert reply.code == 422, reply.body
+    found = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
+    assert why in found[where], found
+
+
+async def test_volumes_and_claims_are_protected_from_the_start(api: Api) -> None:
+    made = await api.made("/api/v1/persistentvolumes", volumes.volume())
+    assert made["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
+    made = await api.made("/api/v1/namespaces/default/persistentvolumeclaims", volumes.claim(namespace="default"))
+    assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+
+
+async def test_the_source_and_the_place_of_a_volume_stay(api: Api) -> None:
+    made = await api.made("/api/v1/persistentvolumes", volumes.volume(zone="a"))
+    made["spec"]["csi"]["volumeHandle"] = "other"
+    made["spec"]["nodeAffinity"]["required"] = volumes.in_topology(volumes.ZONE, "b")
+    reply = await api.put("/api/v1/persistentvolumes/pv", made)
+    found = {cause["field"] for cause in reply.body["details"]["causes"]}
+    assert (reply.code, found) == (422, {"spec.persistentvolumesource", "spec.nodeAffinity"})

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
 from vsched.sim.admission.quota import charge
-from vsched.sim.store.api_errors import FieldCause, bad_request, forbidden, not_found
+from vsched.sim.store.api_errors import FieldCause, bad_request, forbidden, invalid, not_found
+from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_ADMIN_ACCESS = "resource.kubernetes.io/admin-access"
+_WITH_ADMIN_ACCESS = frozenset({"resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates"})
 _DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
@@ -38,6 +41,8 @@ def admit_create(kind: Kind, obj: Obj, store: Store, *, name: str = "") -> Obj:
         return _protected(_with_storage_class(obj, store), "kubernetes.io/pvc-protection")
     if kind.storage == "/persistentvolumes":
         return _protected(obj, "kubernetes.io/pv-protection")
+    if kind.storage in _WITH_ADMIN_ACCESS:
+        _check_admin_access(kind, obj, name, store)
     return obj
 
 
@@ -77,6 +82,23 @@ def _tainted(obj: Obj) -> Obj:
     if any(taint.get("key") == NOT_READY["key"] and taint.get("effect") == NOT_READY["effect"] for taint in taints):
         return obj
     return {**obj, "spec": {**spec, "taints": [*taints, NOT_READY]}}
+
+
+def _check_admin_access(kind: Kind, obj: Obj, name: str, store: Store) -> None:
+    """Claims with admin access are only for namespaces that are labelled for it."""
+    namespace = store.find("namespaces", "", obj["metadata"]["namespace"])
+    labels = ((namespace or {}).get("metadata") or {}).get("labels") or {}
+    if labels.get(_ADMIN_ACCESS) == "true":
+        return
+    path = "spec.spec" if "Template" in kind.kind else "spec"
+    spec = (obj.get("spec") or {}).get("spec") or {} if "Template" in kind.kind else obj.get("spec") or {}
+    causes = Causes()
+    for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
+        if (request.get("exactly") or {}).get("adminAccess"):
+            why = f"admin access to devices requires the `{_ADMIN_ACCESS}: true` label on the containing namespace"
+            causes.forbidden(f"{path}.devices.requests[{index}].exactly.adminAccess", why)
+    if causes:
+        raise invalid(kind, name, causes)
 
 
 def _protected(obj: Obj, finalizer: str) -> Obj:

@@ -14,6 +14,8 @@ _KEPT = ("name", "namespace", "creationTimestamp", "generation", "selfLink")
 _FIXED = ("uid", "deletionGracePeriodSeconds")
 """Fields that clients may leave out; validation rejects other values."""
 _ADMITTED = ("priority", "preemptionPolicy")
+_STATUS_ALONE = frozenset({"resource.k8s.io/resourceclaims"})
+"""Built-in resources whose status is written without labels, annotations and finalizers."""
 _NOT_WANTED = frozenset({"metadata", "status", "kind", "apiVersion"})
 
 
@@ -41,10 +43,10 @@ def count_generation(kind: Kind, obj: Obj, old: Obj) -> Obj:
 
 
 def _status(kind: Kind, new: Obj, old: Obj) -> Obj:
-    """The status of built-in kinds is written with labels, annotations and finalizers; that of custom kinds alone."""
+    """The status of most built-in kinds is written with labels, annotations and finalizers; that of others alone."""
     obj = dict(old)
     _take(obj, "status", new)
-    if not kind.custom:
+    if not kind.custom and kind.storage not in _STATUS_ALONE:
         obj["metadata"] = _metadata(new, old)
         _take(obj["metadata"], "ownerReferences", old["metadata"])
     return obj

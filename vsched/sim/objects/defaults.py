@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 
+from vsched.sim.objects.defaults_devices import default_claim, default_claim_template, default_slice
 from vsched.sim.objects.defaults_network import default_endpoints, default_ingress_policy, default_service
 from vsched.sim.objects.defaults_pod import default_pod_spec, quality_of_service
 from vsched.sim.objects.defaults_workload import (
@@ -264,6 +265,9 @@ _ALWAYS: dict[str, Rule] = {
             "seLinuxMount": False,
         }
     ),
+    "resource/ResourceClaim": default_claim,
+    "resource/ResourceClaimTemplate": default_claim_template,
+    "resource/ResourceSlice": default_slice,
     "rbac/RoleBinding": _role_binding,
     "rbac/ClusterRoleBinding": _role_binding,
     "networking/NetworkPolicy": default_ingress_policy,
@@ -305,4 +309,5 @@ _ON_CREATE: dict[str, Rule] = {
     "networking/Ingress": _status({"loadBalancer": {}}),
     "certificates/CertificateSigningRequest": _status({}),
     "storage/VolumeAttachment": _status({"attached": False}),
+    "resource/ResourceClaim": _status({}),
 }

@@ -186,6 +186,17 @@ def _storage_class(obj: Obj, now: datetime) -> str:
     return f"{metadata['name']} (default)" if default else str(metadata["name"])
 
 
+def _claim_state(obj: Obj, now: datetime) -> str:
+    """What has come of a ResourceClaim."""
+    states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
+    if _status(obj).get("allocation") is None:
+        return ",".join(states or ["pending"])
+    states.append("allocated")
+    if _status(obj).get("reservedFor"):
+        states.append("reserved")
+    return ",".join(states)
+
+
 CELLS: dict[str, Callable[[Obj, datetime], Any]] = {
     "none": lambda obj, now: NONE,
     "unknown": lambda obj, now: UNKNOWN,
@@ -257,4 +268,10 @@ CELLS: dict[str, Callable[[Obj, datetime], Any]] = {
     "claim_modes": lambda obj, now: _modes(_bound(obj).get("accessModes")),
     "storage_class_name": _storage_class,
     "drivers": lambda obj, now: len(_spec(obj).get("drivers") or ()),
+    "token_audiences": lambda obj, now: (
+        ",".join(each.get("audience", "") for each in _spec(obj).get("tokenRequests") or ()) or "<unset>"
+    ),
+    "lifecycle_modes": lambda obj, now: ",".join(_spec(obj).get("volumeLifecycleModes") or ()) or NONE,
+    # devices
+    "claim_state": _claim_state,
 }

@@ -103,6 +103,16 @@ _TABLES = {
         "Name|Attacher=spec.attacher|PV=spec.source.persistentVolumeName|Node=spec.nodeName|!Attached=status.attached"
         "|Age"
     ),
+    "storage.k8s.io/csidrivers": (
+        "Name|!AttachRequired=spec.attachRequired|!PodInfoOnMount=spec.podInfoOnMount"
+        "|!StorageCapacity=spec.storageCapacity|TokenRequests=@token_audiences"
+        "|!RequiresRepublish=spec.requiresRepublish|Modes=@lifecycle_modes|Age"
+    ),
+    "storage.k8s.io/csistoragecapacities": "Name|StorageClassName=storageClassName|Capacity=capacity",
+    "resource.k8s.io/deviceclasses": "Name|Age",
+    "resource.k8s.io/resourceclaims": "Name|State=@claim_state|Age",
+    "resource.k8s.io/resourceclaimtemplates": "Name|Age",
+    "resource.k8s.io/resourceslices": "Name|Node=spec.nodeName|Driver=spec.driver|Pool=spec.pool.name|Age",
     "rbac.authorization.k8s.io/rolebindings": _BINDINGS,
     "rbac.authorization.k8s.io/clusterrolebindings": _BINDINGS,
     "autoscaling/horizontalpodautoscalers": (

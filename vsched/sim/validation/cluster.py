@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vsched.sim.store.field_errors import Causes, forbidden
-from vsched.sim.store.kinds import Obj, without
-from vsched.sim.store.name_formats import config_key_problems, qualified_name_problems, subdomain_problems
+from vsched.sim.store.kinds import Obj
+from vsched.sim.store.name_formats import config_key_problems, qualified_name_problems
 from vsched.sim.validation.resources import COUNTED, check_amount, quota_resource_problems
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -153,29 +153,6 @@ def check_keys_update(new: Obj, old: Obj, causes: Causes) -> None:
         causes.extend(forbidden(part, "field is immutable when `immutable` is set") for part in changed)
 
 
-def check_claim(obj: Obj, causes: Causes) -> None:
-    spec = obj.get("spec") or {}
-    if not spec.get("accessModes"):
-        causes.required("spec.accessModes", "at least 1 access mode is required")
-    requests = (spec.get("resources") or {}).get("requests") or {}
-    if "storage" not in requests:
-        causes.required("spec.resources[storage]")
-    else:
-        check_amount("storage", requests["storage"], "spec.resources[storage]", causes)
-
-
-def check_claim_update(new: Obj, old: Obj, causes: Causes) -> None:
-    check_claim(new, causes)
-    mutable = ("resources", "volumeAttributesClassName")
-    now, was = without(new["spec"], mutable), without(old["spec"], mutable)
-    if not was.get("volumeName"):
-        now.pop("volumeName", None)
-    if now != was:
-        but = "resources.requests and volumeAttributesClassName for bound claims"
-        why = f"spec is immutable after creation except {but}\n"
-        causes.forbidden("spec", why)
-
-
 def check_role_binding(obj: Obj, causes: Causes) -> None:
     role = obj.get("roleRef") or {}
     causes.check_one_of(role.get("kind", ""), _role_kinds(obj), "roleRef.kind")
@@ -197,30 +174,7 @@ def check_role_binding_update(new: Obj, old: Obj, causes: Causes) -> None:
         causes.invalid("roleRef", new.get("roleRef"), "cannot change roleRef")
 
 
-def check_storage_class(obj: Obj, causes: Causes) -> None:
-    if not obj.get("provisioner"):
-        causes.required("provisioner")
-    causes.check_one_of(obj.get("reclaimPolicy"), ("Delete", "Retain"), "reclaimPolicy")
-    modes = ("Immediate", "WaitForFirstConsumer")
-    causes.check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode")
-
-
-def check_storage_class_update(new: Obj, old: Obj, causes: Causes) -> None:
-    changed = [field for field in ("parameters", "provisioner", "reclaimPolicy") if new.get(field) != old.get(field)]
-    causes.extend(forbidden(field, f"updates to {field} are forbidden.") for field in changed)
-    causes.check_immutable(new.get("volumeBindingMode"), old.get("volumeBindingMode"), "volumeBindingMode")
-
-
 def check_namespace(obj: Obj, causes: Causes) -> None:
     for index, name in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
         where = f"spec.finalizers[{index}]"
         causes.check_format(name, qualified_name_problems, where)
-
-
-def check_csi_node(obj: Obj, causes: Causes) -> None:
-    for index, driver in enumerate((obj.get("spec") or {}).get("drivers") or ()):
-        name = driver.get("name") or ""
-        where = f"spec.drivers[{index}]"
-        causes.check_format(name, subdomain_problems, f"{where}.name")
-        if not driver.get("nodeID"):
-            causes.required(f"{where}.nodeID")

@@ -18,7 +18,7 @@ from vsched.sim.store.name_formats import (
     qualified_name_problems,
     subdomain_problems,
 )
-from vsched.sim.validation import cluster, event, pod_update, workload
+from vsched.sim.validation import cluster, devices, event, pod_update, resource_claims, volumes, workload
 from vsched.sim.validation.pod import check_pod_spec
 from vsched.sim.webhooks.configuration import check_webhooks
 
@@ -162,7 +162,8 @@ _CREATE: dict[str, Check] = {
     "/configmaps": cluster.check_keys,
     "/secrets": cluster.check_keys,
     "/resourcequotas": cluster.check_quota,
-    "/persistentvolumeclaims": cluster.check_claim,
+    "/persistentvolumeclaims": volumes.check_claim,
+    "/persistentvolumes": volumes.check_volume,
     "/events": event.check_event,
     "apps/deployments": workload.check_controller,
     "apps/replicasets": workload.check_controller,
@@ -175,8 +176,14 @@ _CREATE: dict[str, Check] = {
     "rbac.authorization.k8s.io/rolebindings": cluster.check_role_binding,
     "rbac.authorization.k8s.io/clusterrolebindings": cluster.check_role_binding,
     "scheduling.k8s.io/priorityclasses": cluster.check_priority_class,
-    "storage.k8s.io/storageclasses": cluster.check_storage_class,
-    "storage.k8s.io/csinodes": cluster.check_csi_node,
+    "storage.k8s.io/storageclasses": volumes.check_storage_class,
+    "storage.k8s.io/csinodes": volumes.check_csi_node,
+    "storage.k8s.io/csistoragecapacities": volumes.check_capacity,
+    "storage.k8s.io/volumeattachments": volumes.check_attachment,
+    "resource.k8s.io/deviceclasses": devices.check_device_class,
+    "resource.k8s.io/resourceslices": devices.check_slice,
+    "resource.k8s.io/resourceclaims": resource_claims.check_claim_object,
+    "resource.k8s.io/resourceclaimtemplates": resource_claims.check_template,
 }
 
 _UPDATE: dict[str, UpdateCheck] = {
@@ -185,7 +192,8 @@ _UPDATE: dict[str, UpdateCheck] = {
     "/services": cluster.check_service_update,
     "/configmaps": cluster.check_keys_update,
     "/secrets": cluster.check_keys_update,
-    "/persistentvolumeclaims": cluster.check_claim_update,
+    "/persistentvolumeclaims": volumes.check_claim_update,
+    "/persistentvolumes": volumes.check_volume_update,
     "/events": event.check_event_update,
     "apps/deployments": workload.check_controller_update,
     "apps/replicasets": workload.check_controller_update,
@@ -195,7 +203,11 @@ _UPDATE: dict[str, UpdateCheck] = {
     "rbac.authorization.k8s.io/rolebindings": cluster.check_role_binding_update,
     "rbac.authorization.k8s.io/clusterrolebindings": cluster.check_role_binding_update,
     "scheduling.k8s.io/priorityclasses": cluster.check_priority_class_update,
-    "storage.k8s.io/storageclasses": cluster.check_storage_class_update,
+    "storage.k8s.io/storageclasses": volumes.check_storage_class_update,
+    "storage.k8s.io/volumeattachments": volumes.check_attachment_update,
+    "resource.k8s.io/resourceslices": devices.check_slice_update,
+    "resource.k8s.io/resourceclaims": resource_claims.check_unchanged,
+    "resource.k8s.io/resourceclaimtemplates": resource_claims.check_unchanged,
 }
 """Updates of other kinds are checked as new objects."""
 
@@ -205,4 +217,5 @@ _UPDATE_SUBRESOURCE: dict[tuple[str, str], UpdateCheck] = {
     ("/pods", "ephemeralcontainers"): pod_update.check_ephemeral,
     ("/nodes", "status"): _check_node_status,
     ("/resourcequotas", "status"): _check_quota_status,
+    ("resource.k8s.io/resourceclaims", "status"): resource_claims.check_claim_status,
 }

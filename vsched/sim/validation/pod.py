@@ -20,9 +20,11 @@ _MESSAGE_POLICIES = ("FallbackToLogsOnError", "File")
 _SPREADING = ("DoNotSchedule", "ScheduleAnyway")
 _PREEMPTION = ("Never", "PreemptLowerPriority")
 _NAMED_SOURCES = (
-    ("persistentVolumeClaim", "claimName"), ("secret", "secretName"), ("configMap", "name"), ("hostPath", "path")
+    ("persistentVolumeClaim", "claimName"), ("secret", "secretName"), ("configMap", "name"), ("hostPath", "path"),
+    ("ephemeral", "volumeClaimTemplate"),
 )  # fmt: skip
 """Sources of volumes, and the field that each must have."""
+_CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 
 
 def check_pod_spec(spec: Obj, path: str, causes: Causes, more_volumes: Iterable[str] = ()) -> None:
@@ -32,9 +34,11 @@ def check_pod_spec(spec: Obj, path: str, causes: Causes, more_volumes: Iterable[
     if not containers:
         causes.required(f"{path}.containers")
     names: set[str] = set()
+    claims = _check_resource_claims(spec.get("resourceClaims") or (), f"{path}.resourceClaims", causes)
     for key in ("containers", "initContainers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(key) or ()):
             where = f"{path}.{key}[{index}]"
+            _check_used_claims(container, claims, f"{where}.resources.claims", causes)
             _check_name(container.get("name"), names, where, causes)
             check_container(container, volumes, where, causes)
     for field, supported in (("restartPolicy", _RESTART), ("dnsPolicy", _DNS), ("preemptionPolicy", _PREEMPTION)):
@@ -160,6 +164,29 @@ def _check_volumes(volumes: Iterable[Obj], path: str, causes: Causes) -> set[str
             if source in volume and not volume[source].get(field):
                 causes.required(f"{where}.{source}.{field}")
     return names
+
+
+def _check_resource_claims(entries: Iterable[Obj], path: str, causes: Causes) -> set[str]:
+    names: set[str] = set()
+    for index, entry in enumerate(entries):
+        where = f"{path}[{index}]"
+        _check_name(entry.get("name"), names, where, causes)
+        sources = [field for field in _CLAIM_SOURCES if entry.get(field)]
+        if not sources:
+            listed = "`, `".join(_CLAIM_SOURCES)
+            causes.invalid(where, entry, f"must specify one of: `{listed}`")
+        elif len(sources) > 1:
+            causes.invalid(where, entry, f"at most one of `{'` or `'.join(_CLAIM_SOURCES)}` may be specified")
+        for field in sources:
+            causes.check_format(entry[field], subdomain_problems, f"{where}.{field}")
+    return names
+
+
+def _check_used_claims(container: Obj, claims: set[str], path: str, causes: Causes) -> None:
+    """A container uses claims of its pod only."""
+    for index, used in enumerate((container.get("resources") or {}).get("claims") or ()):
+        if used.get("name") not in claims:
+            causes.not_found(f"{path}[{index}]", used.get("name") or "")
 
 
 def check_toleration(toleration: Obj, path: str, causes: Causes) -> None:
