@@ -1,0 +1,260 @@
+"""The volume claims of tasks in one session: the ``ClaimPart`` of volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.volumes.arranging import Arranged, arrange
+from vsched.framework.claims.volumes.attached import Attachable, AttachedVolumes
+from vsched.framework.claims.volumes.limits import VolumeLimits
+from vsched.framework.claims.volumes.once import OncePodClaims
+from vsched.framework.claims.volumes.reaching import Reaching
+from vsched.framework.claims.volumes.room import rooms
+from vsched.framework.claims.volumes.scoring import VolumeScores
+from vsched.framework.claims.volumes.storages import Storages
+from vsched.framework.claims.volumes.wants import Resolver, Wanted, Wants
+from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, TOO_MANY
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
+from vsched.framework.refusal import Refusal
+from vsched.model.claims.catalogue import VolumeCatalogue
+from vsched.model.claims.plan import ClaimPlan, VolumeChoice
+from vsched.model.claims.volumes import ONCE_POD
+from vsched.model.nodes.table import Floats, NodeStatics, NodeTable
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+
+def volume_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> VolumePart | None:
+    """The volumes of a session; None where the policy has all checks of volumes off."""
+    if not (rules.volume_binding or rules.volume_zones or rules.volume_limits):
+        return None
+    return VolumePart(snapshot.claims.volumes, nodes.statics, rules)
+
+
+class Taken(NamedTuple):
+    """What a placed task has."""
+
+    row: int
+    names: tuple[Attachable, ...]
+    """The volumes that the node attaches for it."""
+    arranged: tuple[Arranged, ...]
+    """The choices for its claims that wait for their first pod, made with it or before it."""
+    once: tuple[str, ...]
+    """Its claims that one pod may use at a time."""
+    claims: tuple[str, ...]
+
+
+class VolumePart:
+    """Which nodes can serve the volume claims of tasks, and what this session chose for them (a ``ClaimPart``)."""
+
+    def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics, rules: ClaimRules) -> None:
+        self._evicted: set[str] = set()
+        self._taken: dict[str, Taken] = {}
+        self._held: dict[str, int] = {}
+        """By claim: how many tasks that this session placed use it."""
+        self._chosen: dict[str, Arranged] = {}
+        """By claim: the choice of this session."""
+        self._version = 0
+        """The number of steps and undos so far."""
+        self._checks: dict[Hashable, tuple[int, list[Check]]] = {}
+        self._storages = Storages(catalogue, statics)
+        self._attached = AttachedVolumes(catalogue, statics, lambda task: self._resolver.names_of(task))
+        self._resolver = Resolver(
+            catalogue,
+            rules,
+            self._storages.of,
+            lambda: self._attached.limited,
+            lambda name: bool(self._attached.places(name)),
+        )
+        self._once = OncePodClaims(catalogue.users, statics, self._evicted)
+        self._limits = VolumeLimits(self._attached, self._storages, self._chosen)
+        self._reaching = Reaching(self._storages, statics, self._chosen)
+        self._scores = VolumeScores(self._storages, rules.scoring, len(statics))
+
+    def concerns(self, task: Task) -> bool:
+        """Whether the task has volume claims."""
+        return task.claims is not None and bool(task.claims.volumes)
+
+    def obstacle(self, task: Task) -> Refusal | None:
+        """Why no node can serve the task: a claim is missing, lost, being deleted, not its own, or not bound yet."""
+        found = self._resolver.of(task)
+        return found if isinstance(found, Refusal) else None
+
+    def class_of(self, task: Task) -> Hashable:
+        """The contents of the claims, and those claims by name that tasks of this session use."""
+        wants = self._wants(task)
+        held = self._held
+        if held:
+            shared = [one.claim.key for one in wants.claims if one.claim.key in held]
+            if shared:
+                return (wants.number, *shared)
+        return wants.number
+
+    def checks(self, task: Task) -> Sequence[Check]:
+        """The nodes that can serve the claims, in the order of kube-scheduler's filters."""
+        key = self.class_of(task)
+        known = self._checks.get(key)
+        if known is None or known[0] != self._version:
+            wants = self._wants(task)
+            found = [check for claim in self._in_use(wants) for check in self._once.checks(claim)]
+            found += self._limits.checks(wants)
+            found += self._reaching.checks(wants)
+            known = self._checks[key] = (self._version, found)
+        return known[1]
+
+    def is_exact(self, task: Task) -> bool:
+        """Whether no two claims of the task compete, and each takes the same of the limits wherever it goes."""
+        wants = self._wants(task)
+        waiting = self._waiting(wants)
+        return self._storages.are_apart(waiting) and all(self._limits.is_certain(one) for one in waiting)
+
+    def fits(self, task: Task, row: int, *, later: bool) -> bool:
+        """Whether each claim can have a volume on the row that no other one gets, and the node can attach them."""
+        wants = self._wants(task)
+        if not all(self._once.is_free(claim, later=later) for claim in self._in_use(wants)):
+            return False
+        arranged = self._arrange(wants, row)
+        return (
+            arranged is not None
+            and self._reaching.fits(wants, row)
+            and self._limits.fits(wants, row, arranged, later=later)
+        )
+
+    def unfit(self, task: Task) -> Unfit:
+        """Claims that would get the same volume or the same storage, or more volumes than the node can attach."""
+        waiting = self._waiting(self._wants(task))
+        storages = [self._storages.of(wish.storage_class) for one in waiting if (wish := one.content.wish) is not None]
+        if self._storages.are_apart(waiting):
+            return Unfit(TOO_MANY, Code.VOLUMES)
+        if any(one.provisions and one.segments is not None for one in storages):
+            return Unfit(NO_STORAGE, Code.VOLUMES)
+        return Unfit(NO_VOLUMES, Code.VOLUMES)
+
+    def limits(self, task: Task) -> Sequence[ClaimRoom]:
+        """How many tasks with such claims of their own could be placed."""
+        wants = self._wants(task)
+        own = [one for one in wants.claims if one.claim.key not in self._held]
+        return [*self._limits.room(own), *rooms(self._storages, self._waiting(wants))]
+
+    def score(self, task: Task) -> Floats | None:
+        """By how full the storage would be that the claims get, as kube-scheduler does."""
+        return self._scores.of(self.class_of(task), self._waiting(self._wants(task)))
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def take(self, task: Task, row: int, *, later: bool) -> None:
+        """Choose volumes for the claims that wait, and count all volumes on the row."""
+        wants = self._wants(task)
+        arranged = self._arrange(wants, row)
+        if arranged is None:
+            raise ValueError(f"no volumes for {task.key} on node row {row}")
+        keys = tuple(one.claim.key for one in wants.claims)
+        chosen = {one.claim: one for one in arranged}
+        chosen.update((key, self._chosen[key]) for key in keys if key in self._chosen)
+        names = dict.fromkeys(
+            chosen[one.claim.key].name if one.claim.key in chosen else one.name for one in wants.claims
+        )
+        taken = Taken(
+            row,
+            tuple(name for name in names if name is not None),
+            tuple(chosen.values()),
+            tuple(self._resolver.once_of(task)),
+            keys,
+        )
+        self._put(task, taken)
+
+    def give_back(self, task: Task, row: int) -> None:
+        """The volumes of the task are free again, and claims are without a choice that nobody else uses."""
+        self._remove(task)
+
+    def withdraw(self, task: Task, row: int) -> object:
+        """As ``give_back``; a choice that other tasks use stays."""
+        return self._remove(task)
+
+    def reinstate(self, task: Task, row: int, had: object) -> None:
+        """The task has again what it had."""
+        assert isinstance(had, Taken)
+        self._put(task, had)
+
+    def evict(self, task: Task, row: int) -> None:
+        """The node can attach other volumes later, and claims for one pod are free later. Choices stay."""
+        self._version += 1
+        self._evicted.add(task.uid)
+        self._leave(task, row, -1)
+
+    def restore(self, task: Task, row: int) -> None:
+        """The task stays."""
+        self._version += 1
+        self._evicted.remove(task.uid)
+        self._leave(task, row, 1)
+
+    def plan(self, task: Task) -> ClaimPlan | None:
+        """What was chosen for the claims that wait, each of which must be bound before the pod is."""
+        taken = self._taken.get(task.uid)
+        if taken is None or not taken.arranged:
+            return None
+        return ClaimPlan(
+            volumes=tuple(VolumeChoice(one.claim, one.uid, one.volume) for one in taken.arranged),
+            wait=tuple(one.claim for one in taken.arranged),
+        )
+
+    # -- parts of it ------------------------------------------------------------------------------------------------
+
+    def _wants(self, task: Task) -> Wants:
+        found = self._resolver.of(task)
+        if isinstance(found, Refusal):
+            raise ValueError(f"{task.key} cannot be placed: {found.message}")
+        return found
+
+    def _waiting(self, wants: Wants) -> list[Wanted]:
+        """The claims that wait for their first pod, without those that this session chose something for."""
+        return [one for one in wants.claims if one.content.wish is not None and one.claim.key not in self._chosen]
+
+    def _in_use(self, wants: Wants) -> list[str]:
+        """The claims that one pod may use at a time, and some pod does."""
+        held = self._held
+        return [
+            one.claim.key
+            for one in wants.claims
+            if one.content.once or (ONCE_POD in one.claim.modes and one.claim.key in held)
+        ]
+
+    def _arrange(self, wants: Wants, row: int) -> tuple[Arranged, ...] | None:
+        return arrange(self._storages, self._resolver, self._waiting(wants), row)
+
+    def _put(self, task: Task, taken: Taken) -> None:
+        self._version += 1
+        self._taken[task.uid] = taken
+        for one in taken.arranged:
+            if one.claim not in self._chosen:
+                self._chosen[one.claim] = one
+                self._storages.shift(one, 1)
+        for key in taken.claims:
+            self._held[key] = self._held.get(key, 0) + 1
+        for key in taken.once:
+            self._once.come(key, taken.row)
+        self._attached.shift(taken.row, taken.names, 1, 1)
+
+    def _remove(self, task: Task) -> Taken:
+        self._version += 1
+        taken = self._taken.pop(task.uid)
+        self._attached.shift(taken.row, taken.names, -1, -1)
+        for key in taken.once:
+            self._once.go(key, taken.row)
+        for key in taken.claims:
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]
+        for one in taken.arranged:
+            if one.claim not in self._held:
+                del self._chosen[one.claim]
+                self._storages.shift(one, -1)
+        return taken
+
+    def _leave(self, task: Task, row: int, by: int) -> None:
+        for key in self._resolver.once_of(task):
+            self._once.shift(key, by)
+        self._attached.shift(row, tuple(dict.fromkeys(self._resolver.names_of(task))), 0, by)

@@ -1,0 +1,123 @@
+"""What one storage class can give to claims in a session: volumes that exist, and volumes that are made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+import numpy as np
+
+from vsched.framework.claims.volumes.groups import NONE, grouped
+from vsched.framework.claims.volumes.segments import Segments
+from vsched.framework.claims.volumes.static import StaticVolumes, Wish
+from vsched.kernels.volumes import terms_mask
+from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.nodes.table import Ints, Mask, NodeStatics
+
+
+class ClassStorage:
+    """What a session can get of one storage class."""
+
+    def __init__(
+        self,
+        storage_class: StorageClass,
+        volumes: tuple[Volume, ...],
+        capacities: tuple[StorageCapacity, ...] | None,
+        statics: NodeStatics,
+    ) -> None:
+        """``capacities`` is None where the driver does not track capacity."""
+        name = storage_class.name
+        self.name = name
+        self._class = storage_class
+        self._statics = statics
+        self.version = 0
+        """Grows with each step that changes what is free."""
+        self.static = StaticVolumes(volumes, grouped("static volumes", name, volumes, statics)) if volumes else None
+        self.segments = (
+            None if capacities is None else Segments(capacities, grouped("segments", name, capacities, statics))
+        )
+        self._counted: set[str] = set()
+        self._masks: dict[Hashable, tuple[int, Mask]] = {}
+
+    @property
+    def provisions(self) -> bool:
+        """Whether volumes of the class are made on demand."""
+        return bool(self._class.provisioner) and self._class.provisions
+
+    @property
+    def competes(self) -> bool:
+        """Whether what one claim takes may be what another one needs."""
+        return self.static is not None or (self.provisions and self.segments is not None)
+
+    def wish(self, claim: VolumeClaim) -> Wish:
+        """What a claim of the class asks for."""
+        volume = None if self.static is None else self.static.reserved_for(claim)
+        if volume is None:
+            wish = Wish(self.name, claim.request, claim.modes, claim.block, claim.selector, claim.selected_node)
+            return wish._replace(counted=True) if claim.key in self._counted else wish
+        return Wish(self.name, claim.request, reserved=volume.name, firmly=bool(volume.claim_uid))
+
+    def count_made(self, claims: Iterable[VolumeClaim]) -> None:
+        """Take what claims need whose volumes are being made, each on its selected node."""
+        for claim in claims:
+            row = self._statics.row.get(claim.selected_node)
+            if self.segments is not None and row is not None and claim.key not in self._counted:
+                segment = self.segments.at(row, claim.request, {})
+                if segment != NONE:
+                    self.segments.shift(segment, claim.request)
+                    self._counted.add(claim.key)
+
+    def topology(self) -> Mask:
+        """bool[nodes]: where the class allows volumes to be made."""
+        terms = self._class.topologies
+
+        def compute() -> Mask:
+            mask = terms_mask(terms or None, self._statics)
+            mask.flags.writeable = False
+            return mask
+
+        return self._statics.remember(("allowed topologies", terms), compute)
+
+    def static_mask(self, wish: Wish) -> Mask | None:
+        """bool[nodes]: the nodes where a static volume can be had; None where nowhere."""
+        if self.static is None or wish.selected_node:
+            return None
+        return self._current(("static", wish), lambda: self.static.mask(wish) if self.static else self._nowhere())
+
+    def allowed_mask(self, wish: Wish) -> Mask | None:
+        """bool[nodes]: the nodes where a volume may be made, whatever is free; None where nowhere."""
+        if not self.provisions or wish.firmly:
+            return None
+        if not wish.selected_node:
+            return self.topology()
+        mask = self._nowhere()
+        row = self._statics.row.get(wish.selected_node)
+        if row is not None:
+            mask[row] = self.topology()[row]
+        return mask
+
+    def room_mask(self, wish: Wish) -> Mask | None:
+        """bool[nodes]: the nodes with enough storage for a new volume; None where the driver does not say."""
+        segments = self.segments
+        if segments is None or wish.counted:
+            return None
+        return self._current(("room", wish.request), lambda: segments.mask(wish.request))
+
+    def count_static(self, wishes: Sequence[Wish]) -> tuple[Ints, int]:
+        """int64[nodes]: how many static volumes each node reaches that suit one of the claims; and how many in all."""
+        if self.static is None:
+            return np.zeros(len(self._statics), dtype=np.int64), 0
+        return self.static.count(wishes)
+
+    def can_make(self, wish: Wish, row: int) -> bool:
+        """Whether a volume may be made on the node, whatever is free."""
+        mask = self.allowed_mask(wish)
+        return mask is not None and bool(mask[row])
+
+    def _current(self, key: Hashable, compute: Callable[[], Mask]) -> Mask:
+        found = self._masks.get(key)
+        if found is None or found[0] != self.version:
+            found = self._masks[key] = (self.version, compute())
+        return found[1]
+
+    def _nowhere(self) -> Mask:
+        return np.zeros(len(self._statics), dtype=np.bool_)

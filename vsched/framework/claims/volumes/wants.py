@@ -1,0 +1,199 @@
+"""What the volume claims of a task amount to: names become content, and equal content is one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from typing import NamedTuple
+
+from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.volumes.attached import Attachable
+from vsched.framework.claims.volumes.static import Wish
+from vsched.framework.claims.volumes.storage import ClassStorage
+from vsched.framework.claims.volumes.words import UNBOUND, VOLUME_GONE, not_there, refused, unusable
+from vsched.framework.refusal import Refusal
+from vsched.kernels.volumes import ZONE_LABELS, Terms
+from vsched.model.claims.catalogue import VolumeCatalogue
+from vsched.model.claims.volumes import ONCE_POD, StorageClass, Volume, VolumeClaim
+from vsched.model.pods.task import Task
+
+MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+"""Provisioners of in-tree plugins, and the CSI drivers that do their work."""
+
+Zones = tuple[tuple[str, str], ...]
+
+
+class Place(NamedTuple):
+    """Where the volume of a bound claim can be used."""
+
+    affinity: Terms
+    zones: Zones
+    """The labels of the volume that name zones and regions."""
+
+
+ANYWHERE = Place(None, ())
+
+
+class Content(NamedTuple):
+    """What is asked for one claim. Tasks with equal contents find the same nodes."""
+
+    place: Place | None = None
+    """Where the volume can be used; None where the claim is not bound, or its volume is the same for all nodes."""
+    wish: Wish | None = None
+    """Where the claim waits for its first pod."""
+    driver: str = ""
+    """The CSI driver, that which makes the volume if there is none yet; empty where nothing limits its volumes."""
+    attached: Attachable | None = None
+    """The volume, where it counts on some node already."""
+    once: str = ""
+    """The claim, if one pod may use it at a time and some pod does."""
+
+
+class Wanted(NamedTuple):
+    """One claim of a task."""
+
+    claim: VolumeClaim
+    content: Content
+    name: Attachable | None
+    """The volume as nodes attach it, if a new one is made for a claim that waits; None where nothing limits it."""
+
+
+class Wants(NamedTuple):
+    """The claims of a task, in the order of its spec."""
+
+    claims: tuple[Wanted, ...]
+    number: int
+    """Tasks with equal contents have equal numbers."""
+
+
+class Resolver:
+    """Looks up the claims of tasks in the catalogue of one session."""
+
+    def __init__(
+        self,
+        catalogue: VolumeCatalogue,
+        rules: ClaimRules,
+        storage_of: Callable[[str], ClassStorage],
+        limited: Callable[[], Container[str]],
+        is_attached: Callable[[Attachable], bool],
+    ) -> None:
+        self._catalogue = catalogue
+        self._rules = rules
+        self._storage_of = storage_of
+        self._limited = limited
+        self._is_attached = is_attached
+        self._found: dict[str, Wants | Refusal] = {}
+        self._numbers: dict[tuple[Content, ...], int] = {}
+
+    def of(self, task: Task) -> Wants | Refusal:
+        """What the claims of a task amount to, or why no node can serve them. The same throughout the session."""
+        found = self._found.get(task.uid)
+        if found is None:
+            found = self._found[task.uid] = self._resolve(task)
+        return found
+
+    def names_of(self, task: Task) -> Iterator[Attachable]:
+        """The volumes that a pod on a node uses, where a limit could count them."""
+        for claim in self._claims(task):
+            name = self._name(claim)
+            if name is not None:
+                yield name
+
+    def once_of(self, task: Task) -> Iterator[str]:
+        """The claims of a task that one pod may use at a time."""
+        for claim in self._claims(task):
+            if ONCE_POD in claim.modes:
+                yield claim.key
+
+    def _claims(self, task: Task) -> Iterator[VolumeClaim]:
+        if task.claims is not None:
+            for name in dict.fromkeys(volume.claim for volume in task.claims.volumes):
+                claim = self._catalogue.claims.get(f"{task.namespace}/{name}")
+                if claim is not None:
+                    yield claim
+
+    def _resolve(self, task: Task) -> Wants | Refusal:
+        known, rules = self._catalogue.claims, self._rules
+        claims: dict[str, VolumeClaim] = {}
+        for volume in task.claims.volumes if task.claims is not None else ():
+            key = f"{task.namespace}/{volume.claim}"
+            claim = known.get(key)
+            if claim is None:
+                return not_there(task, volume)
+            refusal = unusable(task, volume, claim) if rules.volume_binding else None
+            if refusal is not None:
+                return refusal
+            claims[key] = claim
+        wanted: list[Wanted] = []
+        for claim in claims.values():
+            content = self._content(claim)
+            if isinstance(content, Refusal):
+                return content
+            wanted.append(Wanted(claim, content, self._name(claim)))
+        contents = tuple(one.content for one in wanted)
+        return Wants(tuple(wanted), self._numbers.setdefault(contents, len(self._numbers)))
+
+    def _content(self, claim: VolumeClaim) -> Content | Refusal:
+        catalogue = self._catalogue
+        volume = catalogue.volumes.get(claim.volume) if claim.volume else None
+        place: Place | None = None
+        wish: Wish | None = None
+        if not self._rules.volume_binding or claim.bound:
+            if volume is None and self._rules.volume_binding:
+                return refused(VOLUME_GONE, claim.key)
+            place = self._place(volume)
+        else:
+            storage_class = catalogue.classes.get(claim.storage_class)
+            if storage_class is None or not storage_class.waits:
+                return refused(UNBOUND, claim.key)
+            wish = self._storage_of(storage_class.name).wish(claim)
+            if claim.volume and wish.reserved != claim.volume:
+                return refused(UNBOUND, claim.key)
+        name = self._name(claim)
+        return Content(
+            place,
+            wish,
+            "" if name is None else name.driver,
+            name if name is not None and self._is_attached(name) else None,
+            claim.key if ONCE_POD in claim.modes and catalogue.users.get(claim.key) else "",
+        )
+
+    def _place(self, volume: Volume | None) -> Place | None:
+        if volume is None:
+            return None
+        zones = tuple((key, volume.labels[key]) for key in ZONE_LABELS if key in volume.labels)
+        affinity = volume.affinity if self._rules.volume_binding else None
+        place = Place(affinity, zones if self._rules.volume_zones else ())
+        return None if place == ANYWHERE else place
+
+    def _name(self, claim: VolumeClaim) -> Attachable | None:
+        """The volume of a claim as nodes attach it; None where no limit could count it."""
+        volume = self._catalogue.volumes.get(claim.volume) if claim.volume else None
+        if volume is not None:
+            return self.name_of(volume)
+        storage_class = self._catalogue.classes.get(claim.storage_class)
+        return None if storage_class is None else self.name_made(storage_class, claim)
+
+    def name_of(self, volume: Volume) -> Attachable | None:
+        """A volume that exists, as nodes attach it; None where no limit could count it."""
+        return Attachable(volume.driver, volume.handle) if self._counts(volume.driver) else None
+
+    def name_made(self, storage_class: StorageClass, claim: VolumeClaim) -> Attachable | None:
+        """A volume that is to be made for a claim; None where no limit could count it."""
+        driver = made_by(storage_class)
+        return Attachable(driver, "", claim.key) if self._counts(driver) else None
+
+    def _counts(self, driver: str) -> bool:
+        return bool(driver) and self._rules.volume_limits and driver in self._limited()
+
+
+def made_by(storage_class: StorageClass) -> str:
+    """The CSI driver that makes the volumes of a class."""
+    return MIGRATED.get(storage_class.provisioner, storage_class.provisioner)

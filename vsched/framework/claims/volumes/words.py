@@ -1,0 +1,51 @@
+"""The words in which kube-scheduler says why volumes keep a pod waiting."""
+
+from __future__ import annotations
+
+from vsched.framework.codes import Code
+from vsched.framework.refusal import Refusal
+from vsched.model.claims.volumes import VolumeClaim
+from vsched.model.pods.claims import PodVolume
+from vsched.model.pods.task import Task
+
+IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+TOO_MANY = "node(s) exceed max volume count"
+NO_DRIVER = "{driver} CSI driver is not installed on the node"
+OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
+NO_VOLUMES = "node(s) didn't find available persistent volumes to bind"
+NO_STORAGE = "node(s) did not have enough free storage"
+OTHER_ZONE = "node(s) had no available volume zone"
+VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
+NOT_MADE = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+LOST = 'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+DELETING = 'persistentvolumeclaim "{name}" is being deleted'
+NOT_OWNED = "PVC {claim} was not created for pod {pod} (pod is not owner)"
+
+CLAIM_REFUSED = "VolumeClaim"
+"""The reason of a task whose claim cannot be used on any node."""
+
+
+def refused(message: str, claim: str) -> Refusal:
+    """The refusal of a task for one of its claims (``namespace/name``)."""
+    return Refusal(CLAIM_REFUSED, message, code=Code.CLAIM, subject=claim)
+
+
+def not_there(task: Task, volume: PodVolume) -> Refusal:
+    """The refusal of a task whose claim does not exist."""
+    words = NOT_MADE if volume.ephemeral else NOT_FOUND
+    return refused(words.format(name=volume.claim), f"{task.namespace}/{volume.claim}")
+
+
+def unusable(task: Task, volume: PodVolume, claim: VolumeClaim) -> Refusal | None:
+    """Why a claim that exists cannot be used by the task, whatever its volume; None where it can."""
+    if claim.lost:
+        return refused(LOST.format(name=volume.claim, volume=claim.volume), claim.key)
+    if claim.deleting:
+        return refused(DELETING.format(name=volume.claim), claim.key)
+    if volume.ephemeral and claim.owner != task.uid:
+        return refused(NOT_OWNED.format(claim=claim.key, pod=task.key), claim.key)
+    return None

@@ -1,0 +1,180 @@
+"""Storage and nodes: which nodes reach which volumes, zones of volumes, and scores by how full storage would be.
+
+Volumes with equal node affinity form a group. A ``Reach`` lists the nodes of each group, so that the nodes of many
+volumes are found with a few array operations, also where each volume belongs to one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.kernels.selectors import NAME_FIELD, requirement_mask, term_mask
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeStatics
+from vsched.model.pods.shape import NodeTerm, Requirement
+
+Rows = npt.NDArray[np.intp]
+Terms = tuple[NodeTerm, ...] | None
+"""Any one term must hold; None matches every node."""
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+ZONE_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
+"""Labels of volumes that name zones or regions, each with the present name of the label."""
+SEPARATOR = "__"
+"""Separates several zones in one label."""
+FULL = 100
+"""Per cent."""
+SAFE_BITS = 56
+"""Numbers of so many bits can be multiplied by ``FULL`` within int64."""
+NOTHING = np.iinfo(np.int64).max
+"""Stands for "no volume" in ``least``."""
+
+
+class Reach(NamedTuple):
+    """The nodes of each of several groups."""
+
+    rows: Rows
+    """Rows of nodes, group by group."""
+    groups: Rows
+    """The group of each entry of ``rows``."""
+    size: int
+    """The number of groups."""
+    nodes: int
+
+
+def reach(affinities: Sequence[Terms], statics: NodeStatics) -> Reach:
+    """The nodes that meet each affinity."""
+    found = [matching_rows(terms, statics) for terms in affinities]
+    sizes = [len(rows) for rows in found]
+    rows = np.concatenate(found) if found else np.empty(0, dtype=np.intp)
+    return Reach(rows, np.repeat(np.arange(len(found)), sizes), len(found), len(statics))
+
+
+def matching_rows(terms: Terms, statics: NodeStatics) -> Rows:
+    """The rows of the nodes that meet an affinity, ascending."""
+    if terms is None:
+        return np.arange(len(statics))
+    if len(terms) == 1 and (rows := _quickly(terms[0], statics)) is not None:
+        return rows
+    return np.flatnonzero(terms_mask(terms, statics))
+
+
+def terms_mask(terms: Terms, statics: NodeStatics) -> Mask:
+    """bool[nodes]: the nodes that meet an affinity."""
+    if terms is None:
+        return np.ones(len(statics), dtype=np.bool_)
+    mask = np.zeros(len(statics), dtype=np.bool_)
+    for term in terms:
+        mask |= term_mask(term, statics)
+    return mask
+
+
+def _quickly(term: NodeTerm, statics: NodeStatics) -> Rows | None:
+    """The rows for a term that names one value, as that of a local volume does; None for other terms."""
+    if len(term.expressions) + len(term.fields) != 1:
+        return None
+    only = (*term.expressions, *term.fields)[0]
+    if only.operator != "In" or len(only.values) != 1:
+        return None
+    if term.fields:
+        row = statics.row.get(only.values[0]) if only.key == NAME_FIELD else None
+        return np.array([] if row is None else [row], dtype=np.intp)
+    position = statics.label(only.key).positions.get(only.values[0])
+    return np.empty(0, dtype=np.intp) if position is None else rows_by_value(statics, only.key)[position]
+
+
+def rows_by_value(statics: NodeStatics, key: str) -> Sequence[Rows]:
+    """For each value of a label, the rows of the nodes that have it."""
+    known = statics.known(key)
+
+    def compute() -> Sequence[Rows]:
+        column = statics.label(known)
+        order = np.argsort(column.ids, kind="stable")
+        bounds = np.searchsorted(column.ids[order], np.arange(column.count + 1))
+        return [order[bounds[value] : bounds[value + 1]] for value in range(column.count)]
+
+    return statics.remember(("rows by value", known), compute)
+
+
+def reached(where: Reach, groups: Mask) -> Mask:
+    """bool[nodes]: the nodes of at least one of the groups; ``groups`` is bool[groups]."""
+    mask = np.zeros(where.nodes, dtype=np.bool_)
+    mask[where.rows[groups[where.groups]]] = True
+    return mask
+
+
+def least(where: Reach, values: Ints) -> Ints:
+    """int64[nodes]: the smallest value of the groups of each node, else ``NOTHING``; ``values`` is by group."""
+    found = np.full(where.nodes, NOTHING, dtype=np.int64)
+    np.minimum.at(found, where.rows, values[where.groups])
+    return found
+
+
+def totals(where: Reach, values: Ints) -> Ints:
+    """int64[nodes]: the sum of the values of the groups of each node."""
+    found = np.zeros(where.nodes, dtype=np.int64)
+    np.add.at(found, where.rows, values[where.groups])
+    return found
+
+
+def groups_at(where: Reach, row: int) -> Rows:
+    """The groups that a node belongs to, ascending."""
+    found: Rows = where.groups[where.rows == row]
+    return found
+
+
+def zone_mask(labels: Mapping[str, str], statics: NodeStatics) -> Mask:
+    """bool[nodes]: the nodes that a volume with these labels allows by its zone or region.
+
+    A node without any such label is allowed. Old names of the labels match the present ones on nodes, as Kubernetes has
+    it.
+    """
+    mask = np.ones(len(statics), dtype=np.bool_)
+    for key, present in ZONE_LABELS.items():
+        values = tuple(value.strip() for value in labels[key].split(SEPARATOR)) if key in labels else ()
+        if values and all(values):
+            fits = requirement_mask(Requirement(key, "In", values), statics)
+            if present != key:
+                fits |= _lacking(key, statics) & requirement_mask(Requirement(present, "In", values), statics)
+            mask &= fits
+    if not mask.all():
+        mask |= np.logical_and.reduce([_lacking(key, statics) for key in ZONE_LABELS])
+    return mask
+
+
+def _lacking(key: str, statics: NodeStatics) -> Mask:
+    return requirement_mask(Requirement(key, "DoesNotExist"), statics)
+
+
+def utilisation(requested: Ints, capacity: Ints) -> Ints:
+    """How much of the capacity is requested, in whole per cent; 100 where it is not enough."""
+    enough = (capacity > 0) & (requested <= capacity)
+    wanted = np.where(enough, requested, 0)
+    excess = max(int(wanted.max(initial=0)).bit_length() - SAFE_BITS, 0)  # keeps the product within int64
+    return np.where(enough, (wanted >> excess) * FULL // np.maximum(capacity >> excess, 1), FULL)
+
+
+def broken_line(shape: Sequence[tuple[int, int]], at: Ints) -> Ints:
+    """The values of a line through points (x, y), ascending by x, for each x; flat before the first and after the last.
+
+    Divisions cut off towards zero, as in Go.
+    """
+    result = np.full(len(at), shape[-1][1], dtype=np.int64)
+    for (x0, y0), (x1, y1) in reversed(list(pairwise(shape))):
+        step = (y1 - y0) * (at - x0)
+        cut = np.sign(step) * (np.abs(step) // (x1 - x0))
+        result = np.where(at <= x1, y0 + cut, result)
+    return np.where(at <= shape[0][0], shape[0][1], result)
+
+
+def rounded_mean(values: Sequence[Ints], counted: Sequence[Mask]) -> Floats:
+    """The mean of the values that are counted, rounded half away from zero; 0 where none is counted."""
+    total = np.sum([np.where(mask, value, 0) for value, mask in zip(values, counted, strict=True)], axis=0)
+    number = np.sum(counted, axis=0)
+    rounded: Floats = np.floor(total / np.maximum(number, 1) + 0.5)
+    return rounded
