@@ -6,6 +6,7 @@ In its first turn, a gang gets nodes for its whole minimum, or none. In each fur
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from typing import Annotated
 
 import msgspec
@@ -109,8 +110,15 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
     """Place tasks until the job is ready, or until failed tasks make that impossible (reference 3.2.1)."""
     failed_roles: set[str] = set()
+    failed_claims: set[Hashable] = set()
+    """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
     while sheet:
         task = sheet.popleft()
+        if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
+            session.task_refusals[task.uid] = obstacle
+            if session.plugins.tasks_missing(job) > len(sheet):
+                break
+            continue
         before = statement.savepoint()
         lift(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
@@ -118,12 +126,19 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
             statement.rollback(before)
             continue
-        choice = None if task.role and task.role in failed_roles else choose(session, task)
+        kind = None if task.claims is None else session.node_selection.kind(task)
+        failed = kind in failed_claims or (task.role and task.role in failed_roles)
+        choice = None if failed else choose(session, task)
         if choice is None:
             session.task_refusals[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
-            failed_roles.add(task.role)
-            if not worth_going_on(job, failed_roles):
+            if kind is not None:
+                failed_claims.add(kind)
+                worth_it = session.plugins.tasks_missing(job) <= len(sheet)
+            else:
+                failed_roles.add(task.role)
+                worth_it = worth_going_on(job, failed_roles)
+            if not worth_it:
                 break
             continue
         if choice.waits:

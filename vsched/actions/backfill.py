@@ -30,6 +30,10 @@ def backfill(session: Session) -> None:
         queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
+                obstacle = session.claims.obstacle(task) if task.claims is not None else None
+                if obstacle is not None:
+                    session.task_refusals[task.uid] = obstacle
+                    continue
                 before = statement.savepoint()
                 lift(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)

@@ -29,7 +29,24 @@ def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
     missing = session.plugins.tasks_missing(job)
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
-    return beyond_queue(session, queue, job, sheet, missing) or no_room(session, sheet, missing)
+    return (
+        lacks_claims(session, sheet, missing)
+        or beyond_queue(session, queue, job, sheet, missing)
+        or no_room(session, sheet, missing)
+    )
+
+
+def lacks_claims(session: Session, tasks: Sequence[Task], missing: int) -> bool:
+    """Whether claims that cannot be used, because they do not exist for instance, leave too few of the tasks."""
+    obstacles = {
+        task.uid: obstacle
+        for task in tasks
+        if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None
+    }
+    if not obstacles or len(tasks) - len(obstacles) >= missing:
+        return False
+    session.task_refusals.update(obstacles)
+    return True
 
 
 def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet, missing: int) -> bool:
@@ -56,23 +73,25 @@ def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[T
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     """Whether the nodes cannot hold the tasks that the job lacks of its minimum, in whatever order.
 
-    The room for each shape is counted without the other shapes, so a job that could fit is never refused. Room is
-    counted only if a task of one of the shapes found no node earlier in this cycle, because counting takes time.
+    The room for each shape and kind of claims is counted without the others, so a job that could fit is never refused.
+    Room is counted only if a task of one of the kinds found no node earlier in this cycle, because counting takes time.
     """
-    tasks = Counter(task.shape for task in sheet)
-    first = {task.shape: task for task in reversed(sheet)}
-    if not any(session.node_selection.has_failed(task) for task in first.values()):
+    selection = session.node_selection
+    kinds = [selection.kind(task) for task in sheet]
+    tasks = Counter(kinds)
+    first = dict(zip(reversed(kinds), reversed(sheet), strict=True))
+    if not any(selection.has_failed(task) for task in first.values()):
         return False
     fits = 0
-    for shape, count in tasks.items():
-        fits += min(count, session.node_selection.room(first[shape]).tasks)
+    for kind, count in tasks.items():
+        fits += min(count, selection.room(first[kind]).tasks)
         if fits >= missing:
             return False
-    stopped = next((task for task in sheet if session.node_selection.room(task).tasks < tasks[task.shape]), None)
+    stopped = next((kind for kind in tasks if selection.room(first[kind]).tasks < tasks[kind]), None)
     if stopped is None:
         return False  # all of them fit: scheduling gates hold back the missing tasks
-    why = short_of_room(session.node_selection.room(stopped), tasks[stopped.shape])
-    session.task_refusals[stopped.uid] = why._replace(fits=fits)
+    why = short_of_room(selection.room(first[stopped]), tasks[stopped])
+    session.task_refusals[first[stopped].uid] = why._replace(fits=fits)
     return True
 
 
@@ -99,6 +118,9 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> NodeReasons | Refusal:
     """The nodes' reason, then the refusal, where nodes lack room for ``wanted`` such tasks; else only the refusal."""
+    obstacle = session.claims.obstacle(task)
+    if obstacle is not None:
+        return obstacle
     room = session.node_selection.room_at_hand(task) if refusal.rank else None
     if room is None or room.tasks >= wanted:
         return refusal

@@ -53,7 +53,7 @@ class CandidatePool:
         self._held_by: dict[str, list[int]] = {}
         self._ordered: set[int] = set()
         self._refusals: dict[Shape, Refusals] = {}
-        self._passing: dict[tuple[Shape, PodLabels], Mask] = {}
+        self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
         self._passing_at: LedgerEntry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
@@ -65,11 +65,15 @@ class CandidatePool:
         nodes = len(session.nodes)
         self.present: Mask = np.zeros(nodes, dtype=np.bool_)
         """bool[nodes]: nodes with candidates."""
+        self.claiming_rows: Mask = np.zeros(nodes, dtype=np.bool_)
+        """bool[nodes]: nodes with candidates that have volumes or devices."""
         self.freeable: dict[int, Ints] = {}
         """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
         held: dict[Shape, list[int]] = {}
         for victim, row in _candidates(session, search, task):
             self._rows.setdefault(row, []).append(victim)
+            if session.claims.concerns(victim):
+                self.claiming_rows[row] = True
             held.setdefault(victim.shape, []).append(row)
         for shape, rows in held.items():
             counts = np.bincount(rows, minlength=nodes)
@@ -152,7 +156,7 @@ class CandidatePool:
     def worthwhile(self, task: Task, mask: Mask) -> Mask:
         """The nodes of a mask that have candidates and no refusal that is still valid."""
         result: Mask = mask & self.present & ~self._current(task.shape).mask
-        passing = self._passing.get((task.shape, task.labels))
+        passing = self._passing.get(self._passing_key(task)) if self._passing else None
         if passing is not None and self._passing_at is self._session.ledger.latest:
             result &= ~passing
         return result
@@ -168,10 +172,13 @@ class CandidatePool:
         if self._passing_at is not self._session.ledger.latest:
             self._passing.clear()
             self._passing_at = self._session.ledger.latest
-        key = (task.shape, task.labels)
+        key = self._passing_key(task)
         if key not in self._passing:
             self._passing[key] = np.zeros(len(self.present), dtype=np.bool_)
         self._passing[key][row] = True
+
+    def _passing_key(self, task: Task) -> tuple[Hashable, PodLabels]:
+        return self._session.node_selection.kind(task), task.labels
 
     def forgive(self, shape: Shape, row: int) -> None:
         """Remove a lasting refusal of a node, because the steps it depends on were undone."""

@@ -64,7 +64,7 @@ def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools
     search, in_vain = ReclaimSearch(session, job, growing=True), set[Hashable]()
     while tasks:
         task = tasks.popleft()
-        alike = likeness(task)
+        alike = likeness(session, task)
         if task.shape.best_effort or alike in in_vain:
             continue
         if take_for(session, search, pools, [task], first_that_does):

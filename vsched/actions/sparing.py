@@ -21,8 +21,12 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
         steps = statement.steps
         start = statement.savepoint() - len(steps)
         fewer = [step for step in steps if step.task is not eviction.task]
-        enough = _stands(session, search, statement, start, sorted(fewer, key=lambda step: step.row != eviction.row))
+        checked = sorted(fewer, key=lambda step: step.row != eviction.row)
+        enough = _stands(session, search, statement, start, checked)
         statement.rollback(start)
+        if any(session.claims.concerns(step.task) for step in fewer):
+            # What tasks get depends on the order. Only this one was checked, with the evictions first.
+            fewer = sorted(checked, key=lambda step: step.cause is None)
         _redo(statement, fewer if enough else steps)
 
 

@@ -187,6 +187,17 @@ def claiming(session: Session) -> list[JobView]:
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:
-    """The pending tasks of a job that this session has not placed and that have no gate, in their order."""
+    """The pending tasks of a job that this session could place and has not, in their order.
+
+    Tasks with a gate, or with a claim that cannot be used, are left out.
+    """
     pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
-    return session.plugins.ordered_tasks(pending)
+    return session.plugins.ordered_tasks(task for task in pending if not _lacks_claims(session, task))
+
+
+def _lacks_claims(session: Session, task: Task) -> bool:
+    """Whether no eviction can help the task, because a claim cannot be used; records why."""
+    obstacle = session.claims.obstacle(task) if task.claims is not None else None
+    if obstacle is not None:
+        session.task_refusals[task.uid] = obstacle
+    return obstacle is not None

@@ -145,7 +145,7 @@ class Attempt:
 
     def _pool(self, task: Task) -> CandidatePool:
         """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
-        alike = likeness(task)
+        alike = likeness(self.session, task)
         pool = self._used.get(alike)
         if pool is None:
             pool = self._used[alike] = self._pools.of(self.search, task)
@@ -204,6 +204,9 @@ class Attempt:
     def _rows(self, pool: CandidatePool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they should be tried."""
         mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
+        claims = self.session.claims.of(task)
+        if claims is not None:
+            mask &= claims.served_later() | pool.claiming_rows  # other evictions cannot make the claims fit
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
             mask &= pool.held_by(task.namespace)  # a namespace at its limit can only replace its own tasks
         rows = np.flatnonzero(mask)
@@ -314,6 +317,8 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedR
 def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
     """Make room for as many tasks as a job is entitled to, at least for its minimum; True where that succeeds."""
     job = search.job
+    if session.plugins.tasks_missing(job) > job.waiting + len(tasks):
+        return False
     asked = pools.of(search, tasks[0]), signature(session, search, tasks)
     if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
         note_protection(session, job, asked[0], tasks)
@@ -324,14 +329,14 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
         for left, task in _countdown(tasks):
             if not search.has_claim:
                 break
-            if likeness(task) in failed:
+            if likeness(session, task) in failed:
                 continue  # a task like it failed, and nothing has changed since
             if attempt.place(task):
                 failed.clear()
             elif session.plugins.tasks_missing(job) > job.waiting + left:
                 break
             else:
-                failed.add(likeness(task))
+                failed.add(likeness(session, task))
         if statement.placed and session.plugins.job_pipelined(job):
             spare(session, search, statement)
             if not statement.evictions and not attempt.is_worth_it:
@@ -355,12 +360,15 @@ def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: 
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
     """What a job asks for. If a search failed for one job, it fails for jobs of equal class and signature too."""
-    return tuple(likeness(task) for task in tasks), session.plugins.tasks_missing(search.job) - search.job.waiting
+    return tuple(likeness(session, task) for task in tasks), session.plugins.tasks_missing(
+        search.job
+    ) - search.job.waiting
 
 
-def likeness(task: Task) -> Hashable:
+def likeness(session: Session, task: Task) -> Hashable:
     """The properties of a task, apart from its job, that can affect whether it gets room."""
-    return task.shape, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable
+    kind = session.node_selection.kind(task)
+    return kind, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable
 
 
 def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:

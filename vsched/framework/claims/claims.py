@@ -62,6 +62,13 @@ class TaskClaims:
                 found &= check.passes if check.later is None else check.later
         return found
 
+    def served_later(self) -> Mask:
+        """bool[nodes]: the nodes that can serve the claims once leaving pods have left, as far as masks say."""
+        found: Mask = np.ones(self._nodes, dtype=np.bool_)
+        for mask in self.masks(later=True):
+            found &= mask
+        return found
+
     def best(self, ranked: Floats, *, later: bool) -> int:
         """The first row with the highest score that can serve the claims; -1 where none can.
 
@@ -131,6 +138,10 @@ class Claims:
         """What the claims of a task say of the nodes now; None where it has no claims."""
         parts = self._concerned(task)
         return TaskClaims(task, parts, self._nodes, scores=self._scores) if parts else None
+
+    def concerns(self, task: Task) -> bool:
+        """Whether the task has claims."""
+        return bool(self._concerned(task))
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""

@@ -102,6 +102,7 @@ class Job:
         "awaiting",
         "awaits_class",
         "best_effort",
+        "claiming",
         "counts",
         "frozen",
         "gated",
@@ -139,6 +140,8 @@ class Job:
         """Pending tasks that their queue reserves room for."""
         self.unplaceable = 0
         """Pending tasks with unsupported requirements; ``pending_request`` does not include them."""
+        self.claiming = 0
+        """Pending tasks that name claims."""
         self.frozen = False
 
     def clone(self) -> Job:
@@ -150,6 +153,7 @@ class Job:
         other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
         other.nominated, other.awaiting, other.reserving = self.nominated, self.awaiting, self.reserving
         other.best_effort, other.gated, other.unplaceable = self.best_effort, self.gated, self.unplaceable
+        other.claiming = self.claiming
         other.frozen = False
         return other
 
@@ -195,6 +199,8 @@ class Job:
             self.reserving += by
         if task.unsupported:
             self.unplaceable += by
+        if task.claims is not None:
+            self.claiming += by
 
     @property
     def judgement(self) -> Judgement:
