@@ -11,6 +11,7 @@ from __future__ import annotations
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
@@ -50,11 +51,29 @@ def placeable(session: Session, queue: Queue, wanted: Amounts, promised: Vector)
 
 
 def refused(session: Session, job: JobView) -> bool:
-    """Whether a plugin refuses the job; records why. A job without minResources always passes (reference 3.1.3)."""
-    refusal = None if job.spec.min_resources is None else session.plugins.job_enqueueable(job)
+    """Whether a plugin refuses the job, or its pods lack claims; records why.
+
+    Plugins always admit a job without minResources (reference 3.1.3).
+    """
+    refusal = lacks_claims(session, job) if job.job.claiming else None
+    if refusal is None and job.spec.min_resources is not None:
+        refusal = session.plugins.job_enqueueable(job)
     if refusal is not None:
         session.job_refusals[job.key] = refusal
     return refusal is not None
+
+
+def lacks_claims(session: Session, job: JobView) -> Refusal | None:
+    """Why claims leave too few of a job's pods for its minimum; None where they do not, or where pods are missing.
+
+    Such a job could not start. Room that is promised to it would only be lost to others.
+    """
+    found = (session.claims.obstacle(task) for task in job.job.pending.values())
+    obstacles = [obstacle for obstacle in found if obstacle is not None]
+    able = job.ready + job.pending_count
+    if not obstacles or able < job.min_member or able - len(obstacles) >= max(1, job.min_member):
+        return None
+    return min(obstacles, key=lambda one: one.message)
 
 
 def admit(session: Session, job: JobView) -> None:

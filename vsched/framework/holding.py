@@ -2,7 +2,7 @@
 
 The pod's nominated node is the only record of which room was freed for which task. A nomination is reserved only if its
 job can still be pipelined with it. Nominations that are not reserved are cleared at the end of the cycle
-(``framework.reports.closing``).
+(``framework.reports.effects``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from vsched.explain.estimate.start_times import estimate, holding
 from vsched.explain.order import waiting_order
 from vsched.explain.simulation import Goal, reached
 from vsched.framework.cycle import run_actions, run_cycle
-from vsched.framework.reports.closing import decided
+from vsched.framework.reports.effects import decided
 from vsched.framework.trace import Trace
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport

@@ -25,7 +25,7 @@ from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.closing import decided
+from vsched.framework.reports.effects import decided
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task

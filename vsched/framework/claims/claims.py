@@ -15,6 +15,7 @@ from vsched.model.claims.plan import ClaimPlan
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.pods.task import Task
 
+NOTHING = ClaimPlan()
 _WITHOUT_PARTS: Sequence[ClaimPart] = ()
 
 
@@ -149,16 +150,15 @@ class Claims:
         return next((found for part in parts if (found := part.obstacle(task)) is not None), None)
 
     def plan(self, task: Task) -> ClaimPlan | None:
-        """What has to be written for a task that was placed, before it is bound; None where it has no claims."""
+        """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
         plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
-        if not plans:
-            return None
-        return ClaimPlan(
+        found = ClaimPlan(
             volumes=tuple(one for plan in plans for one in plan.volumes),
             devices=tuple(one for plan in plans for one in plan.devices),
             reserve=tuple(one for plan in plans for one in plan.reserve),
             wait=tuple(one for plan in plans for one in plan.wait),
         )
+        return None if found == NOTHING else found
 
     # -- steps of the ledger ----------------------------------------------------------------------------------------
 

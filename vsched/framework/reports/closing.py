@@ -12,25 +12,22 @@ import msgspec
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.limits import SILENT
+from vsched.framework.reports.releases import releases
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.plan import (
-    Bind,
     CycleReport,
-    Evict,
     JobOutcome,
     NamespaceOutcome,
-    Nominate,
     QueueOutcome,
-    Ungate,
     Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
@@ -44,7 +41,7 @@ def close(session: Session, trace: Trace) -> CycleReport:
         reasons = UnschedulableReasons(session)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
-        bound = _bound(session)
+        bound = bound_by(session)
         for view in _views(session):
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(reasons, view, condition, session.snapshot.advice.get(view.key))
@@ -60,23 +57,9 @@ def close(session: Session, trace: Trace) -> CycleReport:
         unschedulable=unschedulable,
         queues=queues,
         namespaces=namespaces,
+        released=releases(session),
         spans=trace.spans(),
     )
-
-
-def decided(session: Session) -> CycleReport:
-    """The effects of a session whose actions have run, without any outcomes."""
-    bound = _bound(session)
-    return CycleReport(
-        binds=tuple(_bind(session, entry) for entry in session.committed if entry.status is Status.ALLOCATED),
-        evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
-        nominations=tuple(nominations(session, bound)),
-        ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
-    )
-
-
-def _bound(session: Session) -> set[str]:
-    return {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
 
 
 def _views(session: Session) -> Iterable[JobView]:
@@ -92,41 +75,6 @@ def _views(session: Session) -> Iterable[JobView]:
     for key in session.snapshot.changed:
         if key not in session.jobs and key not in session.stranded and key not in with_victims and key in jobs:
             yield JobView(jobs[key])
-
-
-# -- effects --------------------------------------------------------------------------------------------------------
-
-
-def _bind(session: Session, entry: LedgerEntry) -> Bind:
-    task, names = entry.task, session.nodes.statics.names
-    return Bind(task.uid, task.namespace, task.name, names[entry.row], entry.job.key)
-
-
-def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
-    task, names = entry.task, session.nodes.statics.names
-    node, job = names[entry.row], entry.job.key
-    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary)
-
-
-def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
-    """Nominated nodes to write: new ones for tasks whose victims are leaving, empty ones to clear old nominations."""
-    freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
-    done = bound.copy()
-    for entry in session.ledger.log:
-        task, job = entry.task, entry.job
-        if entry.before is not Status.PENDING or task.uid in done:
-            continue
-        status, node, _ = job.moved.get(task.uid, (Status.PENDING, "", task))
-        kept = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
-        if kept and node != task.nominated:
-            done.add(task.uid)
-            lasting = job.key in freed_for or bool(task.nominated)
-            yield Nominate(task.uid, task.namespace, task.name, node, job.key, lasting)
-    for key in session.snapshot.nominated:
-        view = session.jobs.get(key)
-        for task in sorted(session.snapshot.jobs[key].pending.values(), key=lambda task: task.name):
-            if task.nominated and (view is None or task.uid not in view.moved):
-                yield Nominate(task.uid, task.namespace, task.name, "", key)
 
 
 # -- jobs -----------------------------------------------------------------------------------------------------------
@@ -302,6 +250,10 @@ def _task_reason(
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
+        if why.code is Code.CLAIM:
+            # Words of kube-scheduler for a pod that no node can take.
+            nodes = len(waiting.session.nodes)
+            return "Unschedulable", f"0/{nodes} nodes are available: {why.message}.", {why.reason: 1}
         reason = UNSUPPORTED if why.code is Code.UNSUPPORTED else "Unschedulable"
         return reason, waiting.refused(view, why).message, {why.reason: 1}
     if why is not None:
