@@ -145,7 +145,14 @@ def _running() -> Obj:
         ],
         "initContainerStatuses": [{"name": "init", "state": {"terminated": {"finishedAt": _TIME}}}],
     }
-    return _pod(spec={"nodeName": "n1"}, status=status)
+    status["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": "x-gpu"}]
+    status["extendedResourceClaimStatus"] = {"resourceClaimName": "x-extended"}
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+    ]
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "t"}, {"name": "own", "resourceClaimName": "c"}]
+    return _pod(spec={"nodeName": "n1", "volumes": volumes, "resourceClaims": claims}, status=status)
 
 
 def _finished() -> Obj:
@@ -268,8 +275,112 @@ def _selecting(selector: Any) -> Obj:
 def _claim() -> Obj:
     return {
         "metadata": _metadata("x"),
-        "spec": {"storageClassName": "gold", "resources": {"requests": {"storage": "1Gi"}}},
-        "status": {"allocatedResources": {"storage": "1Gi"}},
+        "spec": {
+            "storageClassName": "gold",
+            "volumeAttributesClassName": "fast",
+            "resources": {"requests": {"storage": "1Gi"}},
+            "accessModes": ["ReadWriteOnce"],
+            "volumeMode": "Filesystem",
+            "volumeName": "pv",
+            "selector": _SELECTOR,
+        },
+        "status": {"phase": "Bound", "allocatedResources": {"storage": "1Gi"}},
+    }
+
+
+def _node_selector() -> Obj:
+    return _node_affinity()["requiredDuringSchedulingIgnoredDuringExecution"]
+
+
+def _volume() -> Obj:
+    return {
+        "metadata": _metadata("x"),
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "storageClassName": "gold",
+            "accessModes": ["ReadWriteOnce"],
+            "volumeMode": "Filesystem",
+            "claimRef": {"namespace": "ns", "name": "x", "uid": "uid-x"},
+            "nodeAffinity": {"required": _node_selector()},
+            "csi": {"driver": "d", "volumeHandle": "h"},
+        },
+        "status": {"phase": "Bound"},
+    }
+
+
+def _asked_devices() -> Obj:
+    exactly = {
+        "deviceClassName": "c",
+        "selectors": [{"cel": {"expression": "true"}}],
+        "allocationMode": "ExactCount",
+        "count": 1,
+        "adminAccess": False,
+        "tolerations": [{"key": "k", "operator": "Equal", "value": "v", "effect": "NoSchedule"}],
+        "capacity": {"requests": {"memory": "1Gi"}},
+    }
+    return {
+        "devices": {
+            "requests": [
+                {"name": "a", "exactly": exactly},
+                {"name": "b", "firstAvailable": [{"name": "c", "deviceClassName": "c"}]},
+            ],
+            "constraints": [
+                {"requests": ["a"], "matchAttribute": "d/a"},
+                {"requests": ["a", "b"], "distinctAttribute": "d/b"},
+            ],
+        }
+    }
+
+
+def _resource_claim() -> Obj:
+    result = {
+        "request": "a",
+        "driver": "d",
+        "pool": "p",
+        "device": "x",
+        "shareID": "s",
+        "consumedCapacity": {"memory": "1Gi"},
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+        "bindingConditions": ["Ready"],
+        "bindingFailureConditions": ["Broken"],
+    }
+    condition = {"type": "Ready", "status": "True"}
+    return {
+        "metadata": _metadata("x"),
+        "spec": _asked_devices(),
+        "status": {
+            "allocation": {"devices": {"results": [result]}, "nodeSelector": _node_selector()},
+            "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}],
+            "devices": [{"driver": "d", "pool": "p", "device": "x", "shareID": "s", "conditions": [condition]}],
+        },
+    }
+
+
+def _slice() -> Obj:
+    policies = {
+        "memory": {"value": "4Gi", "requestPolicy": {"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}},
+        "slots": {"value": "4", "requestPolicy": {"default": "1", "validValues": ["1", "2"]}},
+    }
+    device = {
+        "name": "x",
+        "attributes": {"model": {"string": "m"}, "count": {"int": 3}, "on": {"bool": True}, "v": {"version": "1.0.0"}},
+        "capacity": policies,
+        "consumesCounters": [{"counterSet": "s", "counters": {"c": {"value": "1"}}}],
+        "taints": [{"key": "k", "value": "v", "effect": "NoSchedule", "timeAdded": _TIME}],
+        "allowMultipleAllocations": True,
+        "bindsToNode": True,
+        "bindingConditions": ["Ready"],
+        "bindingFailureConditions": ["Broken"],
+    }
+    return {
+        "metadata": _metadata("x"),
+        "spec": {
+            "driver": "d",
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "nodeSelector": _node_selector(),
+            "devices": [device],
+            "sharedCounters": [{"name": "s", "counters": {"c": {"value": "4"}}}],
+        },
     }
 
 
@@ -305,14 +416,44 @@ EXEMPLARS: dict[str, tuple[Obj, ...]] = {
     "Bucket": (_divided(),),
     "Allocation": (_divided(deserved={"cpu": "1"}),),
     "PersistentVolumeClaim": (_claim(),),
-    "PersistentVolume": (
+    "PersistentVolume": (_volume(),),
+    "StorageClass": (
         {
             "metadata": _metadata("x"),
-            "spec": {"capacity": {"storage": "1Gi"}, "storageClassName": "gold"},
-            "status": {"phase": "Bound"},
+            "provisioner": "p",
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}],
         },
     ),
-    "StorageClass": ({"metadata": _metadata("x"), "provisioner": "p"},),
-    "CSIStorageCapacity": ({"metadata": _metadata("x"), "storageClassName": "gold", "capacity": "1Gi"},),
+    "CSINode": (
+        {"metadata": _metadata("x"), "spec": {"drivers": [{"name": "d", "nodeID": "x", "allocatable": {"count": 3}}]}},
+    ),
+    "CSIDriver": (
+        {"metadata": _metadata("x"), "spec": {"storageCapacity": True, "preventPodSchedulingIfMissing": True}},
+    ),
+    "CSIStorageCapacity": (
+        {
+            "metadata": _metadata("x"),
+            "storageClassName": "gold",
+            "capacity": "1Gi",
+            "maximumVolumeSize": "1Gi",
+            "nodeTopology": _SELECTOR,
+        },
+    ),
+    "VolumeAttachment": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "pv"}},
+        },
+    ),
+    "ResourceClaim": (_resource_claim(),),
+    "ResourceSlice": (_slice(),),
+    "DeviceClass": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {"selectors": [{"cel": {"expression": "true"}}], "extendedResourceName": "example.com/gpu"},
+        },
+    ),
+    "ResourceClaimTemplate": ({"metadata": _metadata("x"), "spec": {"spec": _asked_devices()}},),
 }
 """By kind; more than one where an object looks different at other times of its life."""

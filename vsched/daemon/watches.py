@@ -56,11 +56,17 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("Consumer", True, Use.ARBITRATION),
     ("Allocation", True, Use.ARBITRATION),
     ("Bucket", True, Use.ARBITRATION),
-    # Storage that is not known is not divided.
-    ("PersistentVolumeClaim", False, Use.ARBITRATION),
-    ("PersistentVolume", False, Use.ARBITRATION),
-    ("StorageClass", False, Use.ARBITRATION),
-    ("CSIStorageCapacity", False, Use.ARBITRATION),
+    # Volumes and devices: without them, pods that claim some wait. Storage that is not known is not divided.
+    ("PersistentVolumeClaim", False, Use.BOTH),
+    ("PersistentVolume", False, Use.BOTH),
+    ("StorageClass", False, Use.BOTH),
+    ("CSIStorageCapacity", False, Use.BOTH),
+    ("CSINode", False, Use.SCHEDULING),
+    ("CSIDriver", False, Use.SCHEDULING),
+    ("VolumeAttachment", False, Use.SCHEDULING),
+    ("ResourceClaim", False, Use.SCHEDULING),
+    ("ResourceSlice", False, Use.SCHEDULING),
+    ("DeviceClass", False, Use.SCHEDULING),
     # All pods: those of other schedulers take room, and finished pods count for their gang.
     ("Pod", True, Use.BOTH),
 )

@@ -16,6 +16,8 @@ from vsched.mirror.problems import Problem
 from vsched.mirror.state.nodes import dense_vector
 from vsched.model.amounts.resources import Amounts
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.claims.devices import DeviceClaim
+from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.jobs.advice import Advice
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
@@ -39,9 +41,14 @@ class Cache(ObjectIntake):
         for task in self._pods.assume(report):
             self._budgets.promise(task, self._previous)
         self._groups.assume(report.jobs)
+        for release in report.released:
+            self._claims.release(release)
 
     def forget(self, uid: str) -> bool:
-        """Drop an assumed binding or eviction that failed: the pod is as last watched. False if none was assumed."""
+        """Drop an assumed binding or eviction that failed: the pod and its claims are as last watched.
+
+        False if nothing was assumed.
+        """
         self._budgets.withdraw(uid)
         forgotten = self._pods.forget(uid)
         if forgotten:
@@ -55,6 +62,25 @@ class Cache(ObjectIntake):
     def accepted(self, uid: str) -> None:
         """The API server accepted the binding: lists that begin from now on must show it."""
         self._pods.accept(uid)
+
+    def claim_release_failed(self, key: str) -> None:
+        """A claim (``namespace/name``) could not be given back: it is again as last watched."""
+        if self._claims.release_failed(key):
+            self.on_change()
+
+    def written(self, kind: str, found: wire.Object) -> None:
+        """Take in an object from the API server's answer to a write, so that nobody has to wait for the watch.
+
+        Ignored while a list is under way: the object may have changed again before the list was made.
+        """
+        seen = self._seen.get(kind)
+        if seen is not None and not seen.is_listing:
+            self.apply(kind, "MODIFIED", found)
+
+    def set_unread(self, kind: str, why: str) -> None:
+        """Say why a kind of object cannot be read, empty where it can."""
+        if self._claims.set_unread(kind, why):
+            self.on_change()
 
     def restart(self, kind: str) -> None:
         """A full list of one kind begins. It shows all bindings that were accepted before."""
@@ -184,6 +210,7 @@ class Cache(ObjectIntake):
             setbacks=self.refused.publish(),
             ignored=tuple(sorted(self._defaults.ignored)),
             foreign=self._foreign.publish(),
+            claims=self._claims.publish(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -214,6 +241,14 @@ class Cache(ObjectIntake):
         """The pod of this uid, None where there is none."""
         return self._pods.get(uid)
 
+    def claim(self, key: str) -> DeviceClaim | None:
+        """The ResourceClaim of this key (``namespace/name``) as snapshots show it, None where there is none."""
+        return self._claims.devices.claims.get(key)
+
+    def volume_claim(self, key: str) -> VolumeClaim | None:
+        """The PersistentVolumeClaim of this key as snapshots show it, None where there is none."""
+        return self._claims.volumes.claims.get(key)
+
     def tasks_of(self, key: str) -> list[Task] | None:
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
@@ -241,6 +276,7 @@ class Cache(ObjectIntake):
             "selectors": len(self._selections),
             "budgets": len(self._budgets),
             "quotas": len(self._quotas),
+            **self._claims.describe(),
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,

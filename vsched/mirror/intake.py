@@ -18,6 +18,8 @@ from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
 from vsched.mirror.problems import ObjectProblems, Problems
 from vsched.mirror.state.budgets import BudgetIndex
+from vsched.mirror.state.claims.store import KINDS as CLAIMED
+from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
 from vsched.mirror.state.jobs import JobStore
@@ -85,6 +87,9 @@ class ObjectIntake(WatchHandler):
         """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""
         self.on_foreign: Handlers[Task] = Handlers()
         """Called with a pod of ours that another scheduler has bound."""
+        self.on_claim: Handlers[str] = Handlers()
+        """Called with ``namespace/name`` of a PersistentVolumeClaim or a ResourceClaim that has changed or is gone."""
+        self._claims = ClaimStore(self.on_claim)
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
@@ -95,6 +100,7 @@ class ObjectIntake(WatchHandler):
             self._nodes,
             self._jobs,
             self._defaults.judge_pod,
+            self._claims,
             accounts,
             self.on_arrival,
             self.on_foreign,
@@ -130,6 +136,8 @@ class ObjectIntake(WatchHandler):
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.Malformed():
                     raise BadObject(found.message)
+            if kind in CLAIMED:
+                matters = self._claims.put(key, found)
             if isinstance(found, wire.Workload):
                 matters |= self._jobs.workloads.put(kind, key, found)
             if self.arbitrating and kind != "Pod":
@@ -175,6 +183,10 @@ class ObjectIntake(WatchHandler):
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)
+        if kind in CLAIMED:
+            known = self._claims.drop(kind, key)
+            divided = self.arbitrating and self._accounts.drop(kind, key)
+            return known or divided
         said = self._jobs.workloads.drop(kind, key)
         if issubclass(wire.KINDS[kind], wire.Selecting):
             return self._put_selection(kind, key, None) or said

@@ -14,12 +14,15 @@ _APPS = partial(ApiResource, "apps", "v1")
 _BATCH = partial(ApiResource, BATCH_GROUP, "v1beta1")
 _ARBITRATOR = partial(ApiResource, ARBITRATOR_GROUP, "v1")
 _STORAGE = partial(ApiResource, "storage.k8s.io", "v1")
+_DEVICES = partial(ApiResource, "resource.k8s.io", "v1")
 
 PODS, EVENTS, NODES = _CORE("pods"), _CORE("events"), _CORE("nodes", namespaced=False)
 PODGROUPS, QUEUES = _BATCH("podgroups"), _BATCH("queues", namespaced=False)
 COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
+VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
+RESOURCE_CLAIMS = _DEVICES("resourceclaims")
 
 RESOURCES: dict[str, ApiResource] = {
     "Pod": PODS,
@@ -39,9 +42,15 @@ RESOURCES: dict[str, ApiResource] = {
     "Consumer": CONSUMERS,
     "Allocation": ALLOCATIONS,
     "Bucket": BUCKETS,
-    "PersistentVolumeClaim": _CORE("persistentvolumeclaims"),
-    "PersistentVolume": _CORE("persistentvolumes", namespaced=False),
+    "PersistentVolumeClaim": VOLUME_CLAIMS,
+    "PersistentVolume": VOLUMES,
     "StorageClass": _STORAGE("storageclasses", namespaced=False),
+    "CSINode": _STORAGE("csinodes", namespaced=False),
+    "CSIDriver": _STORAGE("csidrivers", namespaced=False),
     "CSIStorageCapacity": _STORAGE("csistoragecapacities"),
+    "VolumeAttachment": _STORAGE("volumeattachments", namespaced=False),
+    "ResourceClaim": RESOURCE_CLAIMS,
+    "ResourceSlice": _DEVICES("resourceslices", namespaced=False),
+    "DeviceClass": _DEVICES("deviceclasses", namespaced=False),
 }
 """By kind: all that the mirror keeps."""

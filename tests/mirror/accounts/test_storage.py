@@ -102,6 +102,46 @@ def test_what_claims_of_a_namespace_count() -> None:
     assert party(cache).held == {STORAGE: 3 * GIB, CLAIMS: 1}
 
 
+@pytest.mark.parametrize(
+    ("claim", "held", "leaving"),
+    [
+        pytest.param(of.volume_claim(size="1500m"), {STORAGE: 2}, {}, id="part of a byte is a byte"),
+        pytest.param(
+            of.volume_claim(metadata={"annotations": {"volume.beta.kubernetes.io/storage-class": "gold"}}),
+            {STORAGE: GIB, GOLD: GIB, of_class("gold", CLAIMS): 1},
+            {},
+            id="the class as it was once named",
+        ),
+        pytest.param(
+            of.volume_claim(status={"allocatedResources": {"storage": "2Gi"}}),
+            {STORAGE: 2 * GIB},
+            {},
+            id="what is allocated for a claim that grows",
+        ),
+        pytest.param(
+            of.volume_claim(metadata={"deletionTimestamp": "2026-08-01T10:00:00Z"}),
+            {STORAGE: GIB},
+            {STORAGE: GIB, CLAIMS: 1},
+            id="one that is being deleted",
+        ),
+        pytest.param(
+            {"kind": "PersistentVolumeClaim", "metadata": {"name": "v", "namespace": "ns"}}, {}, {}, id="no size"
+        ),
+    ],
+)
+def test_what_counts_of_a_claim(claim: Fields, held: dict[str, int], leaving: dict[str, int]) -> None:
+    found = party(fed(claim))
+    assert (found.held, found.leaving) == ({CLAIMS: 1, **held}, leaving)
+
+
+def test_a_claim_whose_counted_part_stays_changes_no_account() -> None:
+    cache = fed(of.volume_claim("a", "1Gi"))
+    before = cache.arbitration()
+    selected = {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}
+    cache.apply("PersistentVolumeClaim", "MODIFIED", make.read(of.volume_claim("a", "1Gi", metadata=selected)))
+    assert cache.arbitration() is before
+
+
 def test_a_claim_that_makes_no_sense_counts_for_nothing_and_is_told_of() -> None:
     cache = fed(of.volume_claim("a", "1Gi"), of.volume_claim("a", "much"))
 

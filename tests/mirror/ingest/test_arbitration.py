@@ -12,14 +12,6 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.mirror.ingest.pods import PodReader
-from vsched.mirror.ingest.storage import (
-    Volume,
-    VolumeClaim,
-    capacity_of,
-    is_static,
-    volume_claim_of,
-    volume_of,
-)
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM, AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.pods.status import Status
@@ -266,78 +258,6 @@ def test_a_quota_that_makes_no_sense_is_one_clear_line() -> None:
     with pytest.raises(BadObject) as caught:
         limits_of_quota(make.decode(make.limits(spec={"hard": {"requests.storage": "x"}})))
     assert str(caught.value).startswith("ResourceQuota ns/q: spec.hard.requests.storage: 'x' is not a quantity")
-
-
-# Storage
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        pytest.param(of.volume_claim(), VolumeClaim("", GIB, False), id="of no class"),
-        pytest.param(
-            of.volume_claim(size="1500m", storage_class="gold"), VolumeClaim("gold", 2, False), id="of a class"
-        ),
-        pytest.param(
-            of.volume_claim(
-                storage_class="gold", metadata={"annotations": {"volume.beta.kubernetes.io/storage-class": "old"}}
-            ),
-            VolumeClaim("old", GIB, False),
-            id="of a class as it was once named",
-        ),
-        pytest.param(
-            of.volume_claim(status={"allocatedResources": {"storage": "2Gi"}}),
-            VolumeClaim("", 2 * GIB, False),
-            id="one that grows",
-        ),
-        pytest.param(
-            of.volume_claim(metadata={"deletionTimestamp": SINCE}), VolumeClaim("", GIB, True), id="one on its way out"
-        ),
-        pytest.param(
-            {"kind": "PersistentVolumeClaim", "metadata": {"name": "v"}}, VolumeClaim("", 0, False), id="without a size"
-        ),
-    ],
-)
-def test_what_a_claim_to_a_volume_asks_for(found: make.Fields, expected: VolumeClaim) -> None:
-    assert volume_claim_of(make.decode(found)) == expected
-
-
-def test_volumes_and_what_is_left_to_make_them_of() -> None:
-    assert volume_of(make.decode(of.volume(storage_class="gold"))) == Volume("gold", GIB)
-    assert volume_of(make.decode(of.volume(status={"phase": "Released"}))) is None
-    assert capacity_of(make.decode(of.capacity("c", "gold", "2Gi"))) == Volume("gold", 2 * GIB)
-    assert capacity_of(make.decode(of.capacity("c", "gold", None))) == Volume("gold", 0)
-    assert is_static(make.decode(of.storage_class("local", "kubernetes.io/no-provisioner")))
-    assert not is_static(make.decode(of.storage_class("gold")))
-
-
-@pytest.mark.parametrize(
-    ("read", "found", "begins"),
-    [
-        pytest.param(
-            volume_claim_of,
-            of.volume_claim(size="x"),
-            "PersistentVolumeClaim ns/v: spec.resources.requests.storage: 'x' is not a quantity",
-            id="a claim",
-        ),
-        pytest.param(
-            volume_of,
-            of.volume(size="-1"),
-            "PersistentVolume pv: spec.capacity.storage: '-1' is negative (expected zero or more)",
-            id="a volume",
-        ),
-        pytest.param(
-            capacity_of,
-            of.capacity("c", "gold", "x"),
-            "CSIStorageCapacity kube-system/c: capacity: 'x' is not a quantity",
-            id="a capacity",
-        ),
-    ],
-)
-def test_sizes_that_make_no_sense_are_one_clear_line(read: Any, found: make.Fields, begins: str) -> None:
-    with pytest.raises(BadObject) as caught:
-        read(make.decode(found))
-    assert str(caught.value).startswith(begins)
 
 
 # Pods

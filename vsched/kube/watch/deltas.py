@@ -93,6 +93,11 @@ class ListUnderWay:
         self._seen: dict[str, bool] | None = None
         """By key, whether the watch delivered it; None while no list is under way."""
 
+    @property
+    def lasts(self) -> bool:
+        """Whether a list is under way."""
+        return self._seen is not None
+
     def restart(self) -> None:
         """A list begins, or begins anew."""
         self._seen = {}

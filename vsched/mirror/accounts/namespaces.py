@@ -15,9 +15,17 @@ import msgspec
 from vsched.mirror import wire
 from vsched.mirror.accounts.kept_out import KeptOut
 from vsched.mirror.accounts.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
-from vsched.mirror.accounts.storage import ClaimSums, StorageIndex
+from vsched.mirror.accounts.storage import (
+    ClaimSums,
+    CountedClaim,
+    StorageIndex,
+    counted,
+    is_static,
+    left_of,
+    size_of,
+)
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
-from vsched.mirror.ingest.storage import VolumeClaim, capacity_of, is_static, volume_claim_of, volume_of
+from vsched.mirror.ingest.volumes import capacity_of, storage_class_of, volume_claim_of, volume_of
 from vsched.model.amounts.counted import NOTHING, Counted, lesser
 from vsched.model.amounts.resources import Amounts, ResourceAxis, Vector
 from vsched.model.arbitration.records import AllocationRecord, Arbitration, Bucket, Claim, NamespaceAccount
@@ -73,16 +81,16 @@ class NamespaceAccounts:
         self._kept_changed: set[str] = set()
         self._moved: set[str] = set()
         """Namespaces whose usage has changed since ``take_moved``."""
-        self._kinds: Mapping[str, tuple[Callable[[Any], Any], Callable[[str, Any], bool]]] = {
-            "Consumer": (claim_of, self._put_claim),
-            "Allocation": (allocation_of, self._put_allocation),
-            "Bucket": (bucket_of, self._put_bucket),
-            "PersistentVolumeClaim": (volume_claim_of, self._put_volume_claim),
-            "PersistentVolume": (volume_of, self._storage.put_volume),
-            "CSIStorageCapacity": (capacity_of, self._storage.put_left),
-            "StorageClass": (is_static, self._storage.put_class),
-            "Namespace": (is_terminating, self._put_namespace),
-            "ResourceQuota": (limits_of_quota, self._put_quota),
+        self._kinds: Mapping[str, tuple[Callable[[str, Any], Any], Callable[[str, Any], bool]]] = {
+            "Consumer": (lambda _, found: claim_of(found), self._put_claim),
+            "Allocation": (lambda _, found: allocation_of(found), self._put_allocation),
+            "Bucket": (lambda _, found: bucket_of(found), self._put_bucket),
+            "PersistentVolumeClaim": (lambda key, found: counted(volume_claim_of(found, key)), self._put_volume_claim),
+            "PersistentVolume": (lambda _, found: size_of(volume_of(found)), self._storage.put_volume),
+            "CSIStorageCapacity": (lambda key, found: left_of(capacity_of(found, key)), self._storage.put_left),
+            "StorageClass": (lambda _, found: is_static(storage_class_of(found)), self._storage.put_class),
+            "Namespace": (lambda _, found: is_terminating(found), self._put_namespace),
+            "ResourceQuota": (lambda _, found: limits_of_quota(found), self._put_quota),
         }
         """How each kind is read, and where what was read is kept; None is kept of an object that is gone."""
 
@@ -94,7 +102,7 @@ class NamespaceAccounts:
         if entry is None:
             return False
         read, keep = entry
-        return keep(key, read(found))
+        return keep(key, read(key, found))
 
     def drop(self, kind: str, key: str) -> bool:
         """An object is gone; True where it was known."""
@@ -232,7 +240,7 @@ class NamespaceAccounts:
         self._buckets[name] = bucket
         return before is None or _as_asked(before) != _as_asked(bucket)
 
-    def _put_volume_claim(self, key: str, claim: VolumeClaim | None) -> bool:
+    def _put_volume_claim(self, key: str, claim: CountedClaim | None) -> bool:
         namespace = _namespace(key)
         record = self._records.get(namespace)
         before = None if record is None else record.volumes.claims.get(key)

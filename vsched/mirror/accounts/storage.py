@@ -6,10 +6,48 @@ An update costs the same however much there is; only ``totals`` walks the storag
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
-from vsched.mirror.ingest.storage import Volume, VolumeClaim
 from vsched.model.amounts.counted import CLAIMS, STORAGE, Counted, of_class
+from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.shared import shared
+
+
+class CountedClaim(NamedTuple):
+    """What counts of a claim."""
+
+    storage_class: str
+    asked: int
+    """What it requests, or what is allocated for it while it grows, whichever is more; bytes."""
+    leaving: bool
+
+
+class Size(NamedTuple):
+    """A volume, or free capacity."""
+
+    storage_class: str
+    size: int
+    """Bytes."""
+
+
+def counted(claim: VolumeClaim) -> CountedClaim:
+    """What counts of a claim."""
+    return CountedClaim(claim.storage_class, max(claim.request, claim.allocated), claim.deleting)
+
+
+def size_of(volume: Volume) -> Size | None:
+    """What counts of a volume, None where no claim can use it any more."""
+    return None if volume.spent else Size(volume.storage_class, volume.capacity)
+
+
+def left_of(capacity: StorageCapacity) -> Size:
+    """Free capacity; 0 where the object does not say."""
+    return Size(capacity.storage_class, capacity.capacity or 0)
+
+
+def is_static(storage_class: StorageClass) -> bool:
+    """Whether the class has no provisioner."""
+    return not storage_class.provisions
 
 
 class ClaimSums:
@@ -18,11 +56,11 @@ class ClaimSums:
     __slots__ = ("asked", "claims", "leaving")
 
     def __init__(self) -> None:
-        self.claims: dict[str, VolumeClaim] = {}
+        self.claims: dict[str, CountedClaim] = {}
         self.asked: Counter[str] = Counter()
         self.leaving: Counter[str] = Counter()
 
-    def put(self, key: str, claim: VolumeClaim | None) -> VolumeClaim | None:
+    def put(self, key: str, claim: CountedClaim | None) -> CountedClaim | None:
         """Set a claim, None where it is gone; returns the former one."""
         before = self.claims.pop(key, None)
         if before is not None:
@@ -32,7 +70,7 @@ class ClaimSums:
             self._book(claim, 1)
         return before
 
-    def _book(self, claim: VolumeClaim, sign: int) -> None:
+    def _book(self, claim: CountedClaim, sign: int) -> None:
         for sums in (self.asked, self.leaving) if claim.leaving else (self.asked,):
             for name, value in _amounts(claim):
                 sums[name] += sign * value
@@ -46,8 +84,8 @@ class StorageIndex:
     def __init__(self) -> None:
         self._static: dict[str, bool] = {}
         """By storage class: whether it has no provisioner."""
-        self._volumes: dict[str, Volume] = {}
-        self._left: dict[str, Volume] = {}
+        self._volumes: dict[str, Size] = {}
+        self._left: dict[str, Size] = {}
         self._used: Counter[str] = Counter()
         """Number of claims by class."""
         self._totals: Counted | None = None
@@ -55,7 +93,7 @@ class StorageIndex:
     def __len__(self) -> int:
         return len(self._static) + len(self._volumes) + len(self._left)
 
-    def use(self, before: VolumeClaim | None, after: VolumeClaim | None) -> None:
+    def use(self, before: CountedClaim | None, after: CountedClaim | None) -> None:
         """A claim was added, changed or deleted."""
         classes = len(self._used)
         if after is not None:
@@ -68,11 +106,11 @@ class StorageIndex:
         if came or len(self._used) != classes:
             self._totals = None
 
-    def put_volume(self, name: str, volume: Volume | None) -> bool:
+    def put_volume(self, name: str, volume: Size | None) -> bool:
         """Set a volume, None where it is gone or cannot be used; True where it has changed."""
         return self._put(self._volumes, name, volume)
 
-    def put_left(self, key: str, left: Volume | None) -> bool:
+    def put_left(self, key: str, left: Size | None) -> bool:
         """Set the free capacity in one part of the cluster, None where it is unknown; True where it has changed."""
         return self._put(self._left, key, left)
 
@@ -108,7 +146,7 @@ class StorageIndex:
             totals[STORAGE] = sum(known.values())
         return totals
 
-    def _put(self, volumes: dict[str, Volume], key: str, volume: Volume | None) -> bool:
+    def _put(self, volumes: dict[str, Size], key: str, volume: Size | None) -> bool:
         if volumes.get(key) == volume:
             return False
         self._totals = None
@@ -119,7 +157,7 @@ class StorageIndex:
         return True
 
 
-def _amounts(claim: VolumeClaim) -> list[tuple[str, int]]:
+def _amounts(claim: CountedClaim) -> list[tuple[str, int]]:
     amounts = [(CLAIMS, 1), (STORAGE, claim.asked)]
     if claim.storage_class:
         amounts += [
@@ -129,7 +167,7 @@ def _amounts(claim: VolumeClaim) -> list[tuple[str, int]]:
     return [(name, value) for name, value in amounts if value]
 
 
-def _by_class(volumes: dict[str, Volume]) -> dict[str, int]:
+def _by_class(volumes: dict[str, Size]) -> dict[str, int]:
     sums: dict[str, int] = {}
     for volume in volumes.values():
         sums[volume.storage_class] = sums.get(volume.storage_class, 0) + volume.size

@@ -48,6 +48,20 @@ CONDITIONS_MAX = 64
 TAINTS_MAX = 256
 IMAGES_MAX = 4096
 """Names of images that a node has."""
+CLAIMS_MAX = 512
+"""Volume claims of a pod, and resource claims of a pod."""
+MODES_MAX = 16
+"""Access modes of a volume."""
+DRIVERS_MAX = 512
+"""CSI drivers of one node, and terms of a storage class."""
+DEVICES_MAX = 1024
+"""Devices of one slice, and of one claim."""
+ASKED_DEVICES_MAX = 128
+"""Requests of a claim, alternatives of a request, constraints, and selectors."""
+ATTRIBUTES_MAX = 256
+"""Attributes of a device, capacities, counters and taints."""
+CONSUMERS_MAX = 1024
+"""Consumers of a claim."""
 NAME_LENGTH_MAX = 317
 """The longest name: API servers accept 253 characters of a domain, a slash and 63 more."""
 PART_BYTES_MAX = 256 << 10

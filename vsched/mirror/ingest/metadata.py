@@ -60,6 +60,14 @@ def created_of(metadata: wire.Metadata) -> float:
     return seconds_of(metadata.creation_timestamp)
 
 
+def pod_owner_of(metadata: wire.Metadata) -> str:
+    """The uid of the pod that an object was made for (its controller); empty where there is none."""
+    for owner in metadata.owner_references or ():
+        if owner.controller and owner.kind == "Pod":
+            return owner.uid
+    return ""
+
+
 def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
     """The annotations that schedulers read, sorted."""
     return tuple(

@@ -13,6 +13,7 @@ from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
+from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
 from vsched.mirror.ingest.metadata import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
 from vsched.mirror.ingest.rules import decoded
@@ -23,6 +24,7 @@ from vsched.mirror.wire.pods import ContainerState
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared
@@ -110,7 +112,15 @@ class PodReader:
         namespace = shared(metadata.namespace or "default")
         labels = self.shaper.labels(namespace, _seen_labels(pod))
         return Task(
-            wire.uid_of(metadata), namespace, metadata.name, "", shape, labels, status, shared(pod.spec.node_name)
+            wire.uid_of(metadata),
+            namespace,
+            metadata.name,
+            "",
+            shape,
+            labels,
+            status,
+            shared(pod.spec.node_name),
+            claims=_claims_if_valid(pod),
         )
 
     def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
@@ -172,8 +182,17 @@ class PodReader:
             unready=status is Status.RUNNING and _is_unready(pod),
             finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
             unsupported=unsupported,
+            claims=None if beyond else claims_of(pod),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
+
+
+def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:
+    """The claims that a pod on a node uses; none where they cannot be read."""
+    try:
+        return claims_of(pod)
+    except UNUSABLE:
+        return None
 
 
 def _seen_labels(pod: wire.Pod) -> dict[str, str]:

@@ -48,6 +48,7 @@ NUMERIC_TOLERATION_OPERATORS = frozenset({"Gt", "Lt"})
 EFFECTS = frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"})
 UNSATISFIABLE = {"DoNotSchedule": True, "ScheduleAnyway": False}
 _ABSENT = (b"", b"null")
+_REQUIRED = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 POLICIES = {"Honor": True, "Ignore": False}
 
 
@@ -67,14 +68,16 @@ def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, re
     selector = decoded(node_selector, dict[str, str], "spec.nodeSelector") or {}
     read(selector, REQUIREMENTS_MAX, "spec.nodeSelector")
     node = affinity.node_affinity if affinity is not None else None
-    required = None if node is None or node.required is None else _required(node.required)
+    required = None if node is None or node.required is None else node_terms(node.required, _REQUIRED)
     preferred = () if node is None else _preferred(node.preferred or ())
     return Rules(
         node_name=_pinned(required),
         node_selector=tuple(sorted(selector.items())),
         required=required,
         preferred=preferred,
-        tolerations=_tolerations(decoded(tolerations, list[TolerationFields], "spec.tolerations") or ()),
+        tolerations=tolerations_of(
+            decoded(tolerations, list[TolerationFields], "spec.tolerations") or (), "spec.tolerations"
+        ),
         revocable=revocable,
     )
 
@@ -164,8 +167,9 @@ def _node_term(term: NodeSelectorTerm, at: str) -> NodeTerm:
     )
 
 
-def _required(selector: NodeSelector) -> tuple[NodeTerm, ...]:
-    at = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+def node_terms(selector: NodeSelector, at: str) -> tuple[NodeTerm, ...]:
+    """The terms of a node selector, of which any one must hold; none matches no node."""
+    at = f"{at}.nodeSelectorTerms"
     read(selector.node_selector_terms, TERMS_MAX, at)
     terms = [_node_term(term, f"{at}[{position}]") for position, term in enumerate(selector.node_selector_terms or ())]
     # A term without expressions matches no node, so it adds nothing to terms of which any one must hold.
@@ -194,11 +198,12 @@ def _pinned(required: tuple[NodeTerm, ...] | None) -> str:
     return ""
 
 
-def _tolerations(fields: Sequence[TolerationFields]) -> tuple[Toleration, ...]:
+def tolerations_of(fields: Sequence[TolerationFields], path: str) -> tuple[Toleration, ...]:
+    """Tolerations, sorted; those that compare numbers are left out."""
     found = set()
-    read(fields, TOLERATIONS_MAX, "spec.tolerations")
+    read(fields, TOLERATIONS_MAX, path)
     for position, toleration in enumerate(fields):
-        at = f"spec.tolerations[{position}]"
+        at = f"{path}[{position}]"
         operator = toleration.operator or "Equal"
         if operator in NUMERIC_TOLERATION_OPERATORS:
             continue  # Numeric comparison of taints is not supported; to tolerate less is safe.

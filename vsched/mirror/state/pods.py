@@ -16,6 +16,7 @@ from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.state.assumed import AssumedTasks
+from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
@@ -42,6 +43,7 @@ class PodStore:
         nodes: NodeStore,
         jobs: JobStore,
         judge_class: Callable[[str], tuple[int, str]],
+        claims: ClaimStore,
         accounts: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
@@ -51,6 +53,7 @@ class PodStore:
         self._nodes = nodes
         self._jobs = jobs
         self._judge_class = judge_class
+        self._claims = claims
         self.accounts = accounts
         """None where nobody arbitrates."""
         self._durations = DurationStore()
@@ -97,6 +100,8 @@ class PodStore:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
+        if task.status in (Status.SUCCEEDED, Status.FAILED):
+            self._claims.forget(uid)
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
             self._on_foreign(task)
         self._store(task)
@@ -142,6 +147,8 @@ class PodStore:
         if task is None:
             return False
         self._nodes.move(task, None)
+        self._claims.move(task, None)
+        self._claims.forget(uid)
         self._jobs.drop(task)
         if self.accounts is not None:
             self.accounts.move(task, None)
@@ -174,7 +181,10 @@ class PodStore:
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
-                self._store(self._assumed.begin(task, Status.BINDING, bind.node))
+                task = self._assumed.begin(task, Status.BINDING, bind.node)
+                self._store(task)
+                if bind.claims is not None:
+                    self._claims.assume(task, bind.claims)
         for eviction in report.evictions:
             task = self._tasks.get(eviction.uid)
             if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
@@ -227,14 +237,18 @@ class PodStore:
 
     def listed_unbound(self, uid: str) -> bool:
         """The list shows the pod without a node; True where that ends an assumed binding."""
-        return self._show(self._assumed.listed_unbound(uid))
+        shown = self._show(self._assumed.listed_unbound(uid))
+        if shown:
+            self._claims.forget(uid)
+        return shown
 
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""
         task = self._tasks.get(uid)
         if task is not None and task.status is Status.BINDING:
             self._tried[uid] = task.node
-        return self._show(self._assumed.end(uid))
+        shown = self._show(self._assumed.end(uid))
+        return self._claims.forget(uid) or shown
 
     def spare(self, uid: str) -> None:
         """The pod is no victim until ``unspare``, or until it is gone."""
@@ -303,6 +317,7 @@ class PodStore:
             self._jobs.drop(before)
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
+        self._claims.move(before, task)
         self._jobs.put(task)
         if self.accounts is not None:
             self.accounts.move(before, task)

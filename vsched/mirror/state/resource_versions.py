@@ -21,6 +21,11 @@ class SeenVersions:
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
 
+    @property
+    def is_listing(self) -> bool:
+        """Whether a list is under way."""
+        return self._under_way.lasts
+
     def version(self, key: str) -> int:
         """The version an object was last seen in, 0 where it was not."""
         return self._versions.get(key, 0)

@@ -10,16 +10,9 @@ from vsched.errors import UNREADABLE, BadObject
 from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES
-from vsched.mirror.wire.arbitration import (
-    Allocation,
-    Bucket,
-    Consumer,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
+from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
+from vsched.mirror.wire.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.objects import (
     Command,
     DaemonSet,
@@ -38,6 +31,15 @@ from vsched.mirror.wire.objects import (
     StatefulSet,
 )
 from vsched.mirror.wire.pods import Pod
+from vsched.mirror.wire.volumes import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 __all__ = [
     "ARBITRATED",
@@ -45,10 +47,13 @@ __all__ = [
     "RESOURCES",
     "Allocation",
     "Bucket",
+    "CSIDriver",
+    "CSINode",
     "CSIStorageCapacity",
     "Command",
     "Consumer",
     "DaemonSet",
+    "DeviceClass",
     "Job",
     "Malformed",
     "Metadata",
@@ -65,11 +70,15 @@ __all__ = [
     "Queue",
     "ReplicaSet",
     "ReplicationController",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
     "ResourceQuota",
+    "ResourceSlice",
     "Selecting",
     "Service",
     "StatefulSet",
     "StorageClass",
+    "VolumeAttachment",
     "Workload",
     "decode",
     "identity_of",
@@ -112,29 +121,26 @@ Object = (
     | PersistentVolumeClaim
     | PersistentVolume
     | StorageClass
+    | CSINode
+    | CSIDriver
     | CSIStorageCapacity
+    | VolumeAttachment
+    | ResourceClaim
+    | ResourceSlice
+    | DeviceClass
     | Command
+    | ResourceClaimTemplate
     | Malformed
 )
 
 KINDS: dict[str, type[Wire]] = {kind.__name__: kind for kind in get_args(Object) if kind.__name__ in RESOURCES}
 """Every kind the mirror keeps, by its name on the wire. Other API groups use some of the names for other things."""
 
-ARBITRATED = frozenset(
-    {
-        "Consumer",
-        "Allocation",
-        "Bucket",
-        "PersistentVolumeClaim",
-        "PersistentVolume",
-        "StorageClass",
-        "CSIStorageCapacity",
-    }
-)
+ARBITRATED = frozenset({"Consumer", "Allocation", "Bucket"})
 """The kinds of ``KINDS`` that matter to arbitration alone."""
 
-HEEDED: dict[str, type[Wire]] = {"Command": Command}
-"""Kinds that controllers handle and that are not mirrored, by name."""
+HEEDED: dict[str, type[Wire]] = {"Command": Command, "ResourceClaimTemplate": ResourceClaimTemplate}
+"""Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()

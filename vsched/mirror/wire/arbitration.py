@@ -1,4 +1,4 @@
-"""The fields that vsched reads of the objects of arbitration and of storage.
+"""The fields that vsched reads of the objects of arbitration.
 
 What the arbitrator writes itself (Allocations, every status) stays raw, so that invalid content is only written again.
 """
@@ -55,62 +55,3 @@ class ArbitrationStatus(Wire):
     deserved: ResourceList | None = None
     allocated: ResourceList | None = None
     conditions: list[ObjectCondition] | None = None
-
-
-class StorageAsked(Wire):
-    """The resources of a claim."""
-
-    requests: ResourceList | None = None
-
-
-class VolumeClaimSpec(Wire):
-    """The spec of a claim."""
-
-    storage_class_name: str | None = None
-    resources: StorageAsked = msgspec.field(default_factory=StorageAsked)
-
-
-class VolumeClaimStatus(Wire):
-    """What is allocated for a claim while it grows."""
-
-    allocated_resources: ResourceList | None = None
-
-
-class PersistentVolumeClaim(ApiObject):
-    """v1 PersistentVolumeClaim."""
-
-    spec: VolumeClaimSpec = msgspec.field(default_factory=VolumeClaimSpec)
-    status: VolumeClaimStatus = msgspec.field(default_factory=VolumeClaimStatus)
-
-
-class VolumeSpec(Wire):
-    """The spec of a volume."""
-
-    capacity: ResourceList | None = None
-    storage_class_name: str | None = None
-
-
-class VolumeStatus(Wire):
-    """The status of a volume."""
-
-    phase: str | None = None
-
-
-class PersistentVolume(ApiObject):
-    """v1 PersistentVolume."""
-
-    spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
-    status: VolumeStatus = msgspec.field(default_factory=VolumeStatus)
-
-
-class StorageClass(ApiObject):
-    """storage.k8s.io/v1 StorageClass."""
-
-    provisioner: str = ""
-
-
-class CSIStorageCapacity(ApiObject):
-    """storage.k8s.io/v1 CSIStorageCapacity: the free capacity of a class in one part of the cluster."""
-
-    storage_class_name: str = ""
-    capacity: str | int | float | None = None

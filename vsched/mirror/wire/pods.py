@@ -77,6 +77,8 @@ class PodStatus(Wire):
     nominated_node_name: str | None = None
     conditions: list[ObjectCondition] | None = None
     container_statuses: list[ContainerStatus] | None = None
+    resource_claim_statuses: Raw = NO_BYTES
+    extended_resource_claim_status: Raw = NO_BYTES
     init_container_statuses: list[ContainerStatus] | None = None
 
 

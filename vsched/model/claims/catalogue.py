@@ -12,7 +12,10 @@ from vsched.model.pods.task import Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeCatalogue:
-    """Volumes and what concerns them. Valid as long as its snapshot; a part that did not change is the same object."""
+    """Volumes and what concerns them. Valid as long as its snapshot; the same object while nothing here changes.
+
+    The next snapshot updates the maps by claim, volume and node in place. The others are new objects when they change.
+    """
 
     claims: Mapping[str, VolumeClaim] = field(default_factory=dict)
     """By ``namespace/name``."""
@@ -36,7 +39,10 @@ class VolumeCatalogue:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class DeviceCatalogue:
-    """Devices and what concerns them. Valid as long as its snapshot; a part that did not change is the same object."""
+    """Devices and what concerns them. Valid as long as its snapshot; the same object while nothing here changes.
+
+    The next snapshot updates the maps by claim and pod in place. The others are new objects when they change.
+    """
 
     claims: Mapping[str, DeviceClaim] = field(default_factory=dict)
     """By ``namespace/name``."""
@@ -50,6 +56,8 @@ class DeviceCatalogue:
     extended: Mapping[int, str] = field(default_factory=dict)
     """By resource column: the DeviceClass that serves an extended resource on nodes without a device plugin for it. The
     mirror counts the class's devices on such nodes as allocatable amounts of the column."""
+    made: Mapping[str, str] = field(default_factory=dict)
+    """By uid of a pod: the claim (``namespace/name``) that a scheduler made for its extended resources."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +66,8 @@ class ClaimCatalogue:
 
     volumes: VolumeCatalogue = VolumeCatalogue()
     devices: DeviceCatalogue = DeviceCatalogue()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """By kind of object that cannot be read: why. Pods whose claims need such objects wait."""
 
     @property
     def is_empty(self) -> bool:

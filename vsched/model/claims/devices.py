@@ -1,6 +1,6 @@
 """Devices (dynamic resource allocation, ``resource.k8s.io``): what drivers publish, and what ResourceClaims ask for.
 
-Amounts are whole numbers. An amount with a fraction is given in thousandths; ``Quantities`` says of which names.
+Names of attributes and capacities are qualified: one without a domain gets the driver's (``driver/name``).
 """
 
 from __future__ import annotations
@@ -202,3 +202,5 @@ class DeviceClaim(msgspec.Struct, frozen=True):
     deleting: bool = False
     owner: str = ""
     """The uid of the pod that it was made for; empty where it was not made for one pod."""
+    extended: bool = False
+    """Whether a scheduler made it for the extended resources of its owner."""

@@ -28,7 +28,8 @@ class VolumeClaim(msgspec.Struct, frozen=True):
     """Whether the volume is a block device; otherwise it is a file system."""
     selector: Selector | None = None
     volume: str = ""
-    """``spec.volumeName``; also the static volume that was chosen for it and is not bound yet."""
+    """``spec.volumeName``; also a static volume that was chosen for it, or whose ``claimRef`` names it, and that is not
+    bound yet."""
     bound: bool = False
     """Whether the binding is complete (``spec.volumeName`` and the annotation ``bind-completed``)."""
     selected_node: str = ""
@@ -38,6 +39,10 @@ class VolumeClaim(msgspec.Struct, frozen=True):
     deleting: bool = False
     owner: str = ""
     """The uid of the pod that it was made for (a generic ephemeral volume); empty where there is none."""
+    allocated: int = 0
+    """``status.allocatedResources``, bytes: more than ``request`` while the volume grows; for arbitration alone."""
+    attributes_class: str = ""
+    """``spec.volumeAttributesClassName``: a static volume must have the same."""
 
 
 class Volume(msgspec.Struct, frozen=True):
@@ -50,7 +55,7 @@ class Volume(msgspec.Struct, frozen=True):
     modes: tuple[str, ...] = ()
     block: bool = False
     available: bool = True
-    """Whether its phase is ``Available`` (or not set yet), so that a claim may get it."""
+    """Whether its phase is ``Available`` (or not set yet) and it is not being deleted, so that a claim may get it."""
     claim: str = ""
     """``claimRef`` as ``namespace/name``; empty where nobody has it."""
     claim_uid: str = ""
@@ -62,6 +67,10 @@ class Volume(msgspec.Struct, frozen=True):
     """The CSI driver, or that which a volume of an in-tree plugin is migrated to; empty for other volumes."""
     handle: str = ""
     """The driver's name of the volume."""
+    attributes_class: str = ""
+    """``spec.volumeAttributesClassName``."""
+    spent: bool = False
+    """Whether its phase is ``Released`` or ``Failed``: no claim can use it any more."""
 
 
 class StorageClass(msgspec.Struct, frozen=True):

@@ -32,3 +32,5 @@ class PodClaims(msgspec.Struct, frozen=True, cache_hash=True):
 
     volumes: tuple[PodVolume, ...] = ()
     devices: tuple[PodDevices, ...] = ()
+    extended: str = ""
+    """The name of the ResourceClaim that a scheduler made for its extended resources; empty where there is none."""

@@ -1,0 +1,1 @@
+"""What pods can claim, as watched and as assumed: volumes, devices, and who uses them."""

@@ -1,0 +1,226 @@
+"""Claims for devices: as watched, and over that what was decided and the watch does not show yet."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vsched.mirror.ingest.devices import DatedClass
+from vsched.mirror.state.claims.pools import PoolStore
+from vsched.mirror.state.claims.staged import SmallMap, StagedMap
+from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
+from vsched.model.claims.plan import ClaimPlan
+from vsched.model.pods.task import Task
+
+
+class _Assumed(msgspec.Struct):
+    """What was decided about a claim."""
+
+    uid: str
+    """That of the claim."""
+    consumers: dict[str, Consumer] = {}
+    """Pods that it is being reserved for, by uid."""
+    allocation: Allocation | None = None
+
+
+class DeviceStore:
+    """Claims for devices, classes and pools."""
+
+    def __init__(self) -> None:
+        self.claims: StagedMap[DeviceClaim] = StagedMap()
+        self.allocated: StagedMap[DeviceClaim] = StagedMap()
+        """The claims that have devices. A claim whose release is only assumed still has its own here."""
+        self.made: StagedMap[str] = StagedMap()
+        """By uid of a pod: the claim that was made for its extended resources."""
+        self.classes: SmallMap[DeviceClass] = SmallMap()
+        self.pools = PoolStore()
+        self.dated: dict[str, DatedClass] = {}
+        """Classes with the times of their creation."""
+        self._watched: dict[str, DeviceClaim] = {}
+        """Claims as watched, where snapshots show them differently."""
+        self._assumed: dict[str, _Assumed] = {}
+        self._assumed_for: dict[str, set[str]] = {}
+        """Claims by the pod that something was decided for."""
+        self._released: set[str] = set()
+        """Claims whose devices are being taken back."""
+        self._planned: dict[str, str] = {}
+        """By uid of a pod: the name under which devices for its extended resources are held until there is a claim."""
+
+    @property
+    def assumed(self) -> int:
+        """The number of claims of which more was decided than the watch shows."""
+        return len(self._assumed) + len(self._released) + len(self._planned)
+
+    # What the watch says
+
+    def watched(self, key: str) -> DeviceClaim | None:
+        """A claim as watched, None where there is none."""
+        return self._watched.get(key) or self.claims.get(key)
+
+    def put_claim(self, key: str, claim: DeviceClaim | None) -> bool:
+        """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
+        before = self.watched(key)
+        if before == claim:
+            return False
+        self._released.discard(key)
+        for known in (before, claim):
+            if known is not None and known.extended:
+                self._see_made(known, gone=known is not claim)
+        return self._show(key, claim)
+
+    def put_class(self, name: str, found: DatedClass | None) -> bool:
+        """Set a class, None where it is gone; True where it has changed."""
+        if found is None:
+            self.dated.pop(name, None)
+        else:
+            self.dated[name] = found
+        return self.classes.put(name, None if found is None else found.device_class)
+
+    # What is decided
+
+    def assume(self, task: Task, plan: ClaimPlan) -> None:
+        """Claims get devices with a pod, and are reserved for it."""
+        for choice in plan.devices:
+            if not choice.claim:
+                self._plan_extended(task, choice.allocation)
+            elif (assumed := self._assumption(task, choice.claim, choice.uid)) is not None:
+                assumed.allocation = choice.allocation
+        for key in plan.reserve:
+            watched = self.watched(key)
+            if watched is not None and (assumed := self._assumption(task, key, watched.uid)) is not None:
+                assumed.consumers[task.uid] = Consumer(task.uid, task.name)
+        for key in tuple(self._assumed_for.get(task.uid, ())):
+            self._show(key, self.watched(key))
+
+    def forget(self, pod: str) -> bool:
+        """What was decided for a pod failed, or the pod is gone; True where snapshots show something differently."""
+        changed = False
+        planned = self._planned.pop(pod, None)
+        if planned is not None:
+            self.allocated.put(planned, None)
+            changed = True
+        for key in self._assumed_for.pop(pod, ()):
+            self._end(key, pod)
+            changed |= self._show(key, self.watched(key))
+        return changed
+
+    def release(self, key: str, uid: str) -> None:
+        """Assume that a claim gets free. Its devices stay taken until the watch shows that they are not."""
+        watched = self.watched(key)
+        if watched is not None and watched.uid == uid:
+            self._released.add(key)
+            self._show(key, watched)
+
+    def release_failed(self, key: str) -> bool:
+        """It could not be taken back; True where that was assumed."""
+        if key not in self._released:
+            return False
+        self._released.discard(key)
+        self._show(key, self.watched(key))
+        return True
+
+    def publish(self) -> bool:
+        """Show all changes; True where there were any."""
+        maps = (self.claims, self.allocated, self.made, self.classes)
+        changed = [each.publish() for each in maps]
+        return bool(self.pools.publish()) or any(changed)
+
+    # One claim
+
+    def _show(self, key: str, watched: DeviceClaim | None) -> bool:
+        """Show a claim, which the watch has as ``watched``; True where it changes."""
+        before, shown = self.claims.get(key), None if watched is None else self._overlaid(watched)
+        if watched is None:
+            self._drop(key)
+        if watched is None or shown is watched:
+            self._watched.pop(key, None)
+        else:
+            self._watched[key] = watched
+        holds = shown
+        if watched is not None and key in self._released:
+            holds = _together(watched, shown)
+        self.allocated.put(key, holds if holds is not None and holds.allocation is not None else None)
+        if before == shown:
+            return False
+        self.claims.put(key, shown)
+        return True
+
+    def _overlaid(self, watched: DeviceClaim) -> DeviceClaim:
+        key, shown = watched.key, watched
+        if key in self._released:
+            shown = msgspec.structs.replace(watched, allocation=None, consumers=(), failed="", ready=True)
+        assumed = self._assumed.get(key)
+        if assumed is None:
+            return shown
+        if assumed.uid != watched.uid:
+            self._drop(key)
+            return shown
+        seen = {consumer.uid for consumer in watched.consumers}
+        for pod in [pod for pod in assumed.consumers if pod in seen]:
+            self._assumed_for[pod].discard(key)
+            if not self._assumed_for[pod]:
+                del self._assumed_for[pod]
+            self._end(key, pod)
+        if key not in self._assumed:
+            return shown
+        if shown.allocation is not None:
+            assumed.allocation = None
+        consumers = (*shown.consumers, *assumed.consumers.values())
+        if assumed.allocation is None:
+            return msgspec.structs.replace(shown, consumers=consumers)
+        ready = not any(device.binding_conditions for device in assumed.allocation.devices)
+        return msgspec.structs.replace(shown, allocation=assumed.allocation, consumers=consumers, ready=ready)
+
+    def _assumption(self, task: Task, key: str, uid: str) -> _Assumed | None:
+        """What is assumed of a claim from now on; None where the claim is not the one that was decided about."""
+        watched = self.watched(key)
+        if watched is None or watched.uid != uid:
+            return None
+        self._assumed_for.setdefault(task.uid, set()).add(key)
+        return self._assumed.setdefault(key, _Assumed(uid))
+
+    def _end(self, key: str, pod: str) -> None:
+        """Nothing is assumed of a claim for a pod any more."""
+        assumed = self._assumed.get(key)
+        if assumed is not None:
+            assumed.consumers.pop(pod, None)
+            if not assumed.consumers:
+                del self._assumed[key]
+
+    def _drop(self, key: str) -> None:
+        """A claim is gone, with all assumptions about it."""
+        assumed = self._assumed.pop(key, None)
+        self._released.discard(key)
+        for pod in assumed.consumers if assumed is not None else ():
+            claims = self._assumed_for.get(pod, set())
+            claims.discard(key)
+            if not claims:
+                self._assumed_for.pop(pod, None)
+
+    # Extended resources
+
+    def _plan_extended(self, task: Task, allocation: Allocation) -> None:
+        """A claim for the extended resources of a pod is to be made: hold its devices under a name of our own."""
+        key = self._planned[task.uid] = f"{task.key}-extended-resources"
+        consumer = Consumer(task.uid, task.name)
+        claim = DeviceClaim(key, "", allocation=allocation, consumers=(consumer,), owner=task.uid, extended=True)
+        self.allocated.put(key, claim)
+
+    def _see_made(self, claim: DeviceClaim, *, gone: bool) -> None:
+        """A claim for the extended resources of a pod is there, or is gone."""
+        if not gone:
+            self.made.put(claim.owner, claim.key)
+        elif self.made.get(claim.owner) == claim.key:
+            self.made.put(claim.owner, None)
+        planned = self._planned.get(claim.owner)
+        if planned is not None and not gone and claim.allocation is not None:
+            del self._planned[claim.owner]
+            self.allocated.put(planned, None)
+
+
+def _together(watched: DeviceClaim, shown: DeviceClaim | None) -> DeviceClaim:
+    """A claim with the devices that it is to give back and those that it is to get."""
+    more = None if shown is None else shown.allocation
+    if more is None or watched.allocation is None:
+        return watched if more is None else shown or watched
+    devices = (*watched.allocation.devices, *more.devices)
+    return msgspec.structs.replace(watched, allocation=msgspec.structs.replace(more, devices=devices))

@@ -1,0 +1,102 @@
+"""Pools of devices, put together from the slices that drivers publish."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable
+
+from vsched.mirror.ingest.devices import Slice
+from vsched.model.claims.devices import Device, Pool, Quantities
+
+Name = tuple[str, str]
+"""Driver and pool."""
+
+
+class PoolStore:
+    """Slices by name, and the pools that they make. Only pools whose slices changed are put together again."""
+
+    def __init__(self) -> None:
+        self.published: tuple[Pool, ...] = ()
+        """Sorted by driver, then by name."""
+        self._slices: dict[str, Slice] = {}
+        self._members: dict[Name, set[str]] = {}
+        self._pools: dict[Name, Pool] = {}
+        self._order: list[Name] = []
+        self._changed: set[Name] = set()
+
+    def __len__(self) -> int:
+        return len(self._slices)
+
+    def put(self, name: str, found: Slice | None) -> bool:
+        """Set a slice, None where it is gone; True where it has changed."""
+        before = self._slices.get(name)
+        if before == found:
+            return False
+        if before is not None:
+            pool = (before.driver, before.pool)
+            self._members[pool].discard(name)
+            self._changed.add(pool)
+            del self._slices[name]
+        if found is not None:
+            pool = (found.driver, found.pool)
+            self._slices[name] = found
+            self._members.setdefault(pool, set()).add(name)
+            self._changed.add(pool)
+        return True
+
+    def adopt(self, pools: Iterable[Pool]) -> None:
+        """Take over what another mirror has published."""
+        for pool in pools:
+            self.put_pool((pool.driver, pool.name), pool)
+        self._show()
+
+    def put_pool(self, name: Name, pool: Pool | None) -> None:
+        """Set a pool that has no slices, None to take it away; for clusters on paper."""
+        known = name in self._pools
+        if pool is not None:
+            self._pools[name] = pool
+            if not known:
+                insort(self._order, name)
+        elif known:
+            del self._pools[name], self._order[bisect_left(self._order, name)]
+
+    def publish(self) -> set[Name]:
+        """Put the pools together that changed; returns their names."""
+        changed, self._changed = self._changed, set()
+        for name in changed:
+            members = self._members[name]
+            if not members:
+                del self._members[name]
+            self.put_pool(name, self._together(name, members) if members else None)
+        if changed:
+            self._show()
+        return changed
+
+    def pool(self, name: Name) -> Pool | None:
+        """A pool as last put together, None where there is none."""
+        return self._pools.get(name)
+
+    def _show(self) -> None:
+        self.published = tuple(self._pools[name] for name in self._order)
+
+    def _together(self, name: Name, members: Iterable[str]) -> Pool:
+        slices = [self._slices[member] for member in sorted(members)]
+        generation = max(each.generation for each in slices)
+        newest = [each for each in slices if each.generation == generation]
+        devices = tuple(device for each in newest for device in each.devices)
+        counters = tuple(counters for each in newest for counters in each.counters)
+        complete = all(each.parts == len(newest) for each in newest)
+        return Pool(*name, generation, devices, counters, complete, _problem(devices, counters))
+
+
+def _problem(devices: tuple[Device, ...], counters: tuple[tuple[str, Quantities], ...]) -> str:
+    """Why a pool cannot be used; empty where it can."""
+    for what, names in (
+        ("device", [each.id.device for each in devices]),
+        ("counter set", [name for name, _ in counters]),
+    ):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            return f"{what} {twice[0]} is there more than once"
+    return ""

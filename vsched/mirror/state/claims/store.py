@@ -1,0 +1,195 @@
+"""All that pods can claim: takes in objects and decisions, and publishes the catalogue of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from vsched.mirror import wire
+from vsched.mirror.ingest.devices import device_claim_of, device_class_of, slice_of
+from vsched.mirror.ingest.volumes import (
+    attach_limits_of,
+    attachment_of,
+    capacity_of,
+    driver_of,
+    storage_class_of,
+    volume_claim_of,
+    volume_of,
+)
+from vsched.mirror.state.claims.devices import DeviceStore
+from vsched.mirror.state.claims.users import ClaimUsers
+from vsched.mirror.state.claims.volumes import VolumeStore
+from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
+from vsched.model.claims.plan import ClaimPlan, ClaimRelease
+from vsched.model.pods.task import Task
+
+KINDS = frozenset(
+    {
+        "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
+        "CSIDriver",
+        "CSINode",
+        "CSIStorageCapacity",
+        "VolumeAttachment",
+        "ResourceClaim",
+        "ResourceSlice",
+        "DeviceClass",
+    }
+)
+"""The kinds of objects that are kept here."""
+
+
+class ClaimStore:
+    """Volumes, devices, the claims for them, and the pods that use these."""
+
+    def __init__(self, on_claim: Callable[[str], None] = lambda key: None) -> None:
+        self.volumes = VolumeStore()
+        self.devices = DeviceStore()
+        self.users = ClaimUsers()
+        self._on_claim = on_claim
+        self._unread = NO_CLAIMS.unread
+        self._published = NO_CLAIMS
+
+    # What the watch says
+
+    def put(self, key: str, found: wire.Object) -> bool:
+        """Take in an object; True where that can matter to scheduling. Raises BadObject."""
+        volumes, devices = self.volumes, self.devices
+        match found:
+            case wire.PersistentVolumeClaim():
+                return self._told(key, volumes.put_claim(key, volume_claim_of(found, key)))
+            case wire.PersistentVolume():
+                return volumes.put_volume(key, volume_of(found))
+            case wire.StorageClass():
+                return volumes.classes.put(key, storage_class_of(found))
+            case wire.CSIDriver():
+                return volumes.drivers.put(key, driver_of(found))
+            case wire.CSINode():
+                return volumes.limits.put(key, attach_limits_of(found))
+            case wire.CSIStorageCapacity():
+                return volumes.put_capacity(key, capacity_of(found, key))
+            case wire.VolumeAttachment():
+                return volumes.put_attachment(key, attachment_of(found))
+            case wire.ResourceClaim():
+                return self._told(key, devices.put_claim(key, device_claim_of(found, key)))
+            case wire.ResourceSlice():
+                return devices.pools.put(key, slice_of(found))
+            case wire.DeviceClass():
+                return devices.put_class(key, device_class_of(found))
+        return False
+
+    def drop(self, kind: str, key: str) -> bool:
+        """An object is gone; True where it was known."""
+        volumes, devices = self.volumes, self.devices
+        match kind:
+            case "PersistentVolumeClaim":
+                return self._told(key, volumes.put_claim(key, None))
+            case "PersistentVolume":
+                return volumes.put_volume(key, None)
+            case "StorageClass":
+                return volumes.classes.put(key, None)
+            case "CSIDriver":
+                return volumes.drivers.put(key, None)
+            case "CSINode":
+                return volumes.limits.put(key, None)
+            case "CSIStorageCapacity":
+                return volumes.put_capacity(key, None)
+            case "VolumeAttachment":
+                return volumes.put_attachment(key, None)
+            case "ResourceClaim":
+                return self._told(key, devices.put_claim(key, None))
+            case "ResourceSlice":
+                return devices.pools.put(key, None)
+            case "DeviceClass":
+                return devices.put_class(key, None)
+        return False
+
+    def _told(self, key: str, matters: bool) -> bool:
+        self._on_claim(key)
+        return matters
+
+    def set_unread(self, kind: str, why: str) -> bool:
+        """Say why a kind of object cannot be read, empty where it can; True where that has changed."""
+        if kind not in KINDS or self._unread.get(kind, "") == why:
+            return False
+        unread = {**self._unread, kind: why}
+        self._unread = {kind: why for kind, why in sorted(unread.items()) if why}
+        return True
+
+    def move(self, before: Task | None, after: Task | None) -> None:
+        """A pod has changed, has come (``before`` is None) or is gone."""
+        if (before is not None and before.claims is not None) or (after is not None and after.claims is not None):
+            self.users.move(before, after)
+
+    # What is decided
+
+    def assume(self, task: Task, plan: ClaimPlan) -> None:
+        """Assume what a cycle decided about the claims of a pod."""
+        for choice in plan.volumes:
+            self.volumes.assume(task.uid, task.node, choice)
+        self.devices.assume(task, plan)
+
+    def forget(self, pod: str) -> bool:
+        """What was decided for a pod failed, or the pod is gone; True where snapshots show something differently."""
+        volumes, devices = self.volumes.forget(pod), self.devices.forget(pod)
+        return volumes or devices
+
+    def release(self, release: ClaimRelease) -> None:
+        """Assume that a claim is given back."""
+        (self.devices if release.device else self.volumes).release(release.claim, release.uid)
+
+    def release_failed(self, key: str) -> bool:
+        """A claim of this key could not be given back; True where that was assumed."""
+        volumes, devices = self.volumes.release_failed(key), self.devices.release_failed(key)
+        return volumes or devices
+
+    # Views
+
+    def publish(self) -> ClaimCatalogue:
+        """What snapshots show; the same object while nothing changes."""
+        before = self._published
+        volumes, devices = before.volumes, before.devices
+        in_use = [self.users.of_volumes.publish(), self.users.by_node.publish()]
+        if self.volumes.publish() or any(in_use):
+            volumes = self._volumes()
+        used = self.users.of_devices.publish()
+        if self.devices.publish() or used:
+            devices = self._devices()
+        if volumes is not before.volumes or devices is not before.devices or self._unread is not before.unread:
+            self._published = ClaimCatalogue(volumes, devices, self._unread)
+        return self._published
+
+    def _volumes(self) -> VolumeCatalogue:
+        store, users = self.volumes, self.users
+        return VolumeCatalogue(
+            store.claims.published,
+            store.volumes.published,
+            store.available,
+            store.classes.published,
+            store.drivers.published,
+            store.limits.published,
+            store.capacities,
+            store.attachments.published,
+            users.of_volumes.published,
+            users.by_node.published,
+        )
+
+    def _devices(self) -> DeviceCatalogue:
+        store = self.devices
+        return DeviceCatalogue(
+            store.claims.published,
+            store.classes.published,
+            store.pools.published,
+            store.allocated.published,
+            self.users.of_devices.published,
+            made=store.made.published,
+        )
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        return {
+            "claims": len(self.volumes.claims.published) + len(self.devices.claims.published),
+            "volumes": len(self.volumes.volumes.published),
+            "slices": len(self.devices.pools),
+            "assumed_claims": self.volumes.assumed + self.devices.assumed,
+        }

@@ -1,0 +1,352 @@
+"""Volumes and the claims for them: as watched, and over that what was decided and the watch does not show yet."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from vsched.mirror.state.claims.staged import SmallMap, StagedMap
+from vsched.model.claims.plan import VolumeChoice
+from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
+
+T = TypeVar("T")
+
+
+class _Chosen(msgspec.Struct):
+    """What was decided about a claim for a pod."""
+
+    pod: str
+    """Its uid."""
+    uid: str
+    """That of the claim."""
+    volume: str
+    node: str
+    """For which a volume is made; empty where ``volume`` is chosen."""
+
+
+class AvailableVolumes:
+    """The static volumes of one storage class that claims may get, smallest first, then by name."""
+
+    def __init__(self) -> None:
+        self._order: list[tuple[int, str]] = []
+        self._volumes: list[Volume] = []
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def move(self, before: Volume | None, after: Volume | None) -> None:
+        """Replace a volume by what it is now."""
+        if before is not None:
+            at = bisect_left(self._order, (before.capacity, before.name))
+            if after is not None and after.capacity == before.capacity:
+                self._volumes[at] = after
+                return
+            del self._order[at], self._volumes[at]
+        if after is not None:
+            at = bisect_left(self._order, (after.capacity, after.name))
+            self._order.insert(at, (after.capacity, after.name))
+            self._volumes.insert(at, after)
+
+    def shown(self) -> tuple[Volume, ...]:
+        """All of them."""
+        return tuple(self._volumes)
+
+
+class VolumeStore:
+    """Claims and volumes by name, and what limits them."""
+
+    def __init__(self) -> None:
+        self.claims: StagedMap[VolumeClaim] = StagedMap()
+        self.volumes: StagedMap[Volume] = StagedMap()
+        self.available: dict[str, tuple[Volume, ...]] = {}
+        """As published."""
+        self.classes: SmallMap[StorageClass] = SmallMap()
+        self.drivers: SmallMap[CSIDriver] = SmallMap()
+        self.limits: SmallMap[Mapping[str, int | None]] = SmallMap()
+        self.capacities: dict[str, tuple[StorageCapacity, ...]] = {}
+        """As published."""
+        self.attachments: StagedMap[tuple[Attachment, ...]] = StagedMap()
+        self._available: dict[str, AvailableVolumes] = {}
+        self._available_changed: set[str] = set()
+        self._capacities: dict[str, StorageCapacity] = {}
+        self._capacities_of: dict[str, dict[str, StorageCapacity]] = {}
+        """By storage class, then by key."""
+        self._capacities_changed: set[str] = set()
+        self._attachments: dict[str, Attachment] = {}
+        self._attached: dict[str, dict[str, Attachment]] = {}
+        """By node, then by name."""
+        self._attached_changed: set[str] = set()
+        self._watched: dict[str, VolumeClaim] = {}
+        """Claims as watched, where snapshots show them differently."""
+        self._watched_volumes: dict[str, Volume] = {}
+        """The same for volumes."""
+        self._reserving: dict[str, set[str]] = {}
+        """By claim that is not bound: the volumes whose ``claimRef`` names it."""
+        self._chosen: dict[str, _Chosen] = {}
+        self._chosen_by: dict[str, set[str]] = {}
+        """Claims by the pod that something was decided for."""
+        self._claimed: dict[str, str] = {}
+        """The claim that each static volume was chosen for."""
+        self._released: set[str] = set()
+        """Claims whose selected node is being taken back."""
+
+    @property
+    def assumed(self) -> int:
+        """The number of claims of which more was decided than the watch shows."""
+        return len(self._chosen) + len(self._released)
+
+    # What the watch says
+
+    def watched(self, key: str) -> VolumeClaim | None:
+        """A claim as watched, None where there is none."""
+        return self._watched.get(key) or self.claims.get(key)
+
+    def watched_volume(self, name: str) -> Volume | None:
+        """A volume as watched, None where there is none."""
+        return self._watched_volumes.get(name) or self.volumes.get(name)
+
+    def put_claim(self, key: str, claim: VolumeClaim | None) -> bool:
+        """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
+        before = self.watched(key)
+        if before == claim:
+            return False
+        self._released.discard(key)
+        if claim is None or claim.bound:
+            self._reserving.pop(key, None)
+        elif before is not None and before.bound:
+            self._reserving_again(key)
+        return self._show(key, claim)
+
+    def put_volume(self, name: str, volume: Volume | None) -> bool:
+        """The same for a volume."""
+        before = self.watched_volume(name)
+        if before == volume:
+            return False
+        touched = self._reserve(before, volume)
+        changed = self._show_volume(name, volume)
+        for key in touched:
+            self._released.discard(key)
+            changed |= self._show(key, self.watched(key))
+        return changed
+
+    def put_capacity(self, key: str, capacity: StorageCapacity | None) -> bool:
+        """Set free capacity, None where it is unknown; True where it has changed."""
+        before = self._capacities.get(key)
+        if before == capacity:
+            return False
+        if before is not None:
+            del self._capacities[key], self._capacities_of[before.storage_class][key]
+            self._capacities_changed.add(before.storage_class)
+        if capacity is not None:
+            self._capacities[key] = capacity
+            self._capacities_of.setdefault(capacity.storage_class, {})[key] = capacity
+            self._capacities_changed.add(capacity.storage_class)
+        return True
+
+    def put_attachment(self, name: str, attachment: Attachment | None) -> bool:
+        """Set an attachment, None where it is gone; True where it has changed."""
+        before = self._attachments.get(name)
+        if before == attachment:
+            return False
+        if before is not None:
+            del self._attachments[name], self._attached[before.node][name]
+            self._attached_changed.add(before.node)
+        if attachment is not None:
+            self._attachments[name] = attachment
+            self._attached.setdefault(attachment.node, {})[name] = attachment
+            self._attached_changed.add(attachment.node)
+        return True
+
+    # What is decided
+
+    def assume(self, pod: str, node: str, choice: VolumeChoice) -> None:
+        """A claim gets a static volume, or a volume is made for it on the pod's node."""
+        watched = self.watched(choice.claim)
+        if watched is None or watched.uid != choice.uid:
+            return
+        self._chosen[choice.claim] = _Chosen(pod, choice.uid, choice.volume, "" if choice.volume else node)
+        self._chosen_by.setdefault(pod, set()).add(choice.claim)
+        self._released.discard(choice.claim)
+        self._show(choice.claim, watched)
+        if choice.volume:
+            self._claimed[choice.volume] = choice.claim
+            self._show_volume(choice.volume, self.watched_volume(choice.volume))
+
+    def forget(self, pod: str) -> bool:
+        """What was decided for a pod failed, or the pod is gone; True where snapshots show something differently."""
+        changed = False
+        for key in list(self._chosen_by.get(pod, ())):
+            watched = self.watched(key)
+            self._unchoose(key)
+            changed |= self._show(key, watched)
+        return changed
+
+    def release(self, key: str, uid: str) -> None:
+        """Assume that the selected node is taken back from a claim."""
+        watched = self.watched(key)
+        if watched is not None and watched.uid == uid:
+            self._released.add(key)
+            self._show(key, watched)
+
+    def release_failed(self, key: str) -> bool:
+        """It could not be taken back; True where that was assumed."""
+        if key not in self._released:
+            return False
+        self._released.discard(key)
+        self._show(key, self.watched(key))
+        return True
+
+    def publish(self) -> bool:
+        """Show all changes; True where there were any."""
+        self._put_attached()
+        maps = (self.claims, self.volumes, self.attachments, self.classes, self.drivers, self.limits)
+        changed = [each.publish() for each in maps]
+        if self._available_changed:
+            self.available = self.available.copy()
+            for name in self._available_changed:
+                _set(self.available, name, self._available[name].shown() if name in self._available else ())
+        if self._capacities_changed:
+            self.capacities = self.capacities.copy()
+            for name in self._capacities_changed:
+                found = self._capacities_of[name]
+                _set(self.capacities, name, tuple(found[key] for key in sorted(found)))
+                if not found:
+                    del self._capacities_of[name]
+        more = bool(self._available_changed or self._capacities_changed)
+        self._available_changed.clear()
+        self._capacities_changed.clear()
+        return more or any(changed)
+
+    def _put_attached(self) -> None:
+        """Put the attachments of each node that changed together."""
+        for node in self._attached_changed:
+            found = self._attached[node]
+            self.attachments.put(node, tuple(found[name] for name in sorted(found)) or None)
+            if not found:
+                del self._attached[node]
+        self._attached_changed.clear()
+
+    # One claim, one volume
+
+    def _show(self, key: str, watched: VolumeClaim | None) -> bool:
+        """Show a claim, which the watch has as ``watched``; True where it changes."""
+        before, shown = self.claims.get(key), None if watched is None else self._overlaid(watched)
+        chosen = self._chosen.get(key)
+        if watched is None and chosen is not None:
+            self._unchoose(key)
+        if watched is None or shown is watched:
+            self._watched.pop(key, None)
+        else:
+            self._watched[key] = watched
+        if before == shown:
+            return False
+        self.claims.put(key, shown)
+        return True
+
+    def _overlaid(self, watched: VolumeClaim) -> VolumeClaim:
+        key = watched.key
+        chosen = self._chosen.get(key)
+        if chosen is not None and _is_settled(watched, chosen):
+            self._unchoose(key)
+            chosen = None
+        if chosen is not None:
+            return msgspec.structs.replace(
+                watched, volume=chosen.volume or watched.volume, selected_node=chosen.node or watched.selected_node
+            )
+        if key in self._released:
+            return msgspec.structs.replace(watched, selected_node="")
+        if not watched.volume and key in self._reserving:
+            names = [name for name in self._reserving[key] if self._is_for(name, watched)]
+            if names:
+                return msgspec.structs.replace(watched, volume=min(names))
+        return watched
+
+    def _is_for(self, name: str, claim: VolumeClaim) -> bool:
+        volume = self.watched_volume(name)
+        return volume is not None and not volume.spent and volume.claim_uid in ("", claim.uid)
+
+    def _show_volume(self, name: str, watched: Volume | None) -> bool:
+        before, shown = self.volumes.get(name), watched
+        key = self._claimed.get(name)
+        if watched is not None and key is not None:
+            if watched.claim:
+                del self._claimed[name]
+            else:
+                shown = msgspec.structs.replace(watched, claim=key, claim_uid=self._chosen[key].uid)
+        if watched is None or shown is watched:
+            self._watched_volumes.pop(name, None)
+        else:
+            self._watched_volumes[name] = watched
+        if before == shown:
+            return False
+        self.volumes.put(name, shown)
+        self._offer(before, shown)
+        return True
+
+    def _offer(self, before: Volume | None, after: Volume | None) -> None:
+        """Keep the order of the volumes that claims may get."""
+        before = before if before is not None and before.available else None
+        after = after if after is not None and after.available else None
+        if before is not None and after is not None and before.storage_class != after.storage_class:
+            self._offer(before, None)
+            before = None
+        volume = after or before
+        if volume is None:
+            return
+        name = volume.storage_class
+        offered = self._available.setdefault(name, AvailableVolumes())
+        offered.move(before, after)
+        self._available_changed.add(name)
+        if not offered:
+            del self._available[name]
+
+    def _unchoose(self, key: str) -> None:
+        """End what was assumed about a claim."""
+        chosen = self._chosen.pop(key)
+        claims = self._chosen_by[chosen.pod]
+        claims.discard(key)
+        if not claims:
+            del self._chosen_by[chosen.pod]
+        if self._claimed.get(chosen.volume) == key:
+            del self._claimed[chosen.volume]
+            self._show_volume(chosen.volume, self.watched_volume(chosen.volume))
+
+    def _reserve(self, before: Volume | None, after: Volume | None) -> set[str]:
+        """Note which claim a volume is reserved for; returns the claims for which that may have changed."""
+        touched = set()
+        if before is not None and before.claim:
+            names = self._reserving.get(before.claim)
+            if names is not None:
+                names.discard(before.name)
+                if not names:
+                    del self._reserving[before.claim]
+            touched.add(before.claim)
+        if after is not None and after.claim and not after.spent:
+            claim = self.watched(after.claim)
+            if claim is None or not claim.bound:
+                self._reserving.setdefault(after.claim, set()).add(after.name)
+                touched.add(after.claim)
+        return {key for key in touched if (found := self.watched(key)) is not None and not found.bound}
+
+    def _reserving_again(self, key: str) -> None:
+        """A claim that was bound is not any more: another one of its name, most likely. This is rare."""
+        for name, volume in self.volumes.items():
+            if volume.claim == key:
+                self._reserving.setdefault(key, set()).add(name)
+
+
+def _is_settled(watched: VolumeClaim, chosen: _Chosen) -> bool:
+    """Whether the watch shows what was decided, or that it cannot come true."""
+    if watched.uid != chosen.uid or watched.bound or watched.volume:
+        return True
+    return bool(chosen.node and watched.selected_node)
+
+
+def _set(into: dict[str, tuple[T, ...]], name: str, items: tuple[T, ...]) -> None:
+    if items:
+        into[name] = items
+    else:
+        into.pop(name, None)
