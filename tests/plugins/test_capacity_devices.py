@@ -352,6 +352,18 @@ def test_the_minimum_of_roles_goes_first() -> None:
     assert world.admission(job) == ""
 
 
+def test_devices_are_kept_for_pods_whose_gate_was_opened() -> None:
+    world = Devices().queue("a", gpu=3).claim("c", asks(2)).claim("d", asks(2))
+    let_in, other = world.asking("a", "c"), world.asking("a", "d")
+    queue = world.cluster.queues["a"]
+    world.plugin.reserve_claims(queue, [let_in], 1)
+
+    assert world.held("a") == {}, "kept is not held"
+    assert (world.refusal("a", let_in), world.refusal("a", other)) == ("", FULL)
+    world.plugin.reserve_claims(queue, [let_in], -1)
+    assert world.refusal("a", other) == ""
+
+
 # -- cycles ---------------------------------------------------------------------------------------------------------
 
 
@@ -378,6 +390,17 @@ def test_a_gang_is_refused_as_a_whole_and_a_smaller_one_fits() -> None:
     assert sorted(bind.job for bind in report.binds) == ["ns/small"] * 2
     assert report.jobs["ns/large"].message == "queue a may hold 6 deviceclass/gpu at most: 8 asked"
     assert report.queues["a"].allocated[GPU] == 4000
+
+
+def test_gates_are_opened_as_far_as_devices_go() -> None:
+    world = Devices().queue("a", gpu=3)
+    job = world.job("gated", "a")
+    for number in range(3):
+        world.claim(f"c{number}", asks(2 - number % 2))
+        uses = PodClaims(devices=(PodDevices("c", f"c{number}"),))
+        world.cluster.task(job, f"pod-{number}", world.cluster.shape(), gated=True, awaits_queue=True, claims=uses)
+
+    assert [gate.name for gate in world.decide("gang capacity", "predicates").ungated] == ["pod-0", "pod-1"]
 
 
 def test_best_effort_pods_count_too() -> None:

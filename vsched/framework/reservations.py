@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import NamedTuple
 
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
@@ -23,13 +24,26 @@ from vsched.model.snapshot import Snapshot
 NOTHING_KEPT = nullcontext()
 
 
+class Kept(NamedTuple):
+    """What is reserved for one job."""
+
+    amounts: Amounts = NOTHING
+    claiming: tuple[Task, ...] = ()
+    """The tasks with ResourceClaims, for which devices are reserved."""
+
+    def plus(self, task: Task) -> Kept:
+        """The same with one more task."""
+        claims = task.claims is not None and task.claims.devices
+        return Kept(plus(self.amounts, task.shape.request), (*self.claiming, task) if claims else self.claiming)
+
+
 class Reservations:
     """The amounts reserved for each job in a cycle. It reports changes to the plugins that limit queues."""
 
     def __init__(self, snapshot: Snapshot, plugins: PluginSet) -> None:
         self._queues = snapshot.queues
         self._keepers = plugins.taking_part(Reserving)
-        self._kept: dict[str, Amounts] = {}
+        self._kept: dict[str, Kept] = {}
         """By job."""
         self._queue_of: dict[str, str] = {}
         self._let_in: set[str] = set()
@@ -43,11 +57,12 @@ class Reservations:
     def add(self, queue: Queue, task: Task) -> None:
         """Reserve room for a task whose gate is removed."""
         self._let_in.add(task.uid)
-        self._keep(queue, task.job, task.shape.request)
+        self._keep(queue, task.job, Kept().plus(task))
 
     def of(self, queue: str) -> list[str]:
         """The keys of the jobs that room is reserved for in a queue or below it, sorted."""
-        below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if self._kept.get(key))
+        kept = {key for key, found in self._kept.items() if found.amounts or found.claiming}
+        below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if key in kept)
         return sorted(key for key, one in below if queue in self._path(one))
 
     def _path(self, queue: Queue) -> set[str]:
@@ -67,19 +82,22 @@ class Reservations:
         finally:
             self._keep(queue, job.key, self._wanted(job.job, job.moved))
 
-    def _keep(self, queue: Queue, key: str, amounts: Amounts) -> None:
+    def _keep(self, queue: Queue, key: str, more: Kept) -> None:
         self._queue_of[key] = queue.name
-        self._kept[key] = plus(self._kept.get(key, NOTHING), amounts)
-        self._tell(queue, amounts, 1)
+        before = self._kept.get(key, Kept())
+        self._kept[key] = Kept(plus(before.amounts, more.amounts), (*before.claiming, *more.claiming))
+        self._tell(queue, more, 1)
 
-    def _tell(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+    def _tell(self, queue: Queue, kept: Kept, sign: int) -> None:
         for keeper in self._keepers:
-            keeper.reserve(queue, amounts, sign)
+            keeper.reserve(queue, kept.amounts, sign)
+            if kept.claiming:
+                keeper.reserve_claims(queue, kept.claiming, sign)
 
-    def _wanted(self, job: Job, placed: Container[str]) -> Amounts:
-        """The requests of the job's tasks whose gate was removed and that have no place."""
-        total = NOTHING
+    def _wanted(self, job: Job, placed: Container[str]) -> Kept:
+        """What the job's tasks ask for whose gate was removed and that have no place."""
+        found = Kept()
         for task in job.pending.values():
             if (task.reserves or task.uid in self._let_in) and task.uid not in placed:
-                total = plus(total, task.shape.request)
-        return total
+                found = found.plus(task)
+        return found

@@ -196,6 +196,11 @@ class Capacity(
             for one in (account, *account.above):
                 (add if sign > 0 else subtract)(one.reserved, amounts)
 
+    def reserve_claims(self, queue: Queue, tasks: Sequence[Task], sign: int) -> None:
+        """Reserve devices for the tasks in the queue and in all queues above it, or free them (``sign`` < 0)."""
+        if self._devices is not None and queue.name in self._accounts:
+            self._devices.reserve(self._accounts[queue.name], tasks, sign)
+
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may reclaim: it may hold the request and deserves some of it, by itself or by an ancestor.
 

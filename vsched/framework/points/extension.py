@@ -298,6 +298,9 @@ class Reserving(Point):
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
         """Reserve this much more room (``sign=1``) or less (``sign=-1``)."""
 
+    def reserve_claims(self, queue: Queue, tasks: Sequence[Task], sign: int) -> None:
+        """Reserve what the ResourceClaims of these tasks ask for (``sign=1``), or free it (``sign=-1``)."""
+
 
 class Preemptive(Point):
     """Whether a queue may reclaim room from other queues for a request; all plugins must agree."""

@@ -80,12 +80,14 @@ class DeviceQuotas:
         self._accounts = accounts
         self._limits = limits
         self._placed: dict[str, Book] = self._books()
+        self._kept: dict[str, Book] | None = None
+        """By queue: the same with the claims of pods that room is reserved for. Made on first use."""
         self._admitted: dict[str, Book] | None = None
         """By queue: the same with the claims of jobs that are admitted and lack their minimum. Made on first use."""
 
     def short(self, account: Account, tasks: Sequence[Task]) -> tuple[Account, tuple[Shortage, ...]] | None:
         """The queue, or the first one above it, that has too little left for the tasks' claims, and of what."""
-        return _short(self._placed, account, tasks)
+        return _short(self._kept or self._placed, account, tasks)
 
     def short_for_job(self, account: Account, job: Job) -> tuple[Account, tuple[Shortage, ...]] | None:
         """The same for the minimum of a job that waits to be admitted."""
@@ -97,8 +99,14 @@ class DeviceQuotas:
 
     def shift(self, account: Account, task: Task, sign: int) -> None:
         """Count a task that was placed (``sign`` > 0), or that was evicted or lost its place."""
-        for books in (self._placed, self._admitted or {}):
+        for books in (self._placed, self._kept or {}, self._admitted or {}):
             _count(books, account, (task,), sign)
+
+    def reserve(self, account: Account, tasks: Sequence[Task], sign: int) -> None:
+        """Keep devices for tasks that have no place yet (``sign`` > 0), or no longer."""
+        if self._kept is None:
+            self._kept = _copied(self._placed)
+        _count(self._kept, account, tasks, sign)
 
     def limit(self, queue: str, amount: DeviceAmount) -> int | None:
         """The quota of a queue, in thousandths; None where it has none."""
@@ -124,7 +132,7 @@ class DeviceQuotas:
 
     def _with_admitted(self) -> dict[str, Book]:
         if self._admitted is None:
-            self._admitted = {queue: book.copy() for queue, book in self._placed.items()}
+            self._admitted = _copied(self._placed)
             for key in self._snapshot.admitted:
                 job = self._snapshot.jobs[key]
                 if (account := self._accounts.get(job.spec.queue)) is not None:
@@ -176,6 +184,10 @@ def minimum_of(job: Job) -> list[Task]:
         (first if lacking[task.role] > 0 else others).append(task)
         lacking[task.role] -= 1
     return [*first, *others][: max(len(first), job.spec.min_member - job.ready)]
+
+
+def _copied(books: Mapping[str, Book]) -> dict[str, Book]:
+    return {queue: book.copy() for queue, book in books.items()}
 
 
 def _short(
