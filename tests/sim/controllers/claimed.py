@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.sim.builders import pod as bound_pod
+from tests.support import devices as manifests
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
@@ -54,3 +56,40 @@ def reasons(cluster: Cluster, name: str) -> dict[str, str]:
 def bind(cluster: Cluster, name: str, node: str) -> None:
     """Binds a pod to a node, as a scheduler does."""
     cluster.client.patch("pods", "default", name, lambda pod: {**pod, "spec": {**pod["spec"], "nodeName": node}})
+
+
+def resource_claim(cluster: Cluster, name: str = "gpus") -> Obj:
+    """A ResourceClaim that is there."""
+    found = cluster.client.get("resource.k8s.io/resourceclaims", "default", name)
+    assert found is not None
+    return found
+
+
+def allocate(
+    cluster: Cluster,
+    name: str,
+    node: str,
+    *devices: str,
+    pods: Sequence[str],
+    consumers: Sequence[Obj] = (),
+    uid: str = "",
+) -> None:
+    """Allocates devices of a node's pool to a claim and reserves it, as a scheduler does.
+
+    ``uid`` is that of the pods, if it is not their own.
+    """
+    client = cluster.client
+    found = [client.get("pods", "default", each) or {} for each in pods]
+    users = [
+        {"resource": "pods", "name": each["metadata"]["name"], "uid": uid or each["metadata"]["uid"]} for each in found
+    ]
+    status = manifests.allocated(resource_claim(cluster, name), node, *devices)["status"]
+    if users or consumers:
+        status["reservedFor"] = [*users, *consumers]
+    resource = "resource.k8s.io/resourceclaims"
+
+    def protected(claim: Obj) -> Obj:
+        return {**claim, "metadata": {**claim["metadata"], "finalizers": [manifests.FINALIZER]}}
+
+    client.patch(resource, "default", name, protected)
+    client.patch_status(resource, "default", name, lambda claim: {**claim, "status": status})

@@ -1,4 +1,5 @@
-"""The controllers of the embedded cluster: kubelets, nodes, workloads, volumes, garbage, namespaces, budgets, quotas.
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, volumes, devices, garbage and
+so on.
 
 ``every_controller`` lists them.
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.devices.claims import PodResourceClaims, ResourceClaims
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
@@ -97,6 +99,7 @@ def every_controller(
         Jobs(client, pod_index, settings.jobs),
         CronJobs(client, pod_index),
         *_of_volumes(client, pod_index, settings),
+        *_of_devices(client, pod_index),
         DisruptionBudgets(client, pod_index),
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),
@@ -116,6 +119,10 @@ def _of_volumes(client: LocalClient, pod_index: PodIndex, settings: ControllerSe
         ClaimProtection(client, pod_index),
         VolumeProtection(client, pod_index),
     ]
+
+
+def _of_devices(client: LocalClient, pod_index: PodIndex) -> list[Controller]:
+    return [PodResourceClaims(client, pod_index), ResourceClaims(client, pod_index)]
 
 
 def start_engine(

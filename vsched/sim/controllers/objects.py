@@ -15,7 +15,8 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import parse_time
 
 TERMINAL = frozenset({"Succeeded", "Failed"})
-_SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names are made of."""
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -122,7 +123,7 @@ def tolerates(toleration: Obj, taint: Obj) -> bool:
 def template_hash(template: Obj) -> str:
     """A short name-safe hash of a pod template; equal templates give equal hashes whatever the order of their keys."""
     digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
-    return "".join(_SAFE_ALPHABET[byte % len(_SAFE_ALPHABET)] for byte in digest[:10])
+    return "".join(SAFE_ALPHABET[byte % len(SAFE_ALPHABET)] for byte in digest[:10])
 
 
 def pod_from(template: Obj, namespace: str, owner: Obj, *, labels: Mapping[str, str] | None = None) -> Obj:
