@@ -112,6 +112,20 @@ LATER = {
     ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
     ("patch", "events"): "an Event that is repeated, some time later",
     ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
+    **dict.fromkeys(
+        (
+            *(
+                ("get", kind)
+                for kind in ("persistentvolumeclaims", "persistentvolumes", "resourceclaims", "deviceclasses")
+            ),
+            *(("patch", kind) for kind in ("persistentvolumeclaims", "persistentvolumes")),
+            *((verb, "resourceclaims") for verb in ("create", "patch", "delete")),
+            ("patch", "resourceclaims/status"),
+            ("patch", "resourceclaims/binding"),
+            ("update", "resourceclaims/binding"),
+        ),
+        "pods with claims, of which the run below has none",
+    ),
 }
 """Rights that the run below may have no use for, and why they are needed."""
 

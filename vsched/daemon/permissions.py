@@ -19,7 +19,16 @@ from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
 from vsched.daemon.watches import FOLLOWED, Use
 from vsched.kube.lease.record import LEASES
 from vsched.mirror import wire
-from vsched.mirror.resources import BATCH_GROUP, COMMANDS, PODS
+from vsched.mirror.resources import (
+    BATCH_GROUP,
+    COMMANDS,
+    DEVICE_CLASSES,
+    DEVICE_GROUP,
+    PODS,
+    RESOURCE_CLAIMS,
+    VOLUME_CLAIMS,
+    VOLUMES,
+)
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
@@ -97,6 +106,20 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
     RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
+    *(
+        RequestKind("writes.claims.settling.Settling.read", "get", resource.group, resource.plural, _schedules)
+        for resource in (PODS, VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS, DEVICE_CLASSES)
+    ),
+    RequestKind("writes.claims.patches.patch", "patch", "", "persistentvolumeclaims", _schedules),
+    RequestKind("writes.claims.patches.patch", "patch", "", "persistentvolumes", _schedules),
+    RequestKind("writes.claims.patches.patch", "patch", DEVICE_GROUP, "resourceclaims", _schedules),
+    RequestKind("writes.claims.patches.patch", "patch", DEVICE_GROUP, "resourceclaims/status", _schedules),
+    # Nobody asks for this one: from Kubernetes 1.36 on, the API server checks it when an allocation changes.
+    RequestKind("writes.claims.patches.patch", "patch", DEVICE_GROUP, "resourceclaims/binding", _schedules),
+    RequestKind("writes.claims.patches.patch", "update", DEVICE_GROUP, "resourceclaims/binding", _schedules),
+    RequestKind("writes.claims.patches.delete", "delete", DEVICE_GROUP, "resourceclaims", _schedules),
+    RequestKind("writes.claims.extended._create", "create", DEVICE_GROUP, "resourceclaims", _schedules),
+    RequestKind("writes.claims.extended._pod_status", "patch", "", "pods/status", _schedules),
     RequestKind("writes.bodies.pod_status_write", "patch", "", "pods/status"),
     RequestKind("writes.bodies.event_create", "create", "", "events"),
     RequestKind("writes.bodies.event_count", "patch", "", "events"),

@@ -8,13 +8,14 @@ from vsched.kube.paths import ApiResource
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
 
 BATCH_GROUP = "scheduling.volcano.sh"
+DEVICE_GROUP = "resource.k8s.io"
 
 _CORE = partial(ApiResource, "", "v1")
 _APPS = partial(ApiResource, "apps", "v1")
 _BATCH = partial(ApiResource, BATCH_GROUP, "v1beta1")
 _ARBITRATOR = partial(ApiResource, ARBITRATOR_GROUP, "v1")
 _STORAGE = partial(ApiResource, "storage.k8s.io", "v1")
-_DEVICES = partial(ApiResource, "resource.k8s.io", "v1")
+_DEVICES = partial(ApiResource, DEVICE_GROUP, "v1")
 
 PODS, EVENTS, NODES = _CORE("pods"), _CORE("events"), _CORE("nodes", namespaced=False)
 PODGROUPS, QUEUES = _BATCH("podgroups"), _BATCH("queues", namespaced=False)
@@ -22,7 +23,7 @@ COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
-RESOURCE_CLAIMS = _DEVICES("resourceclaims")
+RESOURCE_CLAIMS, DEVICE_CLASSES = _DEVICES("resourceclaims"), _DEVICES("deviceclasses", namespaced=False)
 
 RESOURCES: dict[str, ApiResource] = {
     "Pod": PODS,
@@ -51,6 +52,6 @@ RESOURCES: dict[str, ApiResource] = {
     "VolumeAttachment": _STORAGE("volumeattachments", namespaced=False),
     "ResourceClaim": RESOURCE_CLAIMS,
     "ResourceSlice": _DEVICES("resourceslices", namespaced=False),
-    "DeviceClass": _DEVICES("deviceclasses", namespaced=False),
+    "DeviceClass": DEVICE_CLASSES,
 }
 """By kind: all that the mirror keeps."""

@@ -14,14 +14,13 @@ import orjson
 
 from vsched.errors import BadQuantity
 from vsched.kube.client import MERGE_PATCH
-from vsched.mirror.resources import PODS
+from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import Allocation
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.devices import KIND, give_back, reserve
 from vsched.writes.claims.objects import (
     EXTENDED_CLAIM,
-    RESOURCE_CLAIMS,
     ContainerRead,
     DeviceClaimRead,
     ExtendedStatusRead,

@@ -7,13 +7,8 @@ from typing import Any
 import msgspec
 
 from vsched.kube.paths import ApiResource
-from vsched.mirror.resources import PODS
+from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
 from vsched.mirror.wire.base import Metadata, Wire
-
-VOLUME_CLAIMS = ApiResource("", "v1", "persistentvolumeclaims")
-VOLUMES = ApiResource("", "v1", "persistentvolumes", namespaced=False)
-RESOURCE_CLAIMS = ApiResource("resource.k8s.io", "v1", "resourceclaims")
-DEVICE_CLASSES = ApiResource("resource.k8s.io", "v1", "deviceclasses", namespaced=False)
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
