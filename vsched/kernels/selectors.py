@@ -81,6 +81,20 @@ def term_mask(term: NodeTerm, statics: NodeStatics) -> Mask:
     return mask
 
 
+def terms_mask(terms: tuple[NodeTerm, ...] | None, statics: NodeStatics) -> Mask | None:
+    """bool[nodes]: where a node meets any one of the terms; None where there are none, which every node meets."""
+    if terms is None:
+        return None
+
+    def compute() -> Mask:
+        mask = np.zeros(len(statics), dtype=np.bool_)
+        for term in terms:
+            mask |= term_mask(term, statics)
+        return mask
+
+    return remembered(statics, ("terms", terms), compute)
+
+
 def selector_mask(rules: Rules, statics: NodeStatics) -> Mask | None:
     """bool[nodes]: where node selector and required node affinity match; None where the pod has neither."""
     if not rules.node_selector and rules.required is None:
@@ -127,12 +141,8 @@ def _selector_mask(rules: Rules, statics: NodeStatics) -> Mask:
     mask = np.ones(len(statics), dtype=np.bool_)
     for key, value in rules.node_selector:
         mask &= requirement_mask(Requirement(key, "In", (value,)), statics)
-    if rules.required is not None:
-        any_term = np.zeros(len(statics), dtype=np.bool_)
-        for term in rules.required:
-            any_term |= term_mask(term, statics)
-        mask &= any_term
-    return mask
+    required = terms_mask(rules.required, statics)
+    return mask if required is None else mask & required
 
 
 def _named(names: tuple[str, ...], statics: NodeStatics) -> Mask:

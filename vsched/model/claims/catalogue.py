@@ -58,6 +58,9 @@ class DeviceCatalogue:
     mirror counts the class's devices on such nodes as allocatable amounts of the column."""
     made: Mapping[str, str] = field(default_factory=dict)
     """By uid of a pod: the claim (``namespace/name``) that a scheduler made for its extended resources."""
+    plugins: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """By resource column of ``extended``: the nodes whose device plugin offers the resource. There it is an amount like
+    any other, and no device is chosen for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

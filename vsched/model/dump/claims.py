@@ -82,6 +82,7 @@ class DeviceParts(msgspec.Struct, frozen=True):
     """Positions of claims."""
     users: list[Piece]
     extended: dict[int, str]
+    plugins: dict[int, frozenset[str]]
     specs: list[Piece]
     models: list[Piece]
 
@@ -134,6 +135,7 @@ def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tupl
     yield "allocated", [positions.at(key) for key in found.allocated]
     yield "users", _pods(found.users, tasks)
     yield "extended", found.extended
+    yield "plugins", {column: sorted(nodes) for column, nodes in found.plugins.items()}
     yield "specs", pieces(iter(specs))
     yield "models", pieces(iter(models))
 
@@ -183,6 +185,7 @@ def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
         allocated=_by("key", _at(claims, parts.allocated)),
         users=_users(parts.users, tasks),
         extended=parts.extended,
+        plugins=parts.plugins,
     )
 
 

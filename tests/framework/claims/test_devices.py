@@ -1,0 +1,249 @@
+"""Devices in a session: which nodes serve a pod, what it gets, and that steps back leave no trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
+from vsched.framework.claims.devices import device_part
+from vsched.framework.claims.part import ClaimRules
+from vsched.model.claims.devices import ALL, Consumer, DeviceClass, DeviceSelector
+from vsched.model.pods.status import Status
+
+N1, N2 = 0, 1
+
+
+def test_counts_say_which_nodes_have_enough_devices() -> None:
+    world = DeviceWorld(gpus("n1", 4), gpus("n2", 2))
+    pods = [world.own(f"p{number}", request(count=3)) for number in range(2)]
+    part = world.part()
+    assert part.is_exact(pods[0])
+    assert part.passing(pods[0]) == part.serving(pods[0]) == ["n1"]
+    part.take(pods[0], N1, later=False)
+    assert part.got(pods[0]) == ["r=gpu-0", "r=gpu-1", "r=gpu-2"]
+    assert part.serving(pods[1]) == part.serving(pods[1], later=True) == []
+    part.give_back(pods[0], N1)
+    assert part.serving(pods[1]) == ["n1"]
+    assert part.plan(pods[0]) is None or not part.plan(pods[0]).devices
+
+
+def test_devices_in_use_are_free_later_once_all_users_are_evicted() -> None:
+    world = DeviceWorld(gpus("n1", 2), nodes=["n1"])
+    running = [world.pod(name, "held", status=Status.RUNNING, node="n1") for name in ("a", "b")]
+    world.claim("held", request(count=2), allocation=has("gpu-0", "gpu-1"), users=running)
+    waiting = world.own("p", request(count=1))
+    part = world.part()
+    assert part.serving(waiting) == part.serving(waiting, later=True) == []
+    part.evict(running[0], N1)
+    assert part.serving(waiting, later=True) == []
+    part.evict(running[1], N1)
+    assert part.serving(waiting) == []
+    assert part.serving(waiting, later=True) == ["n1"]
+    part.take(waiting, N1, later=True)
+    assert part.got(waiting) == ["r=gpu-0"]
+    part.give_back(waiting, N1)
+    part.restore(running[1], N1)
+    assert part.serving(waiting, later=True) == []
+
+
+def test_pods_that_are_leaving_hold_their_devices_now_and_not_later() -> None:
+    world = DeviceWorld(gpus("n1", 1), nodes=["n1"])
+    leaving = world.pod("a", "held", status=Status.RELEASING, node="n1")
+    world.claim("held", allocation=has("gpu-0"), users=[leaving])
+    pods = [world.own("p"), world.own("q")]
+    part = world.part()
+    assert (part.serving(pods[0]), part.serving(pods[0], later=True)) == ([], ["n1"])
+    part.take(pods[0], N1, later=True)
+    assert part.serving(pods[1], later=True) == []
+
+
+def test_a_shared_claim_gets_devices_with_its_first_pod_and_the_others_follow() -> None:
+    world = DeviceWorld(gpus("n1", 1), gpus("n2", 1))
+    world.claim("shared")
+    one, other = world.pod("p", "shared"), world.pod("q", "shared")
+    part = world.part()
+    assert part.class_of(one) == part.class_of(other)
+    part.take(one, N2, later=False)
+    assert part.serving(other) == ["n2"]
+    part.take(other, N2, later=False)
+    for task in (one, other):
+        plan = part.plan(task)
+        assert plan is not None
+        assert [choice.claim for choice in plan.devices] == ["ns/shared"]
+        assert plan.devices[0].allocation.nodes == only("n2")
+        assert plan.reserve == ("ns/shared",)
+    part.withdraw(one, N2)
+    assert part.serving(one) == ["n2"], "the other pod still uses it"
+    part.withdraw(other, N2)
+    assert part.serving(one) == ["n1", "n2"]
+
+
+def test_what_was_withdrawn_comes_back_exactly() -> None:
+    world = DeviceWorld(gpus("n1", 2), nodes=["n1"])
+    one, other, third = world.own("p"), world.own("q"), world.own("s")
+    part = world.part()
+    part.take(one, N1, later=False)
+    part.take(other, N1, later=False)
+    had = part.withdraw(one, N1)
+    assert part.serving(one) == ["n1"]
+    part.reinstate(one, N1, had)
+    assert (part.got(one), part.got(other)) == (["r=gpu-0"], ["r=gpu-1"])
+    assert part.serving(third) == []
+
+
+def test_an_allocated_claim_is_usable_where_its_devices_are() -> None:
+    world = DeviceWorld(gpus("n1", 1), gpus("n2", 1))
+    world.claim("mine", allocation=has("gpu-0", node="n2"), consumers=(Consumer("uid-p", "p"),))
+    task = world.pod("p", "mine")
+    part = world.part()
+    assert part.serving(task) == ["n2"]
+    assert [check.reason for check in part.checks(task)] == ["resourceclaim not available on the node"]
+    part.take(task, N2, later=False)
+    plan = part.plan(task)
+    assert plan is not None
+    assert (plan.devices, plan.reserve) == ((), ("ns/mine",))
+
+
+def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
+    world = DeviceWorld(gpus("n1", 1), nodes=["n1"])
+    others = tuple(Consumer(f"u{number}", f"o{number}") for number in range(255))
+    world.claim("busy", allocation=has("gpu-0"), consumers=others)
+    one, other = world.pod("p", "busy"), world.pod("q", "busy")
+    part = world.part()
+    part.take(one, N1, later=False)
+    assert next(check.reason for check in part.checks(other)) == "resourceclaim in use"
+    assert part.serving(other) == []
+    part.give_back(one, N1)
+    assert part.serving(other) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param(
+            {"deleting": True}, 'resourceclaim "p-claim" is being deleted', id="a claim that is being deleted"
+        ),
+        pytest.param(
+            {"owner": "uid-other"},
+            "ResourceClaim ns/p-claim was not created for pod ns/p (pod is not owner)",
+            id="a claim made for another pod",
+        ),
+        pytest.param(
+            {"asked": request("r", 1, device_class="nope")},
+            "request r: device class nope does not exist",
+            id="a class that does not exist",
+        ),
+        pytest.param(
+            {"asked": request("r", 1, "device.attributes['gpu'].nope == 1")},
+            "request r: selector #0: CEL runtime error: no such key: nope",
+            id="a selector without an answer",
+        ),
+        pytest.param(
+            {"asked": request("r", 1, "device.driver = 1")},
+            "request r: selector #0: CEL compile error: ERROR: <input>:1:15",
+            id="a selector that is no expression",
+        ),
+        pytest.param(
+            {"asked": request("r", 33)},
+            "number of requested devices 33 exceeds the claim limit of 32",
+            id="more devices than a claim can have",
+        ),
+        pytest.param(
+            {"allocation": has("gpu-99")},
+            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 is not there any more",
+            id="a device that is gone, and no pod runs with it",
+        ),
+        pytest.param(
+            {"allocation": has("gpu-0"), "failed": "LinkDown"},
+            "resourceclaim ns/p-claim: device binding failed: LinkDown",
+            id="a device that could not be made ready",
+        ),
+    ],
+)
+def test_what_nobody_can_use(fields: dict[str, object], message: str) -> None:
+    world = DeviceWorld(gpus("n1", 64))
+    world.claim("p-claim", **{"owner": "uid-p", **fields})  # type: ignore[arg-type]
+    found = world.part().obstacle(world.pod("p", "p-claim@"))
+    assert found is not None
+    assert found.message.startswith(message)
+
+
+def test_claims_that_are_not_there() -> None:
+    world = DeviceWorld(gpus("n1", 1))
+    part = world.part()
+    missing, unmade = part.obstacle(world.pod("p", "nope")), part.obstacle(world.pod("p", "@"))
+    assert missing is not None
+    assert unmade is not None
+    assert missing.message == 'resourceclaim.resource.k8s.io "nope" not found'
+    assert unmade.message == 'pod "ns/p": ResourceClaim not created yet'
+
+
+def test_a_broken_selector_of_a_class_names_the_class() -> None:
+    world = DeviceWorld(gpus("n1", 1), classes=[DeviceClass("gpu", (DeviceSelector("true"), DeviceSelector("1")))])
+    task = world.own("p")
+    found = world.part().obstacle(task)
+    assert found is not None
+    assert found.message == "class gpu: selector #1: CEL runtime error: must evaluate to bool, not int"
+
+
+def test_all_devices_of_a_node() -> None:
+    world = DeviceWorld(gpus("n1", 3), pool(device("a", "n2"), device("b", "n2")), nodes=["n1", "n2", "n3"])
+    runs = world.pod("a", "held", status=Status.RUNNING, node="n1")
+    world.claim("held", allocation=has("gpu-1"), users=[runs])
+    task = world.own("p", request(mode=ALL))
+    part = world.part()
+    assert part.is_exact(task)
+    assert part.serving(task) == ["n2"]
+    part.evict(runs, N1)
+    assert part.serving(task, later=True) == ["n1", "n2"]
+    part.take(task, N2, later=False)
+    assert part.got(task) == ["r=a", "r=b"]
+
+
+def test_a_pool_with_missing_slices_or_a_name_twice_is_not_used() -> None:
+    good = pool(device("a", "n1", pool="good"))
+    for fields in ({"complete": False}, {"problem": "duplicate device name a"}):
+        world = DeviceWorld(good, pool(device("a", "n1", pool="bad"), device("b", "n2", pool="bad"), **fields))
+        one, every = world.own("p"), world.own("q", request(mode=ALL))
+        part = world.part()
+        assert part.serving(one) == ["n1"]
+        assert part.serving(every) == []
+
+
+def test_rules_turn_devices_off() -> None:
+    world = DeviceWorld(gpus("n1", 1))
+    snapshot = world.cluster.snapshot()
+    assert device_part(snapshot, snapshot.nodes, ClaimRules(devices=False)) is None
+    assert device_part(snapshot, snapshot.nodes, ClaimRules()) is not None
+
+
+def test_limits_say_how_many_more_could_be_placed() -> None:
+    world = DeviceWorld(gpus("n1", 5), gpus("n2", 1))
+    pods = [world.own(f"p{number}", request(count=2)) for number in range(2)]
+    world.claim("shared", request(count=2))
+    part = world.part()
+    [limit] = part.limits(pods[0])
+    assert limit.most.tolist() == [2, 0]
+    part.take(pods[1], N1, later=False)
+    [limit] = part.limits(pods[0])
+    assert limit.most.tolist() == [1, 0]
+    assert part.limits(world.pod("s", "shared")) == []
+
+
+def test_a_later_alternative_scores_less() -> None:
+    world = DeviceWorld(
+        gpus("n1", 2, attributes={"model": "a"}), gpus("n2", 2, attributes={"model": "h"}), nodes=["n1", "n2", "n3"]
+    )
+    choices = [
+        request("r/best", 2, "device.attributes['gpu'].model == 'h'"),
+        request("r/other", 1, "device.attributes['gpu'].model == 'a'"),
+    ]
+    task = world.own("p", spec(choices))
+    part = world.part()
+    assert part.is_exact(task)
+    assert part.serving(task) == ["n1", "n2"]
+    scores = part.score(task)
+    assert scores is not None
+    assert scores.tolist() == [87.5, 100.0, 0.0]
+    part.take(task, N1, later=False)
+    assert part.got(task) == ["r/other=gpu-0"]

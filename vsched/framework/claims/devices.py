@@ -1,0 +1,298 @@
+"""Devices in a session: which nodes have them for the claims of a task, and which ones it gets there.
+
+Nearly all claims ask for a number of devices that meet some conditions. For those, counts of free devices by node say
+all. The exact search runs on the chosen node, to pick devices, and where counts do not suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.claims.devices_allocations import allocation_of
+from vsched.framework.claims.devices_needs import Implicit, Needs, NeedsTable
+from vsched.framework.claims.devices_obstacles import DeviceObstacles
+from vsched.framework.claims.devices_room import DeviceRoom
+from vsched.framework.claims.devices_uses import Choice, ClaimUses, Gone
+from vsched.framework.claims.devices_words import ELSEWHERE, IN_USE, TOO_FEW, refused
+from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
+from vsched.framework.refusal import Refusal
+from vsched.kernels.devices.books import Holding
+from vsched.kernels.devices.inventory import inventory_of
+from vsched.kernels.devices.search import Found, search
+from vsched.kernels.selectors import terms_mask
+from vsched.model.amounts.resources import scale_of
+from vsched.model.claims.devices import Allocation, ClaimSpec
+from vsched.model.claims.plan import ClaimPlan, DeviceChoice
+from vsched.model.nodes.table import Floats, Mask, NodeTable
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+STEPS_A_SECOND = 200_000
+"""Devices that the exact search tries in about a second."""
+
+
+class HeldClaim(NamedTuple):
+    """A claim that has devices."""
+
+    allocation: Allocation
+    later: bool
+    """Whether some of the devices are still in use by pods that are leaving."""
+
+
+class TaskDevices(NamedTuple):
+    """The device claims of a task, as the session sees them now."""
+
+    fresh: tuple[str, ...]
+    """Claims that have no devices yet, by key; without the one for extended resources."""
+    needs: Needs | None
+    """What these and the extended resources ask for; None where nothing is to be allocated."""
+    held: tuple[HeldClaim, ...]
+    full: bool
+    """Whether one of them can be reserved for no further pod."""
+
+
+class DevicePart:
+    """The devices of one session."""
+
+    def __init__(self, snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> None:
+        self._catalogue = snapshot.claims.devices
+        self._statics = nodes.statics
+        self._names = snapshot.axis.names
+        self._inventory = inventory_of(self._catalogue.pools, nodes.statics)
+        self._uses = ClaimUses(self._catalogue, self._inventory)
+        self._obstacles = DeviceObstacles(self._catalogue, self._inventory)
+        self._needs = NeedsTable(self._catalogue.classes, self._inventory)
+        self._room = DeviceRoom(self._inventory, self._uses.books, self._served())
+        self._steps = int(rules.search_seconds * STEPS_A_SECOND)
+        self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
+        """Results of the search by needs, row, and whether later; with the version of the row."""
+        self._last: tuple[Task, int, TaskDevices] | None = None
+
+    # -- questions --------------------------------------------------------------------------------------------------
+
+    def concerns(self, task: Task) -> bool:
+        """Whether the task has device claims, or asks for an extended resource that devices serve."""
+        claims = task.claims
+        if claims is not None and claims.devices:
+            return True
+        extended = self._catalogue.extended
+        return bool(extended) and any(column in extended for column, _ in task.shape.request)
+
+    def obstacle(self, task: Task) -> Refusal | None:
+        """Why no node can serve the task's claims, whoever leaves; None where one might."""
+        found = self._obstacles.of(task)
+        if found is not None:
+            return found
+        needs = self._of(task).needs
+        return refused(needs.problem) if needs is not None and needs.problem else None
+
+    def class_of(self, task: Task) -> Hashable:
+        """What of the claims affects checks and scores."""
+        found = self._of(task)
+        held = tuple((one.allocation.nodes, one.later) for one in found.held)
+        return None if found.needs is None else found.needs.number, held, found.full
+
+    def checks(self, task: Task) -> Sequence[Check]:
+        """The nodes that have devices for the task now and later."""
+        found = self._of(task)
+        checks = [Check(IN_USE, self._nowhere(), code=Code.DEVICES)] if found.full else []
+        for one in found.held:
+            mask = terms_mask(one.allocation.nodes, self._statics)
+            if mask is not None:
+                checks.append(Check(ELSEWHERE, mask, code=Code.DEVICES))
+            if one.later:
+                checks.append(Check(TOO_FEW, self._nowhere(), True, Code.DEVICES, ~self._nowhere()))
+        if found.needs is not None:
+            checks.extend(self._room.checks(found.needs))
+        return checks
+
+    def is_exact(self, task: Task) -> bool:
+        """Whether counts say all."""
+        needs = self._of(task).needs
+        return needs is None or needs.is_counted
+
+    def fits(self, task: Task, row: int, *, later: bool) -> bool:
+        """Whether the row has devices for the task."""
+        if not all(
+            (check.later if later and check.later is not None else check.passes)[row] for check in self.checks(task)
+        ):
+            return False
+        needs = self._of(task).needs
+        return needs is None or needs.is_counted or self._search(needs, row, later=later).picks is not None
+
+    def unfit(self, task: Task) -> Unfit:
+        """The reason for rows without a solution."""
+        return Unfit(TOO_FEW, Code.DEVICES)
+
+    def limits(self, task: Task) -> Sequence[ClaimRoom]:
+        """How many tasks like this one could get devices; claims that people made are shared, and set no limit."""
+        found = self._of(task)
+        shared = any(
+            self._catalogue.claims[key].owner != task.uid for key in found.fresh if key in self._catalogue.claims
+        )
+        return [] if found.needs is None or shared else self._room.limits(found.needs)
+
+    def score(self, task: Task) -> Floats | None:
+        """Nodes are better that can serve alternatives which come earlier in ``firstAvailable``."""
+        needs = self._of(task).needs
+        return None if needs is None else self._room.score(needs)
+
+    def plan(self, task: Task) -> ClaimPlan | None:
+        """The devices that were chosen for the task's claims, and the claims to be reserved for it."""
+        devices, reserve = [], []
+        for key in self._keys(task):
+            claim, choice = self._catalogue.claims.get(key), self._uses.chosen(key)
+            if claim is not None:
+                reserve.append(key)
+            if choice is not None:
+                devices.append(DeviceChoice(key if claim else "", claim.uid if claim else "", choice.allocation))
+        return ClaimPlan(devices=tuple(devices), reserve=tuple(reserve)) if devices or reserve else None
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def take(self, task: Task, row: int, *, later: bool) -> None:
+        """Choose devices for the claims that have none, and use all claims."""
+        found = self._of(task)
+        if found.needs is not None:
+            self._choose(task, found, row, later=later)
+        for key in self._keys(task):
+            if key in self._catalogue.claims or self._uses.chosen(key) is not None:
+                self._uses.take(key, task.uid)
+
+    def give_back(self, task: Task, row: int) -> None:
+        """Undo ``take``."""
+        self.withdraw(task, row)
+
+    def withdraw(self, task: Task, row: int) -> object:
+        """The task uses its claims no more; those that nobody else uses lose what was chosen for them."""
+        keys = [key for key in self._keys(task) if self._uses.is_taken(key, task.uid)]
+        return tuple(self._uses.give_up(key, task.uid) for key in keys)
+
+    def reinstate(self, task: Task, row: int, had: object) -> None:
+        """Undo ``withdraw``."""
+        assert isinstance(had, tuple)
+        for gone in had:
+            assert isinstance(gone, Gone)
+            self._uses.take_again(gone, task.uid)
+
+    def evict(self, task: Task, row: int) -> None:
+        """Claims whose users are all leaving lose their devices later."""
+        self._uses.evict(task.uid, self._named(task))
+
+    def restore(self, task: Task, row: int) -> None:
+        """Undo ``evict``."""
+        self._uses.restore(task.uid, self._named(task))
+
+    # -- inside -----------------------------------------------------------------------------------------------------
+
+    def _choose(self, task: Task, found: TaskDevices, row: int, *, later: bool) -> None:
+        needs = found.needs
+        assert needs is not None
+        picks = self._search(needs, row, later=False).picks
+        waits = picks is None and later
+        if waits:
+            picks = self._search(needs, row, later=True).picks
+        node = self._statics.names[row]
+        assert picks is not None, f"no devices for {task.key} on {node}"
+        asks = self._room.asks_on(needs, row)
+        keys = (*found.fresh, self._extended(task))[: len(asks)]
+        for key, mine, ask in zip(keys, picks, asks, strict=True):
+            claim = self._catalogue.claims.get(key)
+            alternatives = [one for request in ask.requests for one in request]
+            allocation = allocation_of(mine, alternatives, self._inventory, node, claim.uid if claim else task.uid)
+            uses = tuple(Holding(pick.device, pick.taken) for pick in mine if not pick.admin)
+            self._uses.choose(key, Choice(allocation, uses, waits))
+
+    def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
+        key = needs.number, row, later
+        version = self._room.counts.version_of(row)
+        known = self._searched.get(key)
+        if known is None or known[0] != version:
+            asks = self._room.asks_on(needs, row)
+            found = search(asks, row, self._inventory, self._uses.books, later=later, steps=self._steps)
+            known = self._searched[key] = version, found
+        return known[1]
+
+    def _of(self, task: Task) -> TaskDevices:
+        last = self._last
+        if last is None or last[0] is not task or last[1] != self._uses.version:
+            last = self._last = task, self._uses.version, self._seen(task)
+        return last[2]
+
+    def _seen(self, task: Task) -> TaskDevices:
+        fresh: list[str] = []
+        specs: list[ClaimSpec] = []
+        held: list[HeldClaim] = []
+        full = False
+        for name, key in zip(self._named(task), self._keys(task), strict=False):
+            claim = self._catalogue.claims.get(name)
+            if claim is None:
+                continue
+            choice = self._uses.chosen(key)
+            if choice is not None:
+                held.append(HeldClaim(choice.allocation, choice.later))
+            elif claim.allocation is not None and key == name:
+                held.append(HeldClaim(claim.allocation, False))
+            else:
+                fresh.append(key)
+                specs.append(claim.spec)
+            full = full or (key == name and self._uses.is_full(claim, task.uid))
+        implicit = self._implicit(task)
+        needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
+        return TaskDevices(tuple(fresh), needs, tuple(held), full)
+
+    def _named(self, task: Task) -> tuple[str, ...]:
+        """The claims that the task names, by key."""
+        entries = task.claims.devices if task.claims is not None else ()
+        return tuple(f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none)
+
+    def _keys(self, task: Task) -> tuple[str, ...]:
+        """The claims that the task uses when it is placed, and then the one for its extended resources.
+
+        A task that was evicted is placed again to see where its successor would go: the successor gets claims of its
+        own in place of those that were made for the task.
+        """
+        named = self._named(task)
+        if self._uses.is_evicted(task.uid):
+            named = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
+        return (*named, self._extended(task))
+
+    def _is_own(self, key: str, task: Task) -> bool:
+        claim = self._catalogue.claims.get(key)
+        return claim is not None and claim.owner == task.uid
+
+    def _extended(self, task: Task) -> str:
+        """The name in the session of the claim that is to be made for the extended resources of a task."""
+        return f"\0{task.uid}"
+
+    def _implicit(self, task: Task) -> tuple[Implicit, ...]:
+        extended = self._catalogue.extended
+        if not extended or self._uses.chosen(self._extended(task)) is not None:
+            return ()
+        return tuple(
+            Implicit(column, self._names[column], extended[column], amount // scale_of(self._names[column]))
+            for column, amount in task.shape.request
+            if column in extended
+        )
+
+    def _served(self) -> dict[int, Mask]:
+        served = {}
+        for column in self._catalogue.extended:
+            mask = ~self._nowhere()
+            rows = (self._statics.row.get(name) for name in self._catalogue.plugins.get(column, ()))
+            mask[[row for row in rows if row is not None]] = False
+            served[column] = mask
+        return served
+
+    def _nowhere(self) -> Mask:
+        return np.zeros(len(self._statics), dtype=np.bool_)
+
+
+def device_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DevicePart | None:
+    """The devices of a session; None where the rules turn them off."""
+    return DevicePart(snapshot, nodes, rules) if rules.devices else None

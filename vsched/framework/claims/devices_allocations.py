@@ -1,0 +1,56 @@
+"""From chosen devices to the allocation of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from uuid import UUID
+
+from vsched.kernels.devices.inventory import Inventory
+from vsched.kernels.devices.search import Ask, Pick
+from vsched.kernels.selectors import NAME_FIELD
+from vsched.model.claims.devices import AllocatedDevice, Allocation, Device
+from vsched.model.pods.shape import NodeTerm, Requirement
+
+
+def allocation_of(picks: Sequence[Pick], asks: Sequence[Ask], inventory: Inventory, node: str, uid: str) -> Allocation:
+    """The allocation of a claim: its devices in the order of its requests, and the nodes where they can be used.
+
+    ``asks`` are all requests of the claim with their alternatives. ``uid`` belongs to the claim or its pod: the ids of
+    shares are made from it, so that equal inputs give equal plans.
+    """
+    tolerations = {ask.name: ask.want.tolerations for ask in asks}
+    devices = [inventory.devices[pick.device] for pick in picks]
+    results = tuple(
+        AllocatedDevice(
+            request=pick.request,
+            device=device.id,
+            admin=pick.admin,
+            share=_share(uid, at, device) if pick.shared and not pick.admin else "",
+            consumed=pick.taken,
+            tolerations=tolerations[pick.request],
+            binding_conditions=device.binding_conditions,
+            binding_failures=device.binding_failures,
+        )
+        for at, (pick, device) in enumerate(zip(picks, devices, strict=True))
+    )
+    return Allocation(results, _nodes(devices, node))
+
+
+def _nodes(devices: Sequence[Device], node: str) -> tuple[NodeTerm, ...] | None:
+    """Where all devices can be used: one node, if one of them is there only; otherwise where all selectors match."""
+    here = (NodeTerm(fields=(Requirement(NAME_FIELD, "In", (node,)),)),)
+    expressions: dict[Requirement, None] = {}
+    fields: dict[Requirement, None] = {}
+    for device in devices:
+        if device.node or device.binds_to_node or (device.nodes is not None and len(device.nodes) != 1):
+            return here
+        for term in device.nodes or ():
+            expressions.update(dict.fromkeys(term.expressions))
+            fields.update(dict.fromkeys(term.fields))
+    return (NodeTerm(tuple(expressions), tuple(fields)),) if expressions or fields else None
+
+
+def _share(uid: str, at: int, device: Device) -> str:
+    digest = sha256("\0".join((uid, str(at), *device.id)).encode()).digest()
+    return str(UUID(bytes=digest[:16], version=4))

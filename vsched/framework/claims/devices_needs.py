@@ -1,0 +1,180 @@
+"""What the device claims of a task ask for, with classes and selectors put together: equal claims share it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.framework.claims.devices_words import class_missing, selector_failed, too_many
+from vsched.kernels.devices.inventory import Inventory
+from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
+from vsched.model.claims.devices import ALL, ClaimSpec, DeviceClass, DeviceRequest
+
+
+class Implicit(NamedTuple):
+    """What a pod asks for of an extended resource that devices serve."""
+
+    column: int
+    resource: str
+    device_class: str
+    number: int
+
+
+class Total(NamedTuple):
+    """How many devices the requests with equal conditions ask for together."""
+
+    want: Want
+    number: int
+    columns: tuple[tuple[int, int], ...] = ()
+    """What comes to it on nodes where devices serve an extended resource: (column, number)."""
+
+
+class Needs:
+    """What tasks of one kind ask of the devices that are free."""
+
+    def __init__(
+        self,
+        number: int,
+        asks: tuple[ClaimAsk, ...],
+        implicit: tuple[tuple[int, Ask], ...],
+        problem: str,
+        inventory: Inventory,
+    ) -> None:
+        self.number = number
+        """Identifies it in its session."""
+        self.asks = asks
+        """What each claim asks for."""
+        self.implicit = implicit
+        """Extended resources: (column, what it stands for on nodes where devices serve it)."""
+        self.problem = problem
+        """Why nobody can get this: a class that does not exist, a broken selector; empty where somebody might."""
+        self.totals: tuple[Total, ...] = ()
+        """Plain requests with equal conditions, put together."""
+        self.whole: tuple[Want, ...] = ()
+        """Plain requests for all devices."""
+        self.choices: tuple[tuple[Ask, ...], ...] = ()
+        """Requests with alternatives."""
+        self.is_counted = False
+        """Whether counts of free devices say all, so that no search is needed."""
+        if not problem:
+            self._sum_up()
+            self.is_counted = self._counts_suffice(inventory)
+
+    def _sum_up(self) -> None:
+        # Administrative requests of several claims may get the same devices, so they are not put together.
+        plain: dict[tuple[Want, int], int] = {}
+        whole, choices = [], []
+        for at, claim in enumerate(self.asks):
+            for alternatives in claim.requests:
+                ask = alternatives[0]
+                if len(alternatives) > 1:
+                    choices.append(alternatives)
+                elif ask.number == ALL_DEVICES:
+                    whole.append(ask.want)
+                else:
+                    key = ask.want, at if ask.want.admin else -1
+                    plain[key] = plain.get(key, 0) + ask.number
+        columns: dict[Want, tuple[tuple[int, int], ...]] = {}
+        for column, ask in self.implicit:
+            columns[ask.want] = (*columns.get(ask.want, ()), (column, ask.number))
+            plain.setdefault((ask.want, -1), 0)
+        self.totals = tuple(Total(want, number, columns.get(want, ())) for (want, _), number in plain.items())
+        self.whole = tuple(whole)
+        self.choices = tuple(choices)
+
+    def _counts_suffice(self, inventory: Inventory) -> bool:
+        if any(claim.constraints for claim in self.asks):
+            return False
+        if self.choices:
+            requests = len(self.totals) + len(self.whole) + len(self.choices)
+            return requests == 1 and all(_is_countable(ask, inventory) for ask in self.choices[0])
+        wants = [*(total.want for total in self.totals), *self.whole]
+        asks = [ask for claim in self.asks for alternatives in claim.requests for ask in alternatives]
+        asks.extend(ask for _, ask in self.implicit)
+        if len(asks) > 1 and any(_has_counters(ask.want, inventory) for ask in asks):
+            return False
+        return all(_is_countable(ask, inventory) for ask in asks) and _are_apart(wants, inventory)
+
+
+class NeedsTable:
+    """The needs of a session's tasks, by what they ask for."""
+
+    def __init__(self, classes: Mapping[str, DeviceClass], inventory: Inventory) -> None:
+        self._classes = classes
+        self._inventory = inventory
+        self._found: dict[tuple[tuple[ClaimSpec, ...], tuple[Implicit, ...]], Needs] = {}
+
+    def of(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...] = ()) -> Needs:
+        """The needs of claims with these specs, and of extended resources."""
+        found = self._found.get((specs, implicit))
+        if found is None:
+            found = self._found[specs, implicit] = self._made(specs, implicit)
+        return found
+
+    def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> Needs:
+        requests = [DeviceRequest(one.resource, one.device_class, count=one.number) for one in implicit]
+        extended = ClaimSpec(tuple((request,) for request in requests))
+        number = len(self._found)
+        for spec in (*specs, extended):
+            problem = self._problem(spec)
+            if problem:
+                return Needs(number, (), (), problem, self._inventory)
+        asks = tuple(
+            ClaimAsk(
+                tuple(tuple(self._ask(one) for one in alternatives) for alternatives in spec.requests), spec.constraints
+            )
+            for spec in specs
+        )
+        columns = [(one.column, self._ask(request)) for one, request in zip(implicit, requests, strict=True)]
+        return Needs(number, asks, tuple(columns), "", self._inventory)
+
+    def _ask(self, request: DeviceRequest) -> Ask:
+        return Ask(request.name, self.want(request), ALL_DEVICES if request.mode == ALL else request.count)
+
+    def want(self, request: DeviceRequest) -> Want:
+        """What the request asks of each device; its class exists."""
+        selectors = (*self._classes[request.device_class].selectors, *request.selectors)
+        return Want(selectors, request.tolerations, request.capacity, request.admin)
+
+    def _problem(self, spec: ClaimSpec) -> str:
+        least = 0
+        for alternatives in spec.requests:
+            for request in alternatives:
+                if request.device_class not in self._classes:
+                    return class_missing(request)
+            for request in alternatives:
+                failure = match(self.want(request), self._inventory).failure
+                if failure is not None:
+                    return selector_failed(request, failure, len(self._classes[request.device_class].selectors))
+            least += min((request.count if request.mode != ALL else 1 for request in alternatives), default=0)
+        return too_many(least) if least > MOST_RESULTS else ""
+
+
+def _is_countable(ask: Ask, inventory: Inventory) -> bool:
+    found = match(ask.want, inventory)
+    if ask.number == ALL_DEVICES:
+        # A device that several claims may use counts as often as it can be allocated, not once.
+        return not (found.taken or ask.want.admin or _has_counters(ask.want, inventory))
+    return ask.number == 1 or not _has_counters(ask.want, inventory)
+
+
+def _has_counters(want: Want, inventory: Inventory) -> bool:
+    def compute() -> tuple[bool]:
+        units = match(want, inventory).units
+        return (any(units[device] for members in inventory.counting.values() for device in members),)
+
+    return inventory.keep(("has counters", want), compute)[0]
+
+
+def _are_apart(wants: Sequence[Want], inventory: Inventory) -> bool:
+    """Whether no device serves two of the wants."""
+    return all(_apart(one, other, inventory) for at, one in enumerate(wants) for other in wants[at + 1 :])
+
+
+def _apart(one: Want, other: Want, inventory: Inventory) -> bool:
+    def compute() -> tuple[bool]:
+        left, right = match(one, inventory), match(other, inventory)
+        return (not bool((left.selected & right.selected).any()),)
+
+    return inventory.keep(("apart", one, other), compute)[0]

@@ -1,0 +1,63 @@
+"""Device claims that nobody can use as they are: not there, being deleted, made for another pod, or broken."""
+
+from __future__ import annotations
+
+from vsched.framework.claims.devices_words import (
+    binding_failed,
+    deleting,
+    device_gone,
+    not_found,
+    not_made,
+    not_owner,
+)
+from vsched.framework.refusal import Refusal
+from vsched.kernels.devices.inventory import Inventory
+from vsched.model.claims.catalogue import DeviceCatalogue
+from vsched.model.claims.devices import AllocatedDevice, DeviceClaim
+from vsched.model.pods.task import Task
+
+
+class DeviceObstacles:
+    """The obstacles of one snapshot."""
+
+    def __init__(self, catalogue: DeviceCatalogue, inventory: Inventory) -> None:
+        self._catalogue = catalogue
+        self._inventory = inventory
+
+    def of(self, task: Task) -> Refusal | None:
+        """The first obstacle among the claims that the task names; None where there is none."""
+        for one in task.claims.devices if task.claims is not None else ():
+            if one.none:
+                continue
+            if not one.claim:
+                return not_made(task)
+            key = f"{task.namespace}/{one.claim}"
+            claim = self._catalogue.claims.get(key)
+            if claim is None:
+                return not_found(key)
+            if claim.deleting:
+                return deleting(claim)
+            if one.template and claim.owner != task.uid:
+                return not_owner(claim, task)
+            found = self._lost(claim)
+            if found is not None:
+                return found
+        return None
+
+    def _lost(self, claim: DeviceClaim) -> Refusal | None:
+        """Why the devices that a claim has are of no use to pods that still wait."""
+        if claim.allocation is None:
+            return None
+        if claim.failed:
+            return binding_failed(claim)
+        if self._catalogue.users.get(claim.key):
+            return None
+        gone = next((one for one in claim.allocation.devices if self._is_gone(one)), None)
+        return None if gone is None else device_gone(claim, gone)
+
+    def _is_gone(self, one: AllocatedDevice) -> bool:
+        if self._inventory.number(one.device) is not None:
+            return False
+        pool = self._inventory.first.get((one.device.driver, one.device.pool))
+        # While slices of a pool are missing, its device may be in one of those.
+        return pool is None or self._inventory.blocks[pool[1]].pool.complete

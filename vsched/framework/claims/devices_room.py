@@ -1,0 +1,158 @@
+"""Which nodes have enough free devices, by counts: masks, bounds for the number of tasks, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from vsched.framework.claims.devices_needs import Needs, Total
+from vsched.framework.claims.devices_words import TOO_FEW
+from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
+from vsched.kernels.devices.books import DeviceBooks
+from vsched.kernels.devices.counts import FreeCounts
+from vsched.kernels.devices.inventory import Inventory
+from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
+from vsched.model.nodes.table import Floats, Ints, Mask
+
+BEST_SCORE = 100.0
+MOST_ALTERNATIVES = 8
+"""The most alternatives of a request."""
+BOUNDLESS = 1 << 30
+
+
+class DeviceRoom:
+    """The room for claims on all nodes, now and later, on the books of a session."""
+
+    def __init__(self, inventory: Inventory, books: DeviceBooks, served: dict[int, Mask]) -> None:
+        self._inventory = inventory
+        self.counts = FreeCounts(inventory, books)
+        self._served = served
+        """By column of an extended resource: bool[nodes], where devices serve it."""
+        self._masks: dict[tuple[int, bool], tuple[int, Mask]] = {}
+
+    def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
+        """What is asked for on a row; the last one is for extended resources, if devices serve some there."""
+        mine = tuple((ask,) for column, ask in needs.implicit if self._served[column][row])
+        return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
+
+    def checks(self, needs: Needs) -> list[Check]:
+        """The nodes that have enough devices at all, and those that have enough free ones."""
+        ever = self._ever(needs)
+        now, later = self._mask(needs, later=False), self._mask(needs, later=True)
+        checks = [] if ever.all() else [Check(TOO_FEW, ever, code=Code.DEVICES)]
+        if not now.all():
+            checks.append(Check(TOO_FEW, now, True, Code.DEVICES, later))
+        return checks
+
+    def limits(self, needs: Needs) -> list[ClaimRoom]:
+        """How many tasks with such needs the nodes could serve on top of what is placed."""
+        most = np.where(self._mask(needs, later=True), BOUNDLESS, 0)
+        together = BOUNDLESS
+        for total in needs.totals:
+            if total.want.admin:
+                continue
+            free = self.counts.of(total.want, later=True)
+            needed = self._needed(total)
+            most = np.minimum(most, np.where(needed > 0, free.nodes // np.maximum(needed, 1), BOUNDLESS))
+            if int(needed.min(initial=BOUNDLESS)) > 0:
+                together = min(together, free.together // int(needed.min()))
+        for want in needs.whole:
+            if not want.admin and not match(want, self._inventory).taken:
+                most = np.minimum(most, 1)
+        for asks in needs.choices:
+            if any(ask.want.admin or ask.number == ALL_DEVICES for ask in asks):
+                continue
+            counts = [self.counts.of(ask.want, later=True) for ask in asks]
+            most = np.minimum(most, sum(free.nodes // ask.number for free, ask in zip(counts, asks, strict=True)))
+            together = min(together, sum(free.together // ask.number for free, ask in zip(counts, asks, strict=True)))
+        return [ClaimRoom(TOO_FEW, Code.DEVICES, most, None if together == BOUNDLESS else together)]
+
+    def score(self, needs: Needs) -> Floats | None:
+        """Nodes by how early the first alternative comes that they have devices for."""
+        if not needs.choices:
+            return None
+        points = np.zeros(len(self._inventory.statics), dtype=np.float64)
+        for asks in needs.choices:
+            mine = np.zeros(len(points), dtype=np.float64)
+            for place, ask in reversed(list(enumerate(asks))):
+                mine[self._has(ask, later=False)] = MOST_ALTERNATIVES - place
+            points += mine
+        return points * (BEST_SCORE / (MOST_ALTERNATIVES * len(needs.choices)))
+
+    def free(self, want: Want, *, later: bool) -> Ints:
+        """int64[nodes]: the free devices of a request."""
+        return self.counts.of(want, later=later).nodes
+
+    def _mask(self, needs: Needs, *, later: bool) -> Mask:
+        self.counts.follow()
+        key = needs.number, later
+        found = self._masks.get(key)
+        if found is None or found[0] != self.counts.version:
+            mask = self._all(self._parts(needs, later=later))
+            found = self._masks[key] = self.counts.version, mask
+        return found[1]
+
+    def _parts(self, needs: Needs, *, later: bool) -> Iterator[Mask]:
+        for total in needs.totals:
+            yield self.free(total.want, later=later) >= self._needed(total)
+        for want in needs.whole:
+            yield self._has_whole(want, later=later)
+        for asks in needs.choices:
+            yield self._any([self._has(ask, later=later) for ask in asks])
+
+    def _has(self, ask: Ask, *, later: bool) -> Mask:
+        if ask.number == ALL_DEVICES:
+            return self._has_whole(ask.want, later=later)
+        return self.free(ask.want, later=later) >= ask.number
+
+    def _has_whole(self, want: Want, *, later: bool) -> Mask:
+        whole = self._whole(want)
+        mask = (whole > 0) & (whole <= MOST_RESULTS) & ~self._inventory.incomplete
+        return mask & (self.free(want, later=later) >= whole)
+
+    def _whole(self, want: Want) -> Ints:
+        """int64[nodes]: all devices that match, tainted ones and those in use included."""
+
+        def compute() -> Ints:
+            return self._inventory.per_node(match(want, self._inventory).selected.astype(np.int64))
+
+        return self._inventory.keep(("whole", want), compute)
+
+    def _at_most(self, want: Want) -> Ints:
+        """int64[nodes]: what would be free if nothing were in use."""
+        return self._inventory.keep(
+            ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
+        )
+
+    def _ever(self, needs: Needs) -> Mask:
+        def could(ask: Ask) -> Mask:
+            whole = self._whole(ask.want)
+            needed = whole if ask.number == ALL_DEVICES else ask.number
+            return (whole > 0) & (self._at_most(ask.want) >= needed)
+
+        parts = [self._at_most(total.want) >= self._needed(total) for total in needs.totals]
+        parts.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
+        parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
+        return self._all(iter(parts))
+
+    def _needed(self, total: Total) -> Ints:
+        needed = np.full(len(self._inventory.statics), total.number, dtype=np.int64)
+        for column, number in total.columns:
+            needed[self._served[column]] += number
+        return needed
+
+    def _all(self, masks: Iterator[Mask]) -> Mask:
+        found = np.ones(len(self._inventory.statics), dtype=np.bool_)
+        for mask in masks:
+            found &= mask
+        return found
+
+    def _any(self, masks: Sequence[Mask]) -> Mask:
+        found = np.zeros(len(self._inventory.statics), dtype=np.bool_)
+        for mask in masks:
+            found |= mask
+        return found

@@ -1,0 +1,208 @@
+"""Which claims have which devices in a session: those of the snapshot, and those that the session chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vsched.kernels.devices.books import DeviceBooks, Holding
+from vsched.kernels.devices.inventory import Inventory
+from vsched.model.claims.catalogue import DeviceCatalogue
+from vsched.model.claims.devices import Allocation, DeviceClaim
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
+
+MOST_CONSUMERS = 256
+"""The most pods that a claim can be reserved for."""
+
+
+class Choice(NamedTuple):
+    """Devices that this session chose for a claim."""
+
+    allocation: Allocation
+    uses: tuple[Holding, ...]
+    later: bool
+    """Whether some of them are still in use by pods that are leaving."""
+
+
+class Gone(NamedTuple):
+    """What a task had of one claim before it gave up its place."""
+
+    key: str
+    choice: Choice | None
+    """What was chosen for the claim, and is not chosen any more."""
+
+
+class ClaimUses:
+    """The uses of claims. It follows the steps of a session."""
+
+    def __init__(self, catalogue: DeviceCatalogue, inventory: Inventory) -> None:
+        self._catalogue = catalogue
+        self._base = base_of(catalogue, inventory)
+        self.books = self._base.books.copy()
+        self._chosen: dict[str, Choice] = {}
+        self._takers: dict[str, set[str]] = {}
+        """By claim: tasks that this session placed and that use it."""
+        self._evicted: set[str] = set()
+        self._left: dict[str, bool] = {}
+        """By claim, where that changed: whether all its users are leaving."""
+        self.version = 0
+        """Rises with each change of what claims have."""
+
+    def chosen(self, key: str) -> Choice | None:
+        """What this session chose for the claim."""
+        return self._chosen.get(key)
+
+    def is_evicted(self, uid: str) -> bool:
+        """Whether the task was evicted in this session."""
+        return uid in self._evicted
+
+    def is_full(self, claim: DeviceClaim, uid: str) -> bool:
+        """Whether the claim can be reserved for no further pod."""
+        reserved = {one.uid for one in claim.consumers} | self._takers.get(claim.key, set())
+        return len(reserved) >= MOST_CONSUMERS and uid not in reserved
+
+    def choose(self, key: str, choice: Choice) -> None:
+        """The claim gets devices."""
+        self._chosen[key] = choice
+        self.books.add(choice.uses)
+
+    def take(self, key: str, uid: str) -> None:
+        """A task that was placed uses the claim."""
+        self._takers.setdefault(key, set()).add(uid)
+        self.version += 1
+        self._settle(key)
+
+    def is_taken(self, key: str, uid: str) -> bool:
+        """Whether this session placed the task and it uses the claim."""
+        return uid in self._takers.get(key, ())
+
+    def give_up(self, key: str, uid: str) -> Gone:
+        """The task does not use the claim any more; devices that were chosen for nobody else are free."""
+        takers = self._takers[key]
+        takers.discard(uid)
+        choice = None
+        if not takers:
+            del self._takers[key]
+            choice = self._chosen.pop(key, None)
+            if choice is not None:
+                self.books.remove(choice.uses)
+        self.version += 1
+        self._settle(key)
+        return Gone(key, choice)
+
+    def take_again(self, gone: Gone, uid: str) -> None:
+        """Undo ``give_up``."""
+        if gone.choice is not None:
+            self.choose(gone.key, gone.choice)
+        self.take(gone.key, uid)
+
+    def evict(self, uid: str, keys: tuple[str, ...]) -> None:
+        """The task, which uses these claims, is evicted."""
+        self._evicted.add(uid)
+        for key in keys:
+            self._settle(key)
+        self.version += 1
+
+    def restore(self, uid: str, keys: tuple[str, ...]) -> None:
+        """Undo ``evict``."""
+        self._evicted.discard(uid)
+        for key in keys:
+            self._settle(key)
+        self.version += 1
+
+    def _settle(self, key: str) -> None:
+        """Take over whether all users of a claim are leaving."""
+        claim = self._catalogue.allocated.get(key)
+        if claim is None:
+            return
+        base = key in self._base.leaving
+        was = self._left.get(key, base)
+        now = not self._takers.get(key) and is_leaving(claim, self._catalogue.users.get(key), self._evicted)
+        if now != was:
+            (self.books.leave if now else self.books.stay)(self._base.uses[key])
+            if now == base:
+                del self._left[key]
+            else:
+                self._left[key] = now
+
+
+def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: set[str] | None = None) -> bool:
+    """Whether all pods that a claim is reserved for are leaving: then it loses its devices with the last of them."""
+    if not claim.consumers or not users:
+        return False
+    for one in claim.consumers:
+        if evicted and one.uid in evicted:
+            continue
+        task = users.get(one.uid)
+        if task is None or not HOLDS[task.status].releasing:
+            return False
+    return True
+
+
+class _Base(NamedTuple):
+    """The uses of a snapshot. It never changes."""
+
+    catalogue: DeviceCatalogue
+    inventory: Inventory
+    books: DeviceBooks
+    uses: dict[str, tuple[Holding, ...]]
+    """By claim that has devices."""
+    leaving: frozenset[str]
+    """Claims of which all users are leaving."""
+
+
+_LAST: list[_Base] = []
+"""The base that was made last; a change of few claims is worked into a copy."""
+
+
+def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
+    """The uses of the claims in a catalogue."""
+    last = _LAST[0] if _LAST else None
+    if last is None or last.inventory is not inventory:
+        last = _Base(DeviceCatalogue(), inventory, DeviceBooks(inventory), {}, frozenset())
+    if last.catalogue.allocated is catalogue.allocated and last.catalogue.users is catalogue.users:
+        return last
+    made = _followed(last, catalogue)
+    _LAST[:] = [made]
+    return made
+
+
+def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
+    books, uses, leaving = last.books.copy(), dict(last.uses), set(last.leaving)
+    before, users = last.catalogue.allocated, catalogue.users
+
+    def drop(key: str) -> None:
+        if key in leaving:
+            leaving.discard(key)
+            books.stay(uses[key])
+        books.remove(uses.pop(key))
+
+    for key in [key for key in uses if key not in catalogue.allocated]:
+        drop(key)
+    for key, claim in catalogue.allocated.items():
+        if before.get(key) is not claim:
+            if key in uses:
+                drop(key)
+            uses[key] = uses_of(claim.allocation, last.inventory)
+            books.add(uses[key])
+        elif last.catalogue.users.get(key) is users.get(key):
+            continue
+        now = is_leaving(claim, users.get(key))
+        if now != (key in leaving):
+            (leaving.add if now else leaving.discard)(key)
+            (books.leave if now else books.stay)(uses[key])
+    books.changed.clear()
+    return _Base(catalogue, last.inventory, books, uses, frozenset(leaving))
+
+
+def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[Holding, ...]:
+    """The uses of an allocation; administrative access uses nothing, and devices that are gone are left out."""
+    if allocation is None:
+        return ()
+    found = []
+    for one in allocation.devices:
+        number = None if one.admin else inventory.number(one.device)
+        if number is not None:
+            found.append(Holding(number, one.consumed))
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""How many devices are free for a request on each node: worked out once a session, then kept up to date."""
+
+from __future__ import annotations
+
+from vsched.kernels.devices.books import DeviceBooks
+from vsched.kernels.devices.inventory import NOWHERE, Inventory
+from vsched.kernels.devices.matching import Want, match
+from vsched.model.nodes.table import Ints
+
+
+class FreeCount:
+    """The free devices of one request, by device and by node."""
+
+    __slots__ = ("_inventory", "_units", "match", "nodes", "together")
+
+    def __init__(self, inventory: Inventory, want: Want, books: DeviceBooks, *, later: bool) -> None:
+        self._inventory = inventory
+        self.match = match(want, inventory)
+        self._units = self.match.units.copy()
+        if not want.admin:
+            self._take(books, later=later)
+        self.nodes: Ints = inventory.per_node(self._units)
+        """int64[nodes]: how many devices such a request could get there."""
+        self.together = int(self._units.sum())
+        """How many it could get on all nodes together."""
+
+    def _take(self, books: DeviceBooks, *, later: bool) -> None:
+        units = self._units
+        units[books.in_use(later=later) & ~self._inventory.shareable] = 0
+        for device in (*books.shared(), *books.counting()):
+            if units[device]:
+                units[device] = books.units(device, self.match.taken.get(device), later=later)
+
+    def refresh(self, device: int, books: DeviceBooks, *, later: bool) -> None:
+        """The state of a device changed."""
+        if not self.match.units[device]:
+            return
+        units = books.units(device, self.match.taken.get(device), later=later)
+        delta = units - int(self._units[device])
+        if not delta:
+            return
+        self._units[device] = units
+        self.together += delta
+        group = int(self._inventory.group[device])
+        if group != NOWHERE:
+            self.nodes[self._inventory.rows(group)] += delta
+        elif (row := int(self._inventory.row[device])) != NOWHERE:
+            self.nodes[row] += delta
+
+
+class FreeCounts:
+    """The counts of all requests of a session, now and later."""
+
+    def __init__(self, inventory: Inventory, books: DeviceBooks) -> None:
+        self._inventory = inventory
+        self._books = books
+        self._counts: dict[Want, tuple[FreeCount, FreeCount]] = {}
+        self.version = 0
+        """Rises with each change."""
+        self._versions: dict[int, int] = {}
+        self._far = 0
+
+    def of(self, want: Want, *, later: bool) -> FreeCount:
+        """The count of a request."""
+        found = self._counts.get(want)
+        if found is None:
+            self.follow()
+            found = self._counts[want] = (
+                FreeCount(self._inventory, want, self._books, later=False),
+                FreeCount(self._inventory, want, self._books, later=True),
+            )
+        return found[later]
+
+    def version_of(self, row: int) -> int:
+        """The version in which a device of a row changed last."""
+        self.follow()
+        return max(self._versions.get(row, 0), self._far)
+
+    def follow(self) -> None:
+        """Take over what changed in the books."""
+        changed = self._books.changed
+        if not changed:
+            return
+        self.version += 1
+        for device in changed:
+            if self._inventory.group[device] != NOWHERE:
+                self._far = self.version
+            else:
+                self._versions[int(self._inventory.row[device])] = self.version
+        for want, both in self._counts.items():
+            if want.admin:
+                continue
+            for device in changed:
+                both[0].refresh(device, self._books, later=False)
+                both[1].refresh(device, self._books, later=True)
+        changed.clear()

@@ -1,0 +1,180 @@
+"""Which devices a request may get, apart from what is in use: selectors, taints, and capacity.
+
+A selector runs once for each distinct model, or for each distinct set of the values that it reads; answers are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from vsched.cel.devices import DeviceExpression, DeviceView, attribute_version, device_expression
+from vsched.cel.expressions import NotCompiled, NotEvaluated
+from vsched.kernels.devices.capacity import consumption, times
+from vsched.kernels.devices.inventory import Inventory, too_large
+from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, DeviceTaint, Quantities, Version
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Toleration
+
+REPELLING = ("NoSchedule", "NoExecute")
+_MOST_ANSWERS = 1 << 17
+
+
+class Want(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a request asks of each device."""
+
+    selectors: tuple[DeviceSelector, ...]
+    """Those of the class, then those of the request."""
+    tolerations: tuple[Toleration, ...] = ()
+    capacity: Quantities = ()
+    admin: bool = False
+
+
+class Failure(NamedTuple):
+    """A selector that has no answer."""
+
+    selector: int
+    """Position in the selectors."""
+    compiles: bool
+    """Whether it is an expression at all, and failed for a device."""
+    message: str
+
+
+class Match(NamedTuple):
+    """The devices that a request may get when nothing is in use."""
+
+    selected: Mask
+    """bool[devices]: which the selectors match; mode All asks for every one of them."""
+    units: Ints
+    """int64[devices]: how often the device can be allocated for such a request; 0 where it cannot."""
+    taken: dict[int, Quantities]
+    """By device that several claims may use: what one allocation takes."""
+    failure: Failure | None = None
+
+
+def match(want: Want, inventory: Inventory) -> Match:
+    """The devices of the inventory that a request may get when nothing is in use."""
+    return inventory.keep(("match", want), lambda: _match(want, inventory))
+
+
+def is_repelled(taints: Sequence[DeviceTaint], tolerations: Sequence[Toleration]) -> bool:
+    """Whether a taint keeps the request off a device; the effect ``None`` never does."""
+    return any(
+        one.taint.effect in REPELLING
+        and not any(each.tolerates(one.taint.key, one.taint.value, one.taint.effect) for each in tolerations)
+        for one in taints
+    )
+
+
+def compile_failure(selectors: Sequence[DeviceSelector]) -> Failure | None:
+    """The first selector that is no expression."""
+    for position, selector in enumerate(selectors):
+        answers = _answers(selector.expression)
+        if isinstance(answers, str):
+            return Failure(position, False, answers)
+    return None
+
+
+def _match(want: Want, inventory: Inventory) -> Match:
+    nothing = np.zeros(len(inventory), dtype=np.bool_)
+    failure = compile_failure(want.selectors)
+    if failure is not None:
+        return Match(nothing, nothing.astype(np.int64), {}, failure)
+    models = np.ones(len(inventory.models), dtype=np.bool_)
+    offered = set(np.unique(inventory.model[inventory.usable]).tolist())
+    for position, selector in enumerate(want.selectors):
+        answers = _answers(selector.expression)
+        assert isinstance(answers, _Answers)
+        for number in np.flatnonzero(models).tolist():
+            answer = answers.of(inventory.models[number]) if number in offered else False
+            if isinstance(answer, str):
+                failure = failure or Failure(position, True, answer)
+            models[number] = answer is True
+    selected = models[inventory.model] & inventory.usable
+    return _with_units(want, inventory, selected, failure)
+
+
+def _with_units(want: Want, inventory: Inventory, selected: Mask, failure: Failure | None) -> Match:
+    units = selected.astype(np.int64)
+    for number in inventory.tainted:
+        if units[number] and is_repelled(inventory.devices[number].taints, want.tolerations):
+            units[number] = 0
+    if not want.admin:
+        units[list(too_large(inventory))] = 0
+    taken: dict[int, Quantities] = {}
+    asked = selected if want.capacity else selected & inventory.shareable
+    known: dict[Hashable, tuple[Quantities | None, int]] = {}
+    for number in np.flatnonzero(asked).tolist():
+        device = inventory.devices[number]
+        amounts, most = _once(device, want.capacity, known)
+        if amounts is None:
+            selected[number], units[number] = False, 0
+        elif device.model.shareable and not want.admin:
+            taken[number] = amounts
+            units[number] *= most
+    return Match(selected, units, taken, failure)
+
+
+def _once(
+    device: Device, requested: Quantities, known: dict[Hashable, tuple[Quantities | None, int]]
+) -> tuple[Quantities | None, int]:
+    key = (device.model.driver, device.model.capacity, device.policies)
+    found = known.get(key)
+    if found is None:
+        amounts = consumption(device, requested)
+        found = known[key] = amounts, 0 if amounts is None else times(device.model, (), amounts)
+    return found
+
+
+class _Answers:
+    """The answers of one selector by model."""
+
+    def __init__(self, expression: DeviceExpression) -> None:
+        self._expression = expression
+        self._by_model: dict[DeviceModel, bool | str] = {}
+        self._by_key: dict[Hashable, bool | str] = {}
+
+    def of(self, model: DeviceModel) -> bool | str:
+        """Whether it matches; a text says why there is no answer."""
+        answer = self._by_model.get(model)
+        if answer is None:
+            if len(self._by_model) >= _MOST_ANSWERS:
+                self._by_model.clear()
+                self._by_key.clear()
+            answer = self._by_model[model] = self._of(model)
+        return answer
+
+    def _of(self, model: DeviceModel) -> bool | str:
+        view = _view(model)
+        key = self._expression.key(view)
+        if key is None:
+            return self._evaluated(view)
+        answer = self._by_key.get(key)
+        if answer is None:
+            answer = self._by_key[key] = self._evaluated(view)
+        return answer
+
+    def _evaluated(self, view: DeviceView) -> bool | str:
+        try:
+            return self._expression.matches(view)
+        except NotEvaluated as error:
+            return str(error)
+
+
+@lru_cache(maxsize=512)
+def _answers(text: str) -> _Answers | str:
+    try:
+        return _Answers(device_expression(text))
+    except NotCompiled as error:
+        return str(error)
+
+
+def _view(model: DeviceModel) -> DeviceView:
+    attributes = {
+        name: attribute_version(value.text) if isinstance(value, Version) else value for name, value in model.attributes
+    }
+    return DeviceView(model.driver, attributes, dict(model.capacity), model.shareable)

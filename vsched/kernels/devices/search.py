@@ -1,0 +1,257 @@
+"""The exact search for devices on one node.
+
+Claims, requests and devices are tried in order, depth first, and the first full solution is the answer, as in
+kube-scheduler. Constraints only get harder to meet with each device, so a device that breaks one ends its branch.
+The devices of one request are tried in ascending order: other orders of the same devices meet the same constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vsched.kernels.devices.books import DeviceBooks
+from vsched.kernels.devices.capacity import times
+from vsched.kernels.devices.inventory import Counter, Inventory
+from vsched.kernels.devices.matching import Match, Want, match
+from vsched.model.claims.devices import Attribute, DeviceConstraint, Quantities, Version
+
+MOST_RESULTS = 32
+"""The most devices of one claim."""
+ALL_DEVICES = -1
+"""The count of a request for all devices."""
+
+
+class Ask(NamedTuple):
+    """A request, or one alternative of it."""
+
+    name: str
+    want: Want
+    number: int
+    """How many devices; ALL_DEVICES for every one that matches."""
+
+
+class ClaimAsk(NamedTuple):
+    """What one claim asks for."""
+
+    requests: tuple[tuple[Ask, ...], ...]
+    """For each request its alternatives in order of preference."""
+    constraints: tuple[DeviceConstraint, ...] = ()
+
+
+class Pick(NamedTuple):
+    """A device for a request."""
+
+    request: str
+    device: int
+    taken: Quantities = ()
+    """What it takes of the capacity of a device that several claims may use."""
+    admin: bool = False
+    shared: bool = False
+    """Whether several claims may use the device."""
+
+
+class Found(NamedTuple):
+    """The result of a search."""
+
+    picks: tuple[tuple[Pick, ...], ...] | None
+    """For each claim its devices; None where there is no solution, or none was found in time."""
+    complete: bool
+    """Whether the search came to its end."""
+
+
+def search(
+    claims: Sequence[ClaimAsk], row: int, inventory: Inventory, books: DeviceBooks, *, later: bool, steps: int
+) -> Found:
+    """The devices for all claims on a node; ``steps`` bounds the devices that are tried, 0 for no bound."""
+    running = _Search(claims, row, inventory, books, later, steps)
+    try:
+        done = running.claim(0)
+    except _OutOfSteps:
+        return Found(None, False)
+    return Found(tuple(map(tuple, running.picks)) if done else None, True)
+
+
+def attribute(inventory: Inventory, device: int, name: str) -> Attribute | Version | None:
+    """The value of an attribute by its full name; a name without a domain is the driver's."""
+    model = inventory.devices[device].model
+    domain, _, identifier = name.rpartition("/")
+    short = identifier if domain == model.driver else None
+    found = None
+    for each, value in model.attributes:
+        if each == name:
+            return value
+        if each == short:
+            found = value
+    return found
+
+
+def concerns(constraint: DeviceConstraint, request: str) -> bool:
+    """Whether a constraint is about a request (``request`` or ``request/alternative``)."""
+    names = constraint.requests
+    return not names or request in names or request.partition("/")[0] in names
+
+
+class _OutOfSteps(Exception):
+    pass
+
+
+class _Search:
+    def __init__(
+        self,
+        claims: Sequence[ClaimAsk],
+        row: int,
+        inventory: Inventory,
+        books: DeviceBooks,
+        later: bool,
+        steps: int,
+    ) -> None:
+        self._claims = claims
+        self._row = row
+        self._inventory = inventory
+        self._books = books
+        self._later = later
+        self._steps = steps or -1
+        self._devices = inventory.reaching(row)
+        self._candidates: dict[Want, list[int]] = {}
+        self._used: set[int] = set()
+        self._shares: dict[int, list[Quantities]] = {}
+        self._counters: dict[Counter, int] = {}
+        self._values: dict[tuple[int, int], list[tuple[object, object]]] = {}
+        self.picks: list[list[Pick]] = [[] for _ in claims]
+
+    def claim(self, at: int) -> bool:
+        """Find devices for the claims from position ``at`` on."""
+        return at == len(self._claims) or self._request(at, 0)
+
+    def _request(self, claim: int, at: int) -> bool:
+        requests = self._claims[claim].requests
+        if at == len(requests):
+            return self.claim(claim + 1)
+        return any(self._alternative(claim, at, ask) for ask in requests[at])
+
+    def _alternative(self, claim: int, at: int, ask: Ask) -> bool:
+        found = match(ask.want, self._inventory)
+        room = MOST_RESULTS - len(self.picks[claim])
+        if ask.number != ALL_DEVICES:
+            return ask.number <= room and self._some(claim, at, ask, found, ask.number, 0)
+        selected = [device for device in self._devices if found.selected[device]]
+        if not selected or len(selected) > room or self._inventory.incomplete[self._row]:
+            return False
+        return self._every(claim, at, ask, found, selected)
+
+    def _some(self, claim: int, at: int, ask: Ask, found: Match, missing: int, start: int) -> bool:
+        if not missing:
+            return self._request(claim, at + 1)
+        candidates = self._of(ask.want, found)
+        for position in range(start, len(candidates)):
+            device = candidates[position]
+            if not self._pick(claim, ask, found, device):
+                continue
+            # A device that several claims may use may be picked several times.
+            again = position if device in found.taken else position + 1
+            if self._some(claim, at, ask, found, missing - 1, again):
+                return True
+            self._put_back(claim, ask, device)
+        return False
+
+    def _every(self, claim: int, at: int, ask: Ask, found: Match, selected: list[int]) -> bool:
+        picked = []
+        for device in selected:
+            if not found.units[device] or not self._pick(claim, ask, found, device):
+                break
+            picked.append(device)
+        if len(picked) == len(selected) and self._request(claim, at + 1):
+            return True
+        for device in reversed(picked):
+            self._put_back(claim, ask, device)
+        return False
+
+    def _of(self, want: Want, found: Match) -> list[int]:
+        candidates = self._candidates.get(want)
+        if candidates is None:
+            candidates = [
+                device
+                for device in self._devices
+                if found.units[device]
+                and (want.admin or self._books.units(device, found.taken.get(device), later=self._later))
+            ]
+            self._candidates[want] = candidates
+        return candidates
+
+    def _pick(self, claim: int, ask: Ask, found: Match, device: int) -> bool:
+        if self._steps == 0:
+            raise _OutOfSteps
+        self._steps -= 1
+        taken = found.taken.get(device)
+        if not self._is_free(claim, ask, device, taken) or not self._constrain(claim, ask.name, device):
+            return False
+        if not ask.want.admin:
+            if not self._shares.get(device) and not self._books.is_in_use(device, later=self._later):
+                self._count(device, 1)
+            if taken is None:
+                self._used.add(device)
+            else:
+                self._shares.setdefault(device, []).append(taken)
+        several = self._inventory.devices[device].model.shareable
+        self.picks[claim].append(Pick(ask.name, device, taken or (), ask.want.admin, several))
+        return True
+
+    def _is_free(self, claim: int, ask: Ask, device: int, taken: Quantities | None) -> bool:
+        if ask.want.admin:
+            return all(pick.device != device for pick in self.picks[claim])
+        if device in self._used:
+            return False
+        if taken is None:
+            return bool(self._books.units(device, None, later=self._later)) and self._has_counters(device)
+        shares = self._shares.get(device, [])
+        used = dict(self._books.used(device, later=self._later))
+        for share in shares:
+            for name, amount in share:
+                used[name] = used.get(name, 0) + amount
+        if not times(self._inventory.devices[device].model, tuple(used.items()), taken):
+            return False
+        return bool(shares) or self._books.is_in_use(device, later=self._later) or self._has_counters(device)
+
+    def _has_counters(self, device: int) -> bool:
+        consumes = self._inventory.devices[device].consumes
+        return not consumes or self._books.has_counters(device, later=self._later, besides=self._counters)
+
+    def _count(self, device: int, sign: int) -> None:
+        for key, amount in self._inventory.counters(device):
+            self._counters[key] = self._counters.get(key, 0) + sign * amount
+
+    def _put_back(self, claim: int, ask: Ask, device: int) -> None:
+        self.picks[claim].pop()
+        self._release(claim, ask.name, device)
+        if ask.want.admin:
+            return
+        shares = self._shares.get(device)
+        if shares:
+            shares.pop()
+        else:
+            self._used.discard(device)
+        if not shares and not self._books.is_in_use(device, later=self._later):
+            self._count(device, -1)
+
+    def _constrain(self, claim: int, request: str, device: int) -> bool:
+        met: list[list[tuple[object, object]]] = []
+        for number, constraint in enumerate(self._claims[claim].constraints):
+            if not concerns(constraint, request):
+                continue
+            value = attribute(self._inventory, device, constraint.attribute)
+            known = self._values.setdefault((claim, number), [])
+            one = (type(value), value)
+            ok = value is not None and (one not in known if constraint.distinct else not known or known[0] == one)
+            if not ok:
+                for each in met:
+                    each.pop()
+                return False
+            known.append(one)
+            met.append(known)
+        return True
+
+    def _release(self, claim: int, request: str, device: int) -> None:
+        for number, constraint in enumerate(self._claims[claim].constraints):
+            if concerns(constraint, request):
+                self._values[claim, number].pop()
