@@ -130,6 +130,7 @@ def device_catalogue(users: Sequence[Task]) -> DeviceCatalogue:
         allocated={"x/acme-held": claims[1]},
         users={"x/acme-held": {task.uid: task for task in users}},
         extended={2: "tensor"},
+        made={"uid-pod": "x/acme-extended"},
         plugins={2: frozenset({"n1"})},
     )
 

@@ -80,6 +80,8 @@ class DevicePart:
         claims = task.claims
         if claims is not None and claims.devices:
             return True
+        if task.uid in self._catalogue.made:
+            return True
         extended = self._catalogue.extended
         return bool(extended) and any(column in extended for column, _ in task.shape.request)
 
@@ -231,7 +233,7 @@ class DevicePart:
         full = False
         for name, key in zip(self._named(task), self._keys(task), strict=False):
             claim = self._catalogue.claims.get(name)
-            if claim is None:
+            if claim is None or (key != name and name == self._catalogue.made.get(task.uid)):
                 continue
             choice = self._uses.chosen(key)
             if choice is not None:
@@ -247,9 +249,11 @@ class DevicePart:
         return TaskDevices(tuple(fresh), needs, tuple(held), full)
 
     def _named(self, task: Task) -> tuple[str, ...]:
-        """The claims that the task names, by key."""
+        """The claims of the task that are there, by key; the one made for its extended resources comes last."""
         entries = task.claims.devices if task.claims is not None else ()
-        return tuple(f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none)
+        named = tuple(f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none)
+        made = self._catalogue.made.get(task.uid)
+        return named if made is None else (*named, made)
 
     def _keys(self, task: Task) -> tuple[str, ...]:
         """The claims that the task uses when it is placed, and then the one for its extended resources.
@@ -273,6 +277,8 @@ class DevicePart:
     def _implicit(self, task: Task) -> tuple[Implicit, ...]:
         extended = self._catalogue.extended
         if not extended or self._uses.chosen(self._extended(task)) is not None:
+            return ()
+        if task.uid in self._catalogue.made and not self._uses.is_evicted(task.uid):
             return ()
         return tuple(
             Implicit(column, self._names[column], extended[column], amount // scale_of(self._names[column]))

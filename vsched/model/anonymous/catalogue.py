@@ -74,6 +74,7 @@ def _devices(renaming: Renaming, found: DeviceCatalogue, selects: Selects) -> De
         allocated={(key := name(renaming, each)): claims[key] for each in found.allocated},
         users=pairs(name, _tasks)(renaming, found.users),
         extended=found.extended,
+        made=pairs(uid, name)(renaming, found.made),
         plugins={column: frozenset(node(renaming, one) for one in nodes) for column, nodes in found.plugins.items()},
     )
 

@@ -83,6 +83,7 @@ class DeviceParts(msgspec.Struct, frozen=True):
     users: list[Piece]
     extended: dict[int, str]
     plugins: dict[int, frozenset[str]]
+    made: dict[str, str]
     specs: list[Piece]
     models: list[Piece]
 
@@ -135,6 +136,7 @@ def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tupl
     yield "allocated", [positions.at(key) for key in found.allocated]
     yield "users", _pods(found.users, tasks)
     yield "extended", found.extended
+    yield "made", found.made
     yield "plugins", {column: sorted(nodes) for column, nodes in found.plugins.items()}
     yield "specs", pieces(iter(specs))
     yield "models", pieces(iter(models))
@@ -186,6 +188,7 @@ def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
         users=_users(parts.users, tasks),
         extended=parts.extended,
         plugins=parts.plugins,
+        made=parts.made,
     )
 
 
