@@ -31,7 +31,8 @@ def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfi
     if allocation is not None and not missing:
         return DONE
     if len(found.consumers) + len(missing) > MOST_CONSUMERS:
-        return Failed(f"{KIND} {wish.key} is reserved for {len(found.consumers)} pods, at most {MOST_CONSUMERS} can be")
+        reserved = f"is reserved for {len(found.consumers)} of at most {MOST_CONSUMERS} pods"
+        return Failed(f"{KIND} {wish.key} {reserved}")
     status: dict[str, Any] = {"reservedFor": [*found.consumers, *map(_consumer, missing)]}
     if allocation is None and wish.allocation is not None:
         if not found.is_protected:

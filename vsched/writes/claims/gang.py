@@ -60,17 +60,6 @@ class Gang:
             self.meet(step.why, kind, key)
         return step
 
-    async def read(self, read: type[R], key: str) -> R | Failed | None:
-        """An object as it is, None where there is none, Failed where it cannot be read."""
-        seen: list[R | None] = []
-
-        def look(found: R | None) -> Step:
-            seen.append(found)
-            return DONE
-
-        step = await self.settling.settle(read, key, look)
-        return step if isinstance(step, Failed) else seen[-1]
-
     def look_at_pods(self) -> None:
         """Whether every pod is still to be bound where it was placed."""
         for bind in self.wish.binds:

@@ -48,7 +48,7 @@ class Reservation:
         """The containers of pods with extended resources decide on the requests of their claims."""
         plans = []
         for wish in self._gang.wish.extended if self._gang.obstacle is None else ():
-            found = await self._gang.read(PodRead, wish.pod_key)
+            found = await self._gang.settling.fetch(PodRead, wish.pod_key)
             plan = found if isinstance(found, Failed) else plan_extended(found, wish)
             if isinstance(plan, Failed):
                 self._gang.meet(plan.why, "Pod", wish.pod_key)
@@ -62,7 +62,7 @@ class Reservation:
         names = dict.fromkeys(name for claim in claims for name in claim.classes)
         configs = {}
         for name in names if self._gang.obstacle is None else ():
-            found = await self._gang.read(DeviceClassRead, name)
+            found = await self._gang.settling.fetch(DeviceClassRead, name)
             if found is None or isinstance(found, Failed):
                 self._gang.meet(f"DeviceClass {name} does not exist any more" if found is None else found.why)
                 return
@@ -105,7 +105,7 @@ class Reservation:
 
     def _still_bound(self, wish: VolumeWish) -> Attempt:
         async def attempt() -> Step:
-            found = await self._gang.read(VolumeClaimRead, wish.key)
+            found = await self._gang.settling.fetch(VolumeClaimRead, wish.key)
             if isinstance(found, Failed):
                 return found
             step = volumes.bound(found, wish)

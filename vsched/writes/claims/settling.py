@@ -16,7 +16,7 @@ from vsched.errors import UNREADABLE, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, ServerError, TooManyRequests
 from vsched.writes.claims.objects import ObjectRead, kind_of
-from vsched.writes.claims.steps import Failed, Send, Step
+from vsched.writes.claims.steps import DONE, Failed, Send, Step
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Writer, WriteResult
 
@@ -53,7 +53,7 @@ class Settling:
             if back_off.failures >= self._attempts.count:
                 break
             try:
-                found, known = (found if known else await self.read(read, key)), True
+                found, known = (found if known else await self._read(read, key)), True
             except (ApiError, Unavailable) as error:
                 why = str(error)
                 if not _may_help(error):
@@ -76,8 +76,18 @@ class Settling:
             await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
         return Failed(f"{kind_of(read)[0]} {key} could not be written: {why or 'what is written does not last'}")
 
-    async def read(self, read: type[R], key: str) -> R | None:
-        """The object, None where it does not exist."""
+    async def fetch(self, read: type[R], key: str) -> R | Failed | None:
+        """An object as it is, None where there is none, Failed where it cannot be read."""
+        seen: list[R | None] = []
+
+        def look(found: R | None) -> Step:
+            seen.append(found)
+            return DONE
+
+        step = await self.settle(read, key, look)
+        return step if isinstance(step, Failed) else seen[-1]
+
+    async def _read(self, read: type[R], key: str) -> R | None:
         namespace, _, name = key.rpartition("/")
         path = kind_of(read)[1].path(namespace, name)
         try:

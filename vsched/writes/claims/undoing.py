@@ -29,7 +29,7 @@ async def _without_node(gang: Gang) -> frozenset[str]:
     named = {pod.uid for wish in gang.wish.devices for pod in wish.pods}
     named.update(wish.pod.uid for wish in gang.wish.extended)
     binds = [bind for bind in gang.wish.binds if bind.uid in named]
-    found = await together(*(gang.read(PodRead, f"{bind.namespace}/{bind.name}") for bind in binds))
+    found = await together(*(gang.settling.fetch(PodRead, f"{bind.namespace}/{bind.name}") for bind in binds))
     return frozenset(bind.uid for bind, pod in zip(binds, found, strict=True) if not _may_have_node(pod, bind.uid))
 
 

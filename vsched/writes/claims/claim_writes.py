@@ -1,0 +1,79 @@
+"""Everything that is written about claims: gangs that need some, and claims that are given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from vsched.clock import Clock
+from vsched.kube.client import ApiClient
+from vsched.model.plan import Bind, CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.writes.bindings import Dispatcher
+from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.releases import ReleaseMirror, Releases
+from vsched.writes.claims.settling import Settling
+from vsched.writes.claims.transactions import (
+    GangTransactions,
+    TransactionMirror,
+    TransactionReports,
+    TransactionSettings,
+)
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Writer
+
+IN_FLIGHT = 16
+"""Reads and writes of claims on the wire at once; bindings have their own bound."""
+ATTEMPTS = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
+"""How often an object is tried: an API server may be away for ten seconds before a gang gives up."""
+
+
+class ClaimMirror(TransactionMirror, ReleaseMirror, Protocol):
+    """What is asked of the mirror."""
+
+
+class ClaimWrites:
+    """Takes the decisions of each cycle about claims."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        dispatcher: Dispatcher,
+        mirror: ClaimMirror,
+        clock: Clock,
+        reports: TransactionReports,
+        bind_seconds: Callable[[], float],
+        settings: TransactionSettings | None = None,
+        attempts: Attempts = ATTEMPTS,
+    ) -> None:
+        """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
+        settling, holds = Settling(client, writer, IN_FLIGHT, attempts), Holds()
+        self.gangs = GangTransactions(
+            settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings or TransactionSettings()
+        )
+        self.releases = Releases(settling, holds, mirror)
+
+    def submit(self, report: CycleReport, snapshot: Snapshot) -> Sequence[Bind]:
+        """Take what concerns claims; returns the placements that need none. The snapshot is the cycle's."""
+        self.releases.submit(report.released, snapshot)
+        return self.gangs.submit(report.binds, snapshot)
+
+    async def run(self) -> None:
+        """Write what is submitted, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.gangs.run(), name="gangs with claims")
+            group.create_task(self.releases.run(), name="releases of claims")
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Finish what is under way; gangs that wait for volumes are left to the next daemon. Counts what is left."""
+        return await self.gangs.drain(deadline_seconds)
+
+    def numbers(self) -> Mapping[str, Mapping[str, float]]:
+        """For metrics: by name, then by the only label."""
+        return {
+            "vsched_gang_transactions": {phase: float(count) for phase, count in self.gangs.phases().items()},
+            "vsched_gang_transactions_total": {result: float(n) for result, n in self.gangs.results.items()},
+            "vsched_claim_releases_total": {result: float(n) for result, n in self.releases.results.items()},
+        }

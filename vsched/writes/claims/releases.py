@@ -1,0 +1,178 @@
+"""Gives back claims that waiting pods hold in vain, as cycles say.
+
+Each claim is read first: nothing is taken from a pod that has a node, or that is being bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+from vsched.model.claims.plan import ClaimRelease
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+from vsched.together import together
+from vsched.writes.bind_backoff import BindBackoff
+from vsched.writes.claims import devices, volumes
+from vsched.writes.claims.extended import remove_extended, unmention
+from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.objects import (
+    EXTENDED_CLAIM,
+    ConsumerRead,
+    DeviceClaimRead,
+    PodRead,
+    VolumeClaimRead,
+    VolumeRead,
+)
+from vsched.writes.claims.settling import R, Settling
+from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
+from vsched.writes.claims.wishes import VolumeWish
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+
+WORKERS = 4
+PER_SECOND = 100.0
+RELEASED, KEPT, FAILED = "released", "kept", "failed"
+"""What became of a release, in metrics; kept: a pod with a node uses it, or nothing was held."""
+
+
+class ReleaseMirror(Protocol):
+    """What is asked of the mirror."""
+
+    def task(self, uid: str) -> Task | None: ...
+
+    def claim_release_failed(self, key: str) -> None: ...
+
+
+class _Wanted(NamedTuple):
+    release: ClaimRelease
+    volume: str
+    """The static volume that was chosen for a PersistentVolumeClaim."""
+
+
+class Releases:
+    """A queue of claims that are to be given back."""
+
+    def __init__(self, settling: Settling, holds: Holds, mirror: ReleaseMirror) -> None:
+        self._settling = settling
+        self._holds = holds
+        self._mirror = mirror
+        self._backoff = BindBackoff(mirror.claim_release_failed)
+        self.workqueue: Workqueue[tuple[str, str], _Wanted] = Workqueue(
+            WorkqueueSettings(WORKERS, PER_SECOND, PER_SECOND), self._write
+        )
+        self.results: Counter[str] = Counter()
+
+    def submit(self, releases: Iterable[ClaimRelease], snapshot: Snapshot) -> None:
+        """Give these back; the snapshot is the one of the cycle that says so."""
+        for release in releases:
+            known = None if release.device else snapshot.claims.volumes.claims.get(release.claim)
+            kind = devices.KIND if release.device else volumes.KIND
+            volume = "" if known is None or known.bound else known.volume
+            if not self.workqueue.put((kind, release.claim), _Wanted(release, volume)):
+                self._mirror.claim_release_failed(release.claim)
+
+    async def run(self) -> None:
+        """Give back what is submitted, until cancelled."""
+        await together(self.workqueue.run(), self._backoff.run())
+
+    async def _write(self, hold: tuple[str, str], wanted: _Wanted) -> None:
+        key = wanted.release.claim
+        if not self._holds.try_begin(hold):
+            self._keep(key)  # a gang is being bound with it
+            return
+        try:
+            seen = _Seen()
+            step = await (self._devices(wanted.release, seen) if wanted.release.device else self._volume(wanted, seen))
+        finally:
+            self._holds.written((hold,))
+            self._holds.end((hold,))
+        if isinstance(step, Failed):
+            self.results[FAILED] += 1
+            self._backoff.failed(key)
+        elif not seen.wrote:
+            self._keep(key)
+        else:
+            self.results[RELEASED] += 1
+            self._backoff.clear(key)
+
+    def _keep(self, key: str) -> None:
+        """Nothing was written, so no watch will show it."""
+        self.results[KEPT] += 1
+        self._backoff.failed(key)
+
+    async def _volume(self, wanted: _Wanted, seen: _Seen) -> Step:
+        release, settle = wanted.release, self._settling.settle
+        step = await settle(
+            VolumeClaimRead, release.claim, seen.by(lambda found: volumes.unselect_node(found, release.uid, ""))
+        )
+        if not wanted.volume or isinstance(step, Failed):
+            return step
+        wish = VolumeWish(release.claim, release.uid, "", wanted.volume)
+        return await settle(VolumeRead, wanted.volume, seen.by(lambda found: volumes.release_volume(found, wish)))
+
+    async def _devices(self, release: ClaimRelease, seen: _Seen) -> Step:
+        claim = await self._settling.fetch(DeviceClaimRead, release.claim)
+        if isinstance(claim, Failed):
+            return claim
+        if claim is None or claim.metadata.uid != release.uid:
+            return DONE
+        namespace = release.claim.partition("/")[0]
+        leaving = await self._without_node(namespace, claim.consumers)
+
+        def leaves(consumer: ConsumerRead) -> bool:
+            return consumer.resource == "pods" and consumer.uid in leaving
+
+        if claim.metadata.annotation(EXTENDED_CLAIM) and all(map(leaves, claim.consumers)):
+            return await self._extended(namespace, claim, seen)
+        return await self._settling.settle(
+            DeviceClaimRead,
+            release.claim,
+            seen.by(lambda found: devices.give_back(found, release.uid, leaves)),
+        )
+
+    async def _without_node(self, namespace: str, consumers: Iterable[ConsumerRead]) -> frozenset[str]:
+        """The pods that certainly have no node and get none now."""
+        pods = [each for each in consumers if each.resource == "pods" and not self._is_placed(each.uid)]
+        found = await together(*(self._has_no_node(f"{namespace}/{each.name}", each.uid) for each in pods))
+        return frozenset(pod.uid for pod, without in zip(pods, found, strict=True) if without)
+
+    def _is_placed(self, uid: str) -> bool:
+        task = self._mirror.task(uid)
+        return task is not None and bool(task.node)
+
+    async def _has_no_node(self, key: str, uid: str) -> bool:
+        pod = await self._settling.fetch(PodRead, key)
+        return not isinstance(pod, Failed) and (pod is None or pod.metadata.uid != uid or not pod.spec.node_name)
+
+    async def _extended(self, namespace: str, claim: DeviceClaimRead, seen: _Seen) -> Step:
+        """A claim that was made for extended resources is deleted: the pod gets another one with its next place."""
+        owner = next((each for each in claim.metadata.owner_references or () if each.kind == "Pod"), None)
+        if owner is None:
+            return Failed(f"{devices.KIND} {namespace}/{claim.metadata.name} was made for no pod")
+        settle, name = self._settling.settle, claim.metadata.name
+        if not await self._has_no_node(f"{namespace}/{owner.name}", owner.uid):
+            return DONE
+        step = await settle(PodRead, f"{namespace}/{owner.name}", seen.by(lambda found: unmention(found, name)))
+        if not isinstance(step, Done):
+            return step
+        return await settle(
+            DeviceClaimRead, f"{namespace}/{name}", seen.by(lambda found: remove_extended(found, owner.uid))
+        )
+
+
+class _Seen:
+    """Whether anything was to be written."""
+
+    def __init__(self) -> None:
+        self.wrote = False
+
+    def by(self, decide: Callable[[R | None], Step]) -> Callable[[R | None], Step]:
+        """The same decision, which is noted."""
+
+        def noting(found: R | None) -> Step:
+            step = decide(found)
+            self.wrote = self.wrote or isinstance(step, Send)
+            return step
+
+        return noting
