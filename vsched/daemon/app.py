@@ -88,6 +88,7 @@ class Daemon:
             writeback=self.writeback,
             telemetry=self.telemetry,
             snapshots=self.inspection.snapshots,
+            claims=writes.claims,
             arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
             gates=self.housekeeping.gates,
             recorder=self.inspection.recorder,
@@ -161,7 +162,9 @@ class Daemon:
         self.loop.stop()
         telling = [self.writeback.drain, *([] if arbitration is None else [arbitration.writer.drain])]
         soon = min(options.drain_seconds, options.handover_seconds) if options.leader_elect else options.drain_seconds
-        left = await wind_down(sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds)
+        left = await wind_down(
+            sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds, self._writes.claims.drain
+        )
         if left.writes:
             self.telemetry.worry("stopped with writes left", left=left.writes, bindings_on_the_wire=left.bindings)
         return not left.bindings
@@ -192,6 +195,7 @@ class Daemon:
         return {
             **of_watches(self.reflectors),
             **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
+            **self._writes.claims.numbers(),
             **self.election.numbers(),
             **self.usage.numbers(),
             **self.listeners.numbers(),

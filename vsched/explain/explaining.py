@@ -26,6 +26,7 @@ from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.closing import no_such_group
+from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport
@@ -183,8 +184,9 @@ class Explaining:
         if verdict is not None:
             message = verdict.message
         elif state is Whereabouts.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
-            message = f"the API server does not bind it: {said}"
-            constraints = (Constraint(Code.BINDING, message, repeats=True),)
+            claims = said.startswith(NOT_HAD)
+            message = said if claims else f"the API server does not bind it: {said}"
+            constraints = (Constraint(Code.CLAIM if claims else Code.BINDING, message, repeats=True),)
         found = Explanation(
             POD,
             task.key,

@@ -116,6 +116,7 @@ class Snapshot:
     ignored: tuple[str, ...] = ()
     """The unsupported features that the configuration ignores, sorted."""
     setbacks: Mapping[str, str] = field(default_factory=dict)
-    """By pod uid: the API server's message where it refused the last binding; decides nothing."""
+    """By pod uid: the API server's message where it refused the last binding, or ``NOT_HAD`` and why; decides
+    nothing."""
     claims: ClaimCatalogue = NO_CLAIMS
     """Volumes, devices, and the claims for them."""

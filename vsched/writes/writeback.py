@@ -7,7 +7,7 @@ outcome of each status to the mirror. Bindings and evictions have modules of the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
@@ -103,6 +103,15 @@ class Writeback:
         """Record an Event on a pod that its binding failed."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
+
+    def claims_failed(self, binds: Iterable[Bind], group_uid: str, message: str) -> None:
+        """Record an Event on these pods of a gang, and on its PodGroup where it has one, why it is not bound."""
+        for bind in binds:
+            about = pod_reference(bind.namespace, bind.name, bind.uid)
+            self.events.record(about, WARNING, "FailedBinding", f"not bound to {bind.node}: {message}")
+            group = bind.job
+        if group_uid:
+            self.events.record(podgroup_reference(group, group_uid), WARNING, "FailedBinding", f"not bound: {message}")
 
     def evicted(self, eviction: Evict, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that names the beneficiary."""

@@ -23,7 +23,7 @@ KEY = "ns/gpus"
 PODS = (Consumer("uid-a", "a"),)
 GIVEN = allocation("n1", "gpu-0")
 NOW = 1_800_000_000.0
-MANY = [Consumer(f"uid-{number}", f"p{number}") for number in range(256)]
+MANY = [{"resource": "pods", "name": f"p{number}", "uid": f"uid-{number}"} for number in range(256)]
 
 
 def wish(*, allocate: bool = True, pods: tuple[Consumer, ...] = PODS, uid: str = "uid-gpus") -> DeviceWish:
@@ -46,9 +46,7 @@ def test_devices_and_reservations_are_one_write() -> None:
         "status": {
             "reservedFor": [devices.reserved_for(A), devices.reserved_for(B)],
             "allocation": {
-                "devices": {
-                    "results": [{"request": "gpu", "driver": devices.DRIVER, "pool": "n1", "device": "gpu-0"}]
-                },
+                "devices": {"results": [{"request": "gpu", "driver": devices.DRIVER, "pool": "n1", "device": "gpu-0"}]},
                 "nodeSelector": ALLOCATED["status"]["allocation"]["nodeSelector"],
                 "allocationTimestamp": "2027-01-15T08:00:00Z",
             },
@@ -93,7 +91,7 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
             id="its devices were taken away",
         ),
         pytest.param(
-            claim(ALLOCATED, status={"reservedFor": [{"resource": "pods", "name": p.name, "uid": p.uid} for p in MANY]}),
+            claim(ALLOCATED, status={"reservedFor": MANY}),
             wish(),
             "failed: ResourceClaim ns/gpus is reserved for 256 of at most 256 pods",
             id="no more than 256 pods",

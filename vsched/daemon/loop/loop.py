@@ -21,6 +21,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
 from vsched.writes.bindings import Dispatcher
+from vsched.writes.claims.claim_writes import ClaimWrites
 from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback
 
@@ -69,6 +70,8 @@ class SessionParts:
     writeback: Writeback
     telemetry: Telemetry
     snapshots: SnapshotService
+    claims: ClaimWrites | None = None
+    """None where nobody writes about claims, so that no plan may have any."""
     arbiter: Arbitrating | None = None
     """None without arbitration. It is called before everything else."""
     gates: GateKeeper | None = None
@@ -142,7 +145,7 @@ class Loop:
         decided = time.perf_counter()
         parts.mirror.assume(report)
         parts.evictor.submit(report.evictions)
-        parts.dispatcher.submit(report.binds)
+        parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))
         if parts.gates is not None:
             parts.gates.submit(report.ungated)
         parts.writeback.submit(report, snapshot)

@@ -37,6 +37,7 @@ async def wind_down(
     telling: Sequence[Drain],
     seconds: float,
     longest_seconds: float,
+    claims: Drain | None = None,
 ) -> Unfinished:
     """Finish within ``seconds``; bindings that are on the wire by then have ``longest_seconds``."""
     began = time.monotonic()
@@ -45,8 +46,11 @@ async def wind_down(
         return max(0.0, began + whole_seconds - time.monotonic())
 
     await asyncio.wait((sessions,), timeout=seconds)
+    left = 0
+    if claims is not None:  # it still hands placements to the dispatcher
+        left += await claims(left_of(seconds))
     left_seconds = left_of(seconds)
-    left = sum(await together(evictor.drain(left_seconds), dispatcher.drain(left_seconds)))
+    left += sum(await together(evictor.drain(left_seconds), dispatcher.drain(left_seconds)))
     if dispatcher.in_flight:
         await dispatcher.drain(left_of(longest_seconds))
     for drain in telling:

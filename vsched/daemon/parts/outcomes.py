@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
+from vsched.model.claims.plan import NOT_HAD
 from vsched.model.plan import Bind, Evict, Nominate
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Outcome
+from vsched.writes.claims.gang import Obstacle
+from vsched.writes.claims.wishes import GangWish
 from vsched.writes.confirmations import Confirmations
 from vsched.writes.eviction_backoff import EvictionBackoff
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
@@ -20,6 +24,8 @@ class PodEvents(Protocol):
     def bound(self, bind: Bind) -> None: ...
 
     def bind_failed(self, bind: Bind, message: str) -> None: ...
+
+    def claims_failed(self, binds: Iterable[Bind], group_uid: str, message: str) -> None: ...
 
     def evicted(self, eviction: Evict, group_uid: str) -> None: ...
 
@@ -62,9 +68,18 @@ class Outcomes:
                 self._cache.refused.note(bind.uid, outcome.message)
                 self._bind_backoff.failed(bind.uid)
                 self._pod_events.bind_failed(bind, outcome.message)
+            case BindOutcome.UNDONE:
+                self._cache.refused.note(bind.uid, outcome.message)
             case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._cache.forget(bind.uid)
+
+    def undone(self, wish: GangWish, obstacle: Obstacle) -> None:
+        """A gang cannot have what it claims, and nothing of it is bound. Its transaction ends the placements."""
+        for bind in wish.binds:
+            self.binding(Outcome(bind, BindOutcome.UNDONE, message=NOT_HAD + obstacle.why))
+        concerned = wish.users(obstacle.kind, obstacle.key) or wish.binds
+        self._pod_events.claims_failed(concerned, self._cache.group_uid(wish.job), obstacle.why)
 
     def _clear(self, uid: str) -> None:
         """Earlier failures of a pod no longer count."""

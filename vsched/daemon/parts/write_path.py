@@ -8,8 +8,12 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
+from vsched.framework.claims.rules import rules_of
+from vsched.mirror.handlers import Handlers
 from vsched.writes.bind_backoff import BindBackoff
-from vsched.writes.bindings import Dispatcher, DispatchSettings
+from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
+from vsched.writes.claims.claim_writes import ClaimWrites
+from vsched.writes.claims.transactions import TransactionReports
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
 from vsched.writes.events import EventSettings
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
@@ -40,7 +44,17 @@ class WritePath:
         outcomes = Outcomes(
             cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
         )
-        self.dispatcher = Dispatcher(writer, outcomes.binding, DispatchSettings(options.max_in_flight))
+        bound: Handlers[Outcome] = Handlers()
+        bound.add(outcomes.binding)
+        self.dispatcher = Dispatcher(writer, bound, DispatchSettings(options.max_in_flight))
+        reports = TransactionReports(
+            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not given back", problem=told)
+        )
+        self.claims = ClaimWrites(
+            client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
+        )
+        bound.add(self.claims.gangs.answered)
+        cache.on_claim.add(self.claims.gangs.changed)
         evictions = EvictionSettings(delete=options.eviction_mode == "delete")
         self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
         elected, leads = options.leader_elect, base.election.holds
@@ -57,6 +71,7 @@ class WritePath:
         """What runs for long."""
         tasks = [
             LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
+            LongLived("claims", self.claims.run, "reserves what gangs claim before they are bound", acts=True),
             LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
             LongLived("reprieves", self.eviction_backoff.run, "lets refused victims be victims again, in time"),
             LongLived("confirmations", self.confirmations.run, "finds bindings that were accepted and are no more"),

@@ -18,6 +18,7 @@ from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableRea
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.wording import binding, counted, on_nodes
 from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.claims.plan import NOT_HAD
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
@@ -49,12 +50,14 @@ class UnschedulableReasons:
         return found if found.message or not self.session.snapshot.setbacks else self._set_back(view)
 
     def _set_back(self, view: JobView) -> UnschedulableReason:
-        """The reason for a job whose pods have nodes but whose bindings the API server refuses."""
+        """The reason for a job whose pods have nodes, but whose bindings are refused or whose claims failed."""
         setbacks = self.session.snapshot.setbacks
         found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
         if not found:
             return SILENT
         first = min(found, key=lambda task: task.name)
+        if setbacks[first.uid].startswith(NOT_HAD):
+            return UnschedulableReason(Code.CLAIM, setbacks[first.uid])
         refused = f"the API server does not bind {len(found)} of its pods"
         return UnschedulableReason(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
 

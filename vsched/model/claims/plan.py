@@ -6,6 +6,9 @@ import msgspec
 
 from vsched.model.claims.devices import Allocation
 
+NOT_HAD = "what its gang claims could not be had: "
+"""How the message about a placement begins that was given back, with everything that its gang had reserved."""
+
 
 class VolumeChoice(msgspec.Struct, frozen=True):
     """What becomes of a claim that waited for its first pod."""

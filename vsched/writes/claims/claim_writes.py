@@ -73,7 +73,7 @@ class ClaimWrites:
     def numbers(self) -> Mapping[str, Mapping[str, float]]:
         """For metrics: by name, then by the only label."""
         return {
-            "vsched_gang_transactions": {phase: float(count) for phase, count in self.gangs.phases().items()},
+            "vsched_gang_phases": {phase: float(count) for phase, count in self.gangs.phases().items()},
             "vsched_gang_transactions_total": {result: float(n) for result, n in self.gangs.results.items()},
             "vsched_claim_releases_total": {result: float(n) for result, n in self.releases.results.items()},
         }
