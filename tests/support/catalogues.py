@@ -137,4 +137,4 @@ def device_catalogue(users: Sequence[Task]) -> DeviceCatalogue:
 
 def catalogue(users: Sequence[Task]) -> ClaimCatalogue:
     """Volumes and devices, with these users, which are on nodes."""
-    return ClaimCatalogue(volume_catalogue(users), device_catalogue(users))
+    return ClaimCatalogue(volume_catalogue(users), device_catalogue(users), {"CSINode": "acme forbids it"})

@@ -179,6 +179,7 @@ def test_a_catalogue_of_claims_comes_back() -> None:
         assert by_uids(getattr(read.claims.volumes, name)) == by_uids(getattr(origin.volumes, name)), name
     for name in (field.name for field in fields(DeviceCatalogue)):
         assert by_uids(getattr(read.claims.devices, name)) == by_uids(getattr(origin.devices, name)), name
+    assert read.claims.unread == origin.unread != {}
     users = read.claims.volumes.users["x/acme-data"]
     held = read.jobs["x/old"].tasks
     assert [users[uid] is held.get(uid) for uid in users] == [True, False]

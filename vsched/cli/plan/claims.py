@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from vsched.mirror.wire.manifests import Origin, made_up_uid
+from vsched.mirror import wire
+from vsched.mirror.wire.manifests import Manifests, Origin, made_up_uid
 
 Manifest = dict[str, Any]
 Found = tuple[Origin, Manifest]
@@ -74,6 +75,13 @@ def claims_for(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
     if statuses:
         pod = {**pod, "status": {**(pod.get("status") or {}), "resourceClaimStatuses": statuses}}
     return pod, made
+
+
+def new_volume_claims(manifests: Manifests) -> Iterator[str]:
+    """The PersistentVolumeClaims (``namespace/name``) that no controller has seen yet."""
+    for one in manifests.objects[VOLUME_CLAIM]:
+        if isinstance(one, wire.PersistentVolumeClaim) and not one.status.phase:
+            yield f"{one.metadata.namespace}/{one.metadata.name}"
 
 
 def _classed(objects: list[Found]) -> list[Found]:

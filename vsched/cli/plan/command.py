@@ -21,6 +21,7 @@ from vsched.cli.flags.periods import Period
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
+from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.edits import InOrder, editing, edits_of
 from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, load, what_if
 from vsched.cli.plan.text import as_text
@@ -32,7 +33,7 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests, read
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import Evict
@@ -93,7 +94,9 @@ def decide(
     """
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
-    cache = Cache(frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored))
+    cache = PaperMirror(
+        frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored)
+    )
     cache.use(usage)
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)
@@ -107,6 +110,7 @@ def decide(
     for found in cache.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
         say(f"vsched: {origin}: {found.message}", err=True)
+    cache.bind_volumes(new_volume_claims(manifests))
     rounds = None if rules is None else Rounds(cache, rules)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)

@@ -53,7 +53,7 @@ class PodStore:
         self._nodes = nodes
         self._jobs = jobs
         self._judge_class = judge_class
-        self._claims = claims
+        self.claims = claims
         self.accounts = accounts
         """None where nobody arbitrates."""
         self._durations = DurationStore()
@@ -101,7 +101,7 @@ class PodStore:
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
         if task.status in (Status.SUCCEEDED, Status.FAILED):
-            self._claims.forget(uid)
+            self.claims.forget(uid)
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
             self._on_foreign(task)
         self._store(task)
@@ -147,8 +147,8 @@ class PodStore:
         if task is None:
             return False
         self._nodes.move(task, None)
-        self._claims.move(task, None)
-        self._claims.forget(uid)
+        self.claims.move(task, None)
+        self.claims.forget(uid)
         self._jobs.drop(task)
         if self.accounts is not None:
             self.accounts.move(task, None)
@@ -184,7 +184,7 @@ class PodStore:
                 task = self._assumed.begin(task, Status.BINDING, bind.node)
                 self._store(task)
                 if bind.claims is not None:
-                    self._claims.assume(task, bind.claims)
+                    self.claims.assume(task, bind.claims)
         for eviction in report.evictions:
             task = self._tasks.get(eviction.uid)
             if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
@@ -239,7 +239,7 @@ class PodStore:
         """The list shows the pod without a node; True where that ends an assumed binding."""
         shown = self._show(self._assumed.listed_unbound(uid))
         if shown:
-            self._claims.forget(uid)
+            self.claims.forget(uid)
         return shown
 
     def forget(self, uid: str) -> bool:
@@ -248,7 +248,7 @@ class PodStore:
         if task is not None and task.status is Status.BINDING:
             self._tried[uid] = task.node
         shown = self._show(self._assumed.end(uid))
-        return self._claims.forget(uid) or shown
+        return self.claims.forget(uid) or shown
 
     def spare(self, uid: str) -> None:
         """The pod is no victim until ``unspare``, or until it is gone."""
@@ -317,7 +317,7 @@ class PodStore:
             self._jobs.drop(before)
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
-        self._claims.move(before, task)
+        self.claims.move(before, task)
         self._jobs.put(task)
         if self.accounts is not None:
             self.accounts.move(before, task)

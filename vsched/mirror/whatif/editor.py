@@ -170,9 +170,9 @@ class ClusterEditor(EditableMirror):
 
     def start_anew(self, task: Task) -> None:
         """Remove a pod, and add the pending pod with which its controller replaces it."""
-        implicit = self._jobs.implicit_of(task)
+        implicit, owned = self._jobs.implicit_of(task), self._paper.owned(task)
         self._pods.drop(task.uid)
-        self._begin_anew(task, implicit)
+        self._begin_anew(task, implicit, owned)
 
     def clear_of_others(self, node: str) -> None:
         """Remove the pods of other schedulers from a node."""
@@ -182,8 +182,9 @@ class ClusterEditor(EditableMirror):
                 self._nodes.forget_load(task)
 
     def lose_node(self, name: str) -> None:
-        """Remove a node."""
+        """Remove a node, with its devices."""
         self.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
+        self._paper.lose_node(name)
 
     def has_pod(self, namespace: str, name: str) -> bool:
         """Whether a job has a pod of this name, of those known at the first lookup and not removed since."""

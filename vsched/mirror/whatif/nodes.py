@@ -61,12 +61,14 @@ def _describe(cluster: EditableMirror, facts: NodeFacts, **fields: object) -> No
 def _add(cluster: EditableMirror, edit: AddNodes) -> None:
     like = _facts(cluster, edit.like)
     free = (name for number in count(1) if cluster.node_facts(name := f"{edit.like}-new-{number}") is None)
-    for name in list(islice(free, edit.count)):
+    names = list(islice(free, edit.count))
+    for name in names:
         cluster.put_node(like._replace(attributes=_new(like.attributes, name)))
+    cluster.copy_devices(edit.like, names)
 
 
 def _new(like: NodeAttributes, name: str) -> NodeAttributes:
     """An uncordoned node of the same kind, without the taints that come and go by themselves."""
-    labels = {**like.labels, HOSTNAME: name} if HOSTNAME in like.labels else like.labels
+    labels = {key: name if key == HOSTNAME or value == like.name else value for key, value in like.labels.items()}
     taints = tuple(taint for taint in like.taints if not passes(taint))
     return NodeAttributes(name, labels, taints, False, {}, like.annotations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from vsched.mirror.ingest.nodes import NodeFacts
@@ -75,6 +75,7 @@ class EditableMirror(RestoredMirror):
     def put_tasks(self, tasks: Iterable[Task]) -> None:
         """Replace pods by these, and add those that do not exist yet."""
         changed = [(task, self.task(task.uid)) for task in tasks]
+        take_back_claims = self._paper.undo_of(before for _, before in changed)
         for task, before in changed:
             self._restore(task, task if before is None else before)
 
@@ -85,6 +86,7 @@ class EditableMirror(RestoredMirror):
                     self._pods.drop(task.uid)
                 else:
                     self._restore(before, before)
+            take_back_claims()
 
         self._undo.append(undo)
 
@@ -112,6 +114,10 @@ class EditableMirror(RestoredMirror):
         before = self._nodes.facts(name)
         self._nodes.see(facts)
         self._undo.append(partial(self._nodes.lose, name) if before is None else partial(self._nodes.see, before))
+
+    def copy_devices(self, like: str, names: Sequence[str]) -> None:
+        """New nodes have the devices, attach limits and local storage of one like them."""
+        self._undo.append(self._paper.copy_node(like, names))
 
     def put_queue(self, queue: Queue) -> None:
         """Replace or add a queue; the source of its priority (own field or class) stays."""

@@ -13,10 +13,11 @@ from math import floor, inf, isinf
 
 import msgspec
 
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.problems import Problem
 from vsched.mirror.whatif.accounts import RestoredAccounts
+from vsched.mirror.whatif.claims import OwnedClaims
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.model.jobs.job import JobSpec
 from vsched.model.nodes.usage import reading_of
 from vsched.model.plan import CycleReport
@@ -26,7 +27,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 
-class RestoredMirror(Cache):
+class RestoredMirror(PaperMirror):
     """A mirror that makes the same decisions as the one that the snapshot was taken from.
 
     The ceilings of namespaces stay as they were: a snapshot does not hold all that they are computed from.
@@ -69,14 +70,17 @@ class RestoredMirror(Cache):
     def settle(self, report: CycleReport) -> None:
         """Carry out what a cycle decided; a controller replaces the evicted pods that it owns."""
         evicted = [task for each in report.evictions if (task := self.task(each.uid)) is not None]
-        said = [self._jobs.implicit_of(task) for task in evicted]
+        said = [(self._jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
         super().settle(report)
-        for task, implicit in zip(evicted, said, strict=True):
+        for task, (implicit, owned) in zip(evicted, said, strict=True):
             if task.owned and not task.returns:
-                self._begin_anew(task, implicit)
+                self._begin_anew(task, implicit, owned)
 
-    def _begin_anew(self, task: Task, implicit: JobSpec | None) -> None:
-        """Add the pod with which a controller replaces this one; it keeps the name, as the new one is not known."""
+    def _begin_anew(self, task: Task, implicit: JobSpec | None, owned: OwnedClaims) -> None:
+        """Add the pod with which a controller replaces this one; it keeps the name, as the new one is not known.
+
+        ``owned`` are the claims that were made for the pod.
+        """
         fresh = msgspec.structs.replace(
             task.moved(Status.PENDING, ""),
             uid=f"{task.uid}+",
@@ -90,6 +94,7 @@ class RestoredMirror(Cache):
             spared=False,
         )
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)
+        self._paper.make_anew(fresh, owned)
         self._pods.restore(fresh, said)
 
     # Adopting the snapshot
@@ -101,6 +106,7 @@ class RestoredMirror(Cache):
         for job in (*origin.jobs.values(), *origin.strays.values()):
             tasks.update(job.tasks)
         self._pods.adopt(tasks)
+        self._paper.adopt(origin.claims)
         self._jobs.adopt(origin)
         self._groups.adopt({key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit})
         self._nodes.adopt(origin.nodes, origin.placed, tasks.values())

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from vsched.model.anonymous.rules import Renaming, name, node, pairs, parts, uid
+from vsched.model.anonymous.rules import Renaming, name, node, pairs, parts, sentence, uid, word
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import Attribute, Device, DeviceModel, Version
 from vsched.model.pods.task import Task
@@ -24,7 +24,8 @@ DOMAIN = "selected.vsched.io"
 
 def renamed_catalogue(renaming: Renaming, found: ClaimCatalogue, selects: Selects) -> ClaimCatalogue:
     """The same catalogue with pseudonyms; the same devices are selected in it."""
-    return ClaimCatalogue(_volumes(renaming, found.volumes), _devices(renaming, found.devices, selects))
+    unread = pairs(word, sentence)(renaming, found.unread)
+    return ClaimCatalogue(_volumes(renaming, found.volumes), _devices(renaming, found.devices, selects), unread)
 
 
 def _volumes(renaming: Renaming, found: VolumeCatalogue) -> VolumeCatalogue:

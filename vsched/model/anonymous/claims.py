@@ -61,7 +61,7 @@ _CONDITIONS = dict.fromkeys(("binding_conditions", "binding_failures"), each(nam
 
 CLAIM_RULES: dict[type, dict[str, Rule]] = {
     # claims of pods
-    PodClaims: {"volumes": parts, "devices": parts},
+    PodClaims: {"volumes": parts, "devices": parts, "extended": name},
     PodVolume: {"claim": name},
     PodDevices: {"name": name, "claim": name, "template": name},
     # volumes
@@ -74,6 +74,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         "volume": name,
         "selected_node": node,
         "owner": uid,
+        "attributes_class": name,
     },
     Volume: {
         "name": name,
@@ -85,6 +86,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         "labels": pairs(name, value),
         "driver": name,
         "handle": text,
+        "attributes_class": name,
     },
     StorageClass: {"name": name, "provisioner": name, "topologies": parts},
     CSIDriver: {"name": name},

@@ -43,7 +43,10 @@ volcano.sh/oversubscription-cpu volcano.sh/oversubscription-memory volcano.sh/cl
 volcano.sh/network-topology-mode volcano.sh/network-topology-highest-tier volcano.sh/resource-strategy-scoring-type
 volcano.sh/resource-strategy-weight true false True False latest cpu memory pods limits requests persistentvolumeclaims
 ephemeral-storage LeastAllocated MostAllocated hard soft feature.node.kubernetes.io/pci- nvidia.com/gpu.present
-nvidia.com/gpu.product nvidia.com/gpu.count cloud.google.com/gke-accelerator
+nvidia.com/gpu.product nvidia.com/gpu.count cloud.google.com/gke-accelerator failure-domain.beta.kubernetes.io/region
+kubernetes.io/aws-ebs kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder kubernetes.io/gce-pd
+kubernetes.io/portworx-volume kubernetes.io/vsphere-volume ebs.csi.aws.com disk.csi.azure.com file.csi.azure.com
+cinder.csi.openstack.org pd.csi.storage.gke.io pxd.portworx.com csi.vsphere.vmware.com
 """
 """Names with a meaning; their words stay in all names."""
 UNITS = "Ei Gi Ki Mi Pi Ti E G K M P T d h k m ms n ns s u us i"

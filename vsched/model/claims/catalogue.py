@@ -76,7 +76,7 @@ class ClaimCatalogue:
     def is_empty(self) -> bool:
         """Whether there is nothing in it."""
         parts = (self.volumes, self.devices)
-        return not any(getattr(part, each.name) for part in parts for each in fields(part))
+        return not self.unread and not any(getattr(part, each.name) for part in parts for each in fields(part))
 
 
 NO_CLAIMS = ClaimCatalogue()

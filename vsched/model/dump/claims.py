@@ -82,10 +82,10 @@ class DeviceParts(msgspec.Struct, frozen=True):
     """Positions of claims."""
     users: list[Piece]
     extended: dict[int, str]
-    plugins: dict[int, frozenset[str]]
-    made: dict[str, str]
     specs: list[Piece]
     models: list[Piece]
+    plugins: dict[int, frozenset[str]] = {}
+    made: dict[str, str] = {}
 
 
 class ClaimParts(msgspec.Struct, frozen=True):
@@ -93,6 +93,7 @@ class ClaimParts(msgspec.Struct, frozen=True):
 
     volumes: VolumeParts
     devices: DeviceParts
+    unread: dict[str, str] = {}
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -102,6 +103,7 @@ def claim_parts(found: ClaimCatalogue, tasks: Numbered[str]) -> Iterator[tuple[s
     """Name and content of each part in turn; ``tasks`` has the positions of pods."""
     yield "volumes", Parts(_volume_parts(found.volumes, tasks))
     yield "devices", Parts(_device_parts(found.devices, tasks))
+    yield "unread", found.unread
 
 
 def users_of(found: ClaimCatalogue) -> Iterator[Task]:
@@ -157,7 +159,7 @@ def _pods(found: Mapping[str, Mapping[str, Task]], tasks: Numbered[str]) -> Iter
 
 def claim_catalogue(parts: ClaimParts, tasks: Sequence[Task]) -> ClaimCatalogue:
     """The catalogue of these parts; raises BadInput, or IndexError where a position is wrong."""
-    return ClaimCatalogue(_volumes(parts.volumes, tasks), _devices(parts.devices, tasks))
+    return ClaimCatalogue(_volumes(parts.volumes, tasks), _devices(parts.devices, tasks), parts.unread)
 
 
 def _volumes(parts: VolumeParts, tasks: Sequence[Task]) -> VolumeCatalogue:

@@ -24,6 +24,8 @@ class PoolStore:
         self._pools: dict[Name, Pool] = {}
         self._order: list[Name] = []
         self._changed: set[Name] = set()
+        self._placed: set[Name] = set()
+        """Pools without slices that changed."""
 
     def __len__(self) -> int:
         return len(self._slices)
@@ -49,10 +51,17 @@ class PoolStore:
         """Take over what another mirror has published."""
         for pool in pools:
             self.put_pool((pool.driver, pool.name), pool)
-        self._show()
+
+    def all(self) -> list[Pool]:
+        """All pools, those without slices as last set, others as last put together."""
+        return [self._pools[name] for name in self._order]
 
     def put_pool(self, name: Name, pool: Pool | None) -> None:
         """Set a pool that has no slices, None to take it away; for clusters on paper."""
+        self._placed.add(name)
+        self._set(name, pool)
+
+    def _set(self, name: Name, pool: Pool | None) -> None:
         known = name in self._pools
         if pool is not None:
             self._pools[name] = pool
@@ -68,7 +77,9 @@ class PoolStore:
             members = self._members[name]
             if not members:
                 del self._members[name]
-            self.put_pool(name, self._together(name, members) if members else None)
+            self._set(name, self._together(name, members) if members else None)
+        changed |= self._placed
+        self._placed.clear()
         if changed:
             self._show()
         return changed

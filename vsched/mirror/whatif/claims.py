@@ -1,0 +1,275 @@
+"""Claims in a cluster on paper: what controllers and provisioners would do is done at once.
+
+Volumes are bound and made as decided, claims made for a pod go with it, and devices that nobody uses are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from vsched.mirror.ingest.devices import DatedClass
+from vsched.mirror.state.claims.store import ClaimStore
+from vsched.mirror.state.claims.users import named_resource_claims
+from vsched.mirror.whatif.claim_records import (
+    Labels,
+    capacity_on,
+    emptied,
+    fits,
+    is_for_node,
+    left,
+    place_of,
+    pool_on,
+    reserved,
+    volume_for,
+)
+from vsched.model.claims.catalogue import ClaimCatalogue
+from vsched.model.claims.devices import DeviceClaim
+from vsched.model.claims.plan import ClaimPlan, ClaimRelease, VolumeChoice
+from vsched.model.claims.volumes import Volume, VolumeClaim
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+
+ENDED = (Status.SUCCEEDED, Status.FAILED)
+OwnedClaims = tuple[list[VolumeClaim], list[DeviceClaim]]
+"""Claims that were made for one pod."""
+
+
+class PaperClaims(ClaimStore):
+    """Volumes, devices and claims that no watch tells of."""
+
+    def adopt(self, found: ClaimCatalogue) -> None:
+        """Take over what a snapshot shows, as if the watch had told it."""
+        self._adopt_volumes(found)
+        devices = found.devices
+        for kind in devices.classes.values():
+            # Of classes with one extended resource the newest serves it.
+            age = 1.0 if kind.name in devices.extended.values() else 0.0
+            self.devices.put_class(kind.name, DatedClass(kind, age))
+        self.devices.pools.adopt(devices.pools)
+        for key, claim in {**devices.allocated, **devices.claims}.items():
+            self.devices.put_claim(key, claim)
+        for kind_unread, why in found.unread.items():
+            self.set_unread(kind_unread, why)
+        users: dict[str, Task] = {}
+        for by_name in (found.volumes.users, found.volumes.by_node, devices.users):
+            for pods in by_name.values():
+                users.update(pods)
+        for task in users.values():
+            self.move(None, task)
+
+    def _adopt_volumes(self, found: ClaimCatalogue) -> None:
+        volumes, store = found.volumes, self.volumes
+        for key, claim in volumes.claims.items():
+            store.put_claim(key, claim)
+        for name, volume in volumes.volumes.items():
+            store.put_volume(name, volume)
+        for name, kind in volumes.classes.items():
+            store.classes.put(name, kind)
+        for name, driver in volumes.drivers.items():
+            store.drivers.put(name, driver)
+        for node, limits in volumes.limits.items():
+            store.limits.put(node, limits)
+        for some in volumes.capacities.values():
+            for capacity in some:
+                store.put_capacity(capacity.key, capacity)
+        for attached in volumes.attachments.values():
+            for one in attached:
+                store.put_attachment(one.name, one)
+
+    # Pods
+
+    def move(self, before: Task | None, after: Task | None) -> None:
+        """A pod has changed, has come or is gone; one that has ended or is gone gives its claims back."""
+        super().move(before, after)
+        if before is not None and before.claims is not None and (after is None or after.status in ENDED):
+            self._leave(before)
+
+    def _leave(self, task: Task) -> None:
+        volumes, devices = self.volumes, self.devices
+        for volume in task.claims.volumes if task.claims is not None else ():
+            key = f"{task.namespace}/{volume.claim}"
+            claim = volumes.watched(key)
+            if volume.ephemeral and claim is not None and claim.owner == task.uid:
+                volumes.put_claim(key, None)
+                volumes.put_volume(claim.volume, None)
+        for key in self._keys(task):
+            claim_for = devices.watched(key)
+            if claim_for is not None:
+                devices.put_claim(key, left(claim_for, task.uid))
+
+    def _keys(self, task: Task) -> set[str]:
+        """The resource claims of a pod, with the one made for its extended resources."""
+        made = self.devices.made.get(task.uid)
+        return {*named_resource_claims(task), *([made] if made is not None else [])}
+
+    def owned(self, task: Task) -> OwnedClaims:
+        """The claims that were made for a pod."""
+        if task.claims is None:
+            return [], []
+        named = (self.volumes.watched(f"{task.namespace}/{one.claim}") for one in task.claims.volumes)
+        asked = (self.devices.watched(key) for key in named_resource_claims(task))
+        return (
+            [one for one in named if one is not None and one.owner == task.uid],
+            [one for one in asked if one is not None and one.owner == task.uid],
+        )
+
+    def make_anew(self, task: Task, owned: OwnedClaims) -> None:
+        """Make the claims of a pod for its successor, of the same names."""
+        volumes, devices = owned
+        for one in volumes:
+            uid = f"{one.uid}+"
+            fresh = replace(one, uid=uid, volume="", bound=False, selected_node="", lost=False, deleting=False)
+            self.volumes.put_claim(one.key, replace(fresh, owner=task.uid))
+            self.bind_volumes([one.key])
+        for each in devices:
+            self.devices.put_claim(each.key, emptied(each, f"{each.uid}+", task.uid))
+
+    def undo_of(self, tasks: Iterable[Task | None]) -> Callable[[], None]:
+        """What sets the claims of these pods to what they are now."""
+        named = [task for task in tasks if task is not None and task.claims is not None]
+        volumes = {f"{task.namespace}/{one.claim}" for task in named if task.claims for one in task.claims.volumes}
+        kept = {key: self.volumes.watched(key) for key in volumes}
+        disks = {
+            claim.volume: self.volumes.watched_volume(claim.volume) for claim in kept.values() if claim is not None
+        }
+        devices = {key: self.devices.watched(key) for task in named for key in self._keys(task)}
+
+        def undo() -> None:
+            for key, claim in kept.items():
+                self.volumes.put_claim(key, claim)
+            for name, volume in disks.items():
+                if volume is not None:
+                    self.volumes.put_volume(name, volume)
+            for key, device_claim in devices.items():
+                self.devices.put_claim(key, device_claim)
+
+        return undo
+
+    # What is decided
+
+    def settle(self, task: Task, plan: ClaimPlan, labels: Labels) -> None:
+        """Make true what a cycle decided for a pod; ``labels`` are those of its node."""
+        for volume in plan.volumes:
+            self._bind_chosen(volume, labels)
+        for choice in plan.devices:
+            key = choice.claim or f"{task.key}-extended-resources"
+            claim = self.devices.watched(choice.claim) if choice.claim else None
+            if claim is None and not choice.claim:
+                claim = DeviceClaim(key, f"{task.uid}-extended", owner=task.uid, extended=True)
+            if claim is not None:
+                claim = replace(claim, allocation=choice.allocation)
+                self.devices.put_claim(key, claim if choice.claim else reserved(claim, task))
+        for key in plan.reserve:
+            claim = self.devices.watched(key)
+            if claim is not None:
+                self.devices.put_claim(key, reserved(claim, task))
+
+    def settle_release(self, release: ClaimRelease) -> None:
+        """A claim is given back."""
+        if release.device:
+            claim = self.devices.watched(release.claim)
+            if claim is not None and claim.uid == release.uid:
+                self.devices.put_claim(release.claim, emptied(claim, claim.uid, claim.owner))
+        else:
+            volume = self.volumes.watched(release.claim)
+            if volume is not None and volume.uid == release.uid:
+                self.volumes.put_claim(release.claim, replace(volume, selected_node=""))
+
+    def _bind_chosen(self, choice: VolumeChoice, labels: Labels) -> None:
+        claim = self.volumes.watched(choice.claim)
+        if claim is None or claim.uid != choice.uid or claim.bound:
+            return
+        if choice.volume:
+            volume = self.volumes.watched_volume(choice.volume)
+        else:
+            kind = self.volumes.classes.items.get(claim.storage_class)
+            volume = volume_for(claim, kind, place_of(kind, labels))
+            self._take_capacity(claim, labels)
+        if volume is not None:
+            self._bind(claim, volume)
+
+    def _bind(self, claim: VolumeClaim, volume: Volume) -> None:
+        owned = replace(volume, available=False, claim=claim.key, claim_uid=claim.uid)
+        self.volumes.put_volume(volume.name, owned)
+        self.volumes.put_claim(claim.key, replace(claim, volume=volume.name, bound=True))
+
+    def _take_capacity(self, claim: VolumeClaim, labels: Labels) -> None:
+        """A volume is made: the first storage capacity of the node that has room has less."""
+        for one in self.publish().volumes.capacities.get(claim.storage_class, ()):
+            has = one.capacity
+            if has is not None and has >= claim.request and one.nodes is not None and one.nodes.matches(dict(labels)):
+                self.volumes.put_capacity(one.key, replace(one, capacity=has - claim.request))
+                return
+
+    # The volume controller
+
+    def bind_volumes(self, keys: Iterable[str]) -> None:
+        """Bind those of the claims that are not to wait for a pod: to a static volume that fits, else to a new one.
+
+        A new volume is usable wherever its class allows volumes.
+        """
+        for key in keys:
+            claim = self.volumes.claims.get(key)
+            if claim is None or claim.bound or claim.selected_node:
+                continue
+            volume = self._volume_of(claim)
+            if volume is not None:
+                self._bind(claim, volume)
+
+    def _volume_of(self, claim: VolumeClaim) -> Volume | None:
+        if claim.volume:
+            named = self.volumes.watched_volume(claim.volume)
+            return named if named is not None and named.claim in ("", claim.key) else None
+        kind = self.volumes.classes.items.get(claim.storage_class)
+        if kind is not None and kind.waits:
+            return None
+        free = self.publish().volumes.available.get(claim.storage_class, ())
+        static = next((volume for volume in free if fits(volume, claim)), None)
+        if static is None and kind is not None and kind.provisions:
+            return volume_for(claim, kind, kind.topologies or None)
+        return static
+
+    # Nodes
+
+    def copy_node(self, like: str, names: Sequence[str]) -> Callable[[], None]:
+        """New nodes have the devices, attach limits and local storage of one like them; returns what undoes it."""
+        store = self.volumes
+        limits = store.limits.items.get(like)
+        local = [pool for pool in self.devices.pools.all() if any(device.node == like for device in pool.devices)]
+        capacities_now = self.publish().volumes.capacities
+        free = [one for some in capacities_now.values() for one in some if is_for_node(one.nodes, like)]
+        pools = [pool_on(pool, like, name) for name in names for pool in local]
+        capacities = [capacity_on(one, like, name) for name in names for one in free]
+        for pool in pools:
+            self.devices.pools.put_pool((pool.driver, pool.name), pool)
+        for one in capacities:
+            store.put_capacity(one.key, one)
+        for name in names if limits is not None else ():
+            store.limits.put(name, limits)
+
+        def undo() -> None:
+            for pool in pools:
+                self.devices.pools.put_pool((pool.driver, pool.name), None)
+            for one in capacities:
+                store.put_capacity(one.key, None)
+            for name in names:
+                store.limits.put(name, None)
+
+        return undo
+
+    def lose_node(self, name: str) -> None:
+        """A node is gone, with its devices and what was attached to it."""
+        for pool in self.devices.pools.all():
+            others = tuple(device for device in pool.devices if device.node != name)
+            if len(others) != len(pool.devices):
+                kept = replace(pool, devices=others) if others else None
+                self.devices.pools.put_pool((pool.driver, pool.name), kept)
+        self.volumes.limits.put(name, None)
+        for some in self.publish().volumes.capacities.values():
+            for one in some:
+                if is_for_node(one.nodes, name):
+                    self.volumes.put_capacity(one.key, None)
+        for attachment in self.volumes.attachments.get(name) or ():
+            self.volumes.put_attachment(attachment.name, None)
