@@ -106,11 +106,10 @@ def test_a_claim_may_select_volumes_by_label() -> None:
 
 
 def test_claims_of_a_pod_get_different_volumes_the_smallest_claim_first() -> None:
-    made = (
-        world().volume("v1", "local", 1).volume("v5", "local", 5).claim("large", "local", 3).claim("small", "local", 1)
-    )
+    made = world().volume("v5", "local", 5).volume("v9", "local", 9)
+    made.claim("large", "local", 3).claim("small", "local", 1)
     asked = ask(made, made.task("p", "large", "small"))
-    assert asked.take("n1").chosen() == {"large": "v5", "small": "v1"}
+    assert asked.take("n1").chosen() == {"large": "v9", "small": "v5"}
 
 
 def test_two_claims_cannot_share_the_only_volume() -> None:
@@ -270,7 +269,7 @@ def test_pods_that_share_a_claim_follow_the_first_of_them(made: StorageWorld, fi
 def test_pods_with_equal_claims_of_their_own_share_masks() -> None:
     made = world().volume("v", "csi", 2)
     for number in range(3):
-        made.claim(f"c{number}", "csi", 2)
+        made.claim(f"c{number}", "csi", 2, modes=("ReadWriteOncePod",))
     made.claim("other", "csi", 3)
     part = made.part()
     kinds = {part.class_of(made.task(f"p{number}", f"c{number}")) for number in range(3)}
