@@ -143,13 +143,18 @@ def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: se
 class _Base(NamedTuple):
     """The uses of a snapshot. It never changes."""
 
-    catalogue: DeviceCatalogue
+    catalogue: DeviceCatalogue | None
+    """Only its identity counts: the next snapshot updates its maps in place."""
     inventory: Inventory
     books: DeviceBooks
     uses: dict[str, tuple[Holding, ...]]
     """By claim that has devices."""
     leaving: frozenset[str]
     """Claims of which all users are leaving."""
+    allocated: Mapping[str, DeviceClaim]
+    """The claims that have devices, as they were."""
+    users: Mapping[str, Mapping[str, Task]]
+    """The users of these claims, as they were."""
 
 
 _LAST: list[_Base] = []
@@ -160,8 +165,8 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
     """The uses of the claims in a catalogue."""
     last = _LAST[0] if _LAST else None
     if last is None or last.inventory is not inventory:
-        last = _Base(DeviceCatalogue(), inventory, DeviceBooks(inventory), {}, frozenset())
-    if last.catalogue.allocated is catalogue.allocated and last.catalogue.users is catalogue.users:
+        last = _Base(None, inventory, DeviceBooks(inventory), {}, frozenset(), {}, {})
+    if last.catalogue is catalogue:
         return last
     made = _followed(last, catalogue)
     _LAST[:] = [made]
@@ -170,7 +175,7 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
 
 def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
     books, uses, leaving = last.books.copy(), dict(last.uses), set(last.leaving)
-    before, users = last.catalogue.allocated, catalogue.users
+    users = {key: found for key in catalogue.allocated if (found := catalogue.users.get(key)) is not None}
 
     def drop(key: str) -> None:
         if key in leaving:
@@ -181,19 +186,19 @@ def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
     for key in [key for key in uses if key not in catalogue.allocated]:
         drop(key)
     for key, claim in catalogue.allocated.items():
-        if before.get(key) is not claim:
+        if last.allocated.get(key) is not claim:
             if key in uses:
                 drop(key)
             uses[key] = uses_of(claim.allocation, last.inventory)
             books.add(uses[key])
-        elif last.catalogue.users.get(key) is users.get(key):
+        elif last.users.get(key) is users.get(key):
             continue
         now = is_leaving(claim, users.get(key))
         if now != (key in leaving):
             (leaving.add if now else leaving.discard)(key)
             (books.leave if now else books.stay)(uses[key])
     books.changed.clear()
-    return _Base(catalogue, last.inventory, books, uses, frozenset(leaving))
+    return _Base(catalogue, last.inventory, books, uses, frozenset(leaving), dict(catalogue.allocated), users)
 
 
 def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[Holding, ...]:
