@@ -68,6 +68,19 @@ async def test_kinds_that_can_be_done_without(code: int) -> None:
             await until(lambda: not daemon.health.ready().details["absent"])
 
 
+async def test_kinds_that_claims_need_are_named_in_snapshots_until_they_can_be_read() -> None:
+    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("GET", "/apis/resource.k8s.io/.*", 403, times=1000, message="not for you")
+        async with scheduling(proxy.url) as daemon:
+            await until(lambda: daemon.reflectors["ResourceClaim"].settled.is_set())
+            await until(lambda: len(daemon.cache.unread()) == 3)
+            unread = daemon.cache.unread()
+            assert list(unread) == ["DeviceClass", "ResourceClaim", "ResourceSlice"]
+            assert "not for you" in unread["ResourceClaim"]
+            proxy.mend()
+            await until(lambda: not daemon.cache.unread())
+
+
 async def test_a_kind_that_decisions_need_is_waited_for() -> None:
     async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
         proxy.spoil("GET", "/api/v1/namespaces", 403, times=2)

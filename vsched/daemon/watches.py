@@ -146,8 +146,16 @@ def reflectors(
             continue
         sink = _sink(cache, kind, others.get(kind))
         if sink is not None:
-            found[kind] = Reflector(client, followed.resource, partial(wire.read, kind), sink, on_state=on_state)
+            told = partial(_tell, cache, kind, on_state)
+            found[kind] = Reflector(client, followed.resource, partial(wire.read, kind), sink, on_state=told)
     return found
+
+
+def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
+    """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
+    on_state(statistics)
+    if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
+        cache.set_unread(kind, "" if statistics.synced else statistics.problem)
 
 
 def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:

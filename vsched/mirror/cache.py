@@ -241,6 +241,10 @@ class Cache(ObjectIntake):
         """The pod of this uid, None where there is none."""
         return self._pods.get(uid)
 
+    def unread(self) -> Mapping[str, str]:
+        """By kind of object that claims need and that cannot be read: why."""
+        return self._claims.unread
+
     def claim(self, key: str) -> DeviceClaim | None:
         """The ResourceClaim of this key (``namespace/name``) as snapshots show it, None where there is none."""
         return self._claims.devices.claims.get(key)

@@ -167,7 +167,7 @@ def test_a_share_of_a_device() -> None:
     }
     found = device_claim_of(make.decode(claim), "ns/gpus").allocation
     assert found is not None
-    consumed = ((f"{of.DRIVER}/memory", 2000), ("other.example.com/slots", 1000))
+    consumed = (("memory", 2000), ("other.example.com/slots", 1000))
     assert found.devices == (AllocatedDevice("gpu", GPU, True, "s", consumed),)
 
 
@@ -220,12 +220,12 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
                 DeviceModel(
                     of.DRIVER,
                     (
+                        ("count", 3),
                         ("d/on", True),
-                        (f"{of.DRIVER}/count", 3),
-                        (f"{of.DRIVER}/model", "x"),
-                        (f"{of.DRIVER}/v", Version("1.2.3")),
+                        ("model", "x"),
+                        ("v", Version("1.2.3")),
                     ),
-                    ((f"{of.DRIVER}/memory", 2048_000),),
+                    (("memory", 2048_000),),
                 ),
                 "n1",
             ),
@@ -257,11 +257,11 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
             ),
             Device(
                 GPU,
-                DeviceModel(of.DRIVER, (), ((f"{of.DRIVER}/memory", 4000), (f"{of.DRIVER}/slots", 2000)), True),
+                DeviceModel(of.DRIVER, (), (("memory", 4000), ("slots", 2000)), True),
                 "n1",
                 policies=(
-                    (f"{of.DRIVER}/memory", CapacityPolicy(1000, (), 1000, 4000, 500)),
-                    (f"{of.DRIVER}/slots", CapacityPolicy(1000, (1000, 2000))),
+                    ("memory", CapacityPolicy(1000, (), 1000, 4000, 500)),
+                    ("slots", CapacityPolicy(1000, (1000, 2000))),
                 ),
             ),
             id="parts of it can be had, by rules",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from vsched.framework.claims.part import ClaimPart, ClaimRoom
+from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
@@ -17,21 +18,25 @@ from vsched.model.pods.task import Task
 
 NOTHING = ClaimPlan()
 _WITHOUT_PARTS: Sequence[ClaimPart] = ()
+_NOTHING_UNREAD: Mapping[str, str] = {}
 
 
 class TaskClaims:
     """What the claims of one task say of the nodes, valid until the next step of the session."""
 
-    def __init__(self, task: Task, parts: Sequence[ClaimPart], nodes: int, *, scores: bool) -> None:
+    def __init__(
+        self, task: Task, parts: Sequence[ClaimPart], nodes: int, *, scores: bool, unread: Mapping[str, str]
+    ) -> None:
         self._task = task
         self._parts = parts
         self._nodes = nodes
         self._scores = scores
+        self._unread = unread
 
     @cached_property
     def obstacle(self) -> Refusal | None:
         """Why no node can serve the claims, whoever leaves; None where one might."""
-        return next((found for part in self._parts if (found := part.obstacle(self._task)) is not None), None)
+        return _obstacle(self._task, self._parts, self._unread)
 
     @cached_property
     def kind(self) -> Hashable:
@@ -120,13 +125,21 @@ class Claims:
     """The claims of all tasks in one session. The ledger reports each step, and each undo, last first."""
 
     def __init__(
-        self, make_parts: Callable[[], Sequence[ClaimPart]], nodes: int, extended: Sequence[int] = (), *, scores: bool
+        self,
+        make_parts: Callable[[], Sequence[ClaimPart]],
+        nodes: int,
+        extended: Sequence[int] = (),
+        *,
+        scores: bool,
+        unread: Mapping[str, str] = _NOTHING_UNREAD,
     ) -> None:
         self._make_parts = make_parts
         self._nodes = nodes
         self._extended = frozenset(extended)
         """Columns of resources that devices serve: tasks that ask for them may need devices without naming claims."""
         self._scores = scores
+        self._unread = unread
+        """By kind of object that cannot be read: why."""
         self._withdrawn: list[list[object]] = []
         """What the tasks had that gave up their places, last step last."""
 
@@ -138,7 +151,7 @@ class Claims:
     def of(self, task: Task) -> TaskClaims | None:
         """What the claims of a task say of the nodes now; None where it has no claims."""
         parts = self._concerned(task)
-        return TaskClaims(task, parts, self._nodes, scores=self._scores) if parts else None
+        return TaskClaims(task, parts, self._nodes, scores=self._scores, unread=self._unread) if parts else None
 
     def concerns(self, task: Task) -> bool:
         """Whether the task has claims."""
@@ -146,8 +159,7 @@ class Claims:
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
-        parts = self._concerned(task)
-        return next((found for part in parts if (found := part.obstacle(task)) is not None), None)
+        return _obstacle(task, self._concerned(task), self._unread)
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
@@ -201,3 +213,8 @@ class Claims:
             if not extended or not any(column in extended for column, _ in task.shape.request):
                 return _WITHOUT_PARTS
         return [part for part in self._parts if part.concerns(task)]
+
+
+def _obstacle(task: Task, parts: Sequence[ClaimPart], unread: Mapping[str, str]) -> Refusal | None:
+    found = why_unread(task, unread) if parts else None
+    return found or next((found for part in parts if (found := part.obstacle(task)) is not None), None)

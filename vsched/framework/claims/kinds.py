@@ -22,4 +22,5 @@ def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Se
     def parts() -> list[ClaimPart]:
         return [part for kind in kinds if (part := kind(snapshot, nodes, rules)) is not None]
 
-    return Claims(parts, len(nodes), tuple(snapshot.claims.devices.extended), scores=rules.scores)
+    claims = snapshot.claims
+    return Claims(parts, len(nodes), tuple(claims.devices.extended), scores=rules.scores, unread=claims.unread)

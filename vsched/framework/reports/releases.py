@@ -64,8 +64,8 @@ def _pending(job: Job, extended: bool, view: JobView | None) -> Iterator[Task]:
 def _devices_held(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[Held]:
     """ResourceClaims that have devices and that are reserved for no pods but waiting ones."""
     for key, task in _device_claims(waiting, devices):
-        claim = devices.allocated.get(key)
-        if claim is None or devices.users.get(key):
+        claim = devices.claims.get(key)  # without devices from the moment on that it is being given back
+        if claim is None or claim.allocation is None or devices.users.get(key):
             continue
         if all(consumer.uid in waiting for consumer in claim.consumers):
             yield True, claim, task

@@ -186,7 +186,7 @@ def _exact(fields: SubRequestFields, name: str, at: str) -> DeviceRequest:
         count,
         bool(fields.admin_access),
         tolerations_of(fields.tolerations or (), f"{at}.tolerations"),
-        _quantities(asked, "", f"{at}.capacity.requests"),
+        _quantities(asked, f"{at}.capacity.requests"),
     )
 
 
@@ -220,13 +220,12 @@ def _allocation(fields: AllocationFields | None) -> Allocation | None:
 
 
 def _allocated(fields: AllocatedFields, at: str) -> AllocatedDevice:
-    driver = shared(fields.driver)
     return AllocatedDevice(
         shared(fields.request),
-        DeviceId(driver, shared(fields.pool), shared(fields.device)),
+        DeviceId(shared(fields.driver), shared(fields.pool), shared(fields.device)),
         bool(fields.admin_access),
         fields.share_id or "",
-        _quantities(fields.consumed_capacity, driver, f"{at}.consumedCapacity"),
+        _quantities(fields.consumed_capacity, f"{at}.consumedCapacity"),
         tolerations_of(fields.tolerations or (), f"{at}.tolerations"),
         tuple(fields.binding_conditions or ()),
         tuple(fields.binding_failure_conditions or ()),
@@ -266,16 +265,14 @@ def _device(
         (fields.taints, "taints"),
     ):
         read(found, ATTRIBUTES_MAX, f"{at}.{field}")
-    driver, node = pool[0], spec.node_name
+    node = spec.node_name
     if spec.per_device_node_selection:
         node, reached = fields.node_name, _reached(fields.node_selector, fields.node_name, fields.all_nodes, at)
     shareable = bool(fields.allow_multiple_allocations)
     policies = ((name, each) for name, each in (fields.capacity or {}).items() if each.request_policy is not None)
     return Device(
         DeviceId(*pool, shared(fields.name)),
-        _same_model(
-            DeviceModel(driver, _attributes(fields, driver), _capacity(fields.capacity, driver, at), shareable)
-        ),
+        _same_model(DeviceModel(pool[0], _attributes(fields), _capacity(fields.capacity, at), shareable)),
         shared(node or ""),
         reached,
         tuple(_taint(each, f"{at}.taints[{number}]") for number, each in enumerate(fields.taints or ())),
@@ -285,7 +282,7 @@ def _device(
         ),
         tuple(
             sorted(
-                (_qualified(name, driver), _policy(each.request_policy, f"{at}.capacity[{name}].requestPolicy"))
+                (shared(name), _policy(each.request_policy, f"{at}.capacity[{name}].requestPolicy"))
                 for name, each in policies
                 if each.request_policy is not None
             )
@@ -321,12 +318,8 @@ def _same_nodes(terms: tuple[NodeTerm, ...]) -> tuple[NodeTerm, ...]:
     return terms
 
 
-def _qualified(name: str, driver: str) -> str:
-    return shared(name if "/" in name or not driver else f"{driver}/{name}")
-
-
-def _attributes(fields: DeviceFields, driver: str) -> tuple[tuple[str, Attribute | Version], ...]:
-    found = ((_qualified(name, driver), _value(each)) for name, each in (fields.attributes or {}).items())
+def _attributes(fields: DeviceFields) -> tuple[tuple[str, Attribute | Version], ...]:
+    found = ((shared(name), _value(each)) for name, each in (fields.attributes or {}).items())
     return tuple(sorted(((name, value) for name, value in found if value is not None), key=lambda pair: pair[0]))
 
 
@@ -338,13 +331,13 @@ def _value(fields: AttributeFields) -> Attribute | Version | None:
     return next((value for value in values if value is not None), None)
 
 
-def _capacity(fields: Mapping[str, CapacityFields] | None, driver: str, at: str) -> Quantities:
-    return _quantities({name: each.value for name, each in (fields or {}).items()}, driver, f"{at}.capacity")
+def _capacity(fields: Mapping[str, CapacityFields] | None, at: str) -> Quantities:
+    return _quantities({name: each.value for name, each in (fields or {}).items()}, f"{at}.capacity")
 
 
 def _counters(fields: Mapping[str, CounterFields] | None, at: str) -> Quantities:
     read(fields, ATTRIBUTES_MAX, at)
-    return _quantities({name: each.value for name, each in (fields or {}).items()}, "", at)
+    return _quantities({name: each.value for name, each in (fields or {}).items()}, at)
 
 
 def _policy(fields: CapacityPolicyFields, at: str) -> CapacityPolicy:
@@ -374,10 +367,10 @@ def _taint(fields: DeviceTaintFields, at: str) -> DeviceTaint:
     return DeviceTaint(Taint(fields.key, fields.value or "", fields.effect), seconds_of(fields.time_added))
 
 
-def _quantities(fields: Mapping[str, Quantity] | None, driver: str, at: str) -> Quantities:
-    """Amounts in thousandths, sorted; a name without a domain gets the driver's, where there is one."""
+def _quantities(fields: Mapping[str, Quantity] | None, at: str) -> Quantities:
+    """Amounts in thousandths, sorted by name."""
     read(fields, ATTRIBUTES_MAX, at)
-    found = ((_qualified(name, driver), _amount(value, f"{at}[{name}]")) for name, value in (fields or {}).items())
+    found = ((shared(name), _amount(value, f"{at}[{name}]")) for name, value in (fields or {}).items())
     return tuple(sorted(found))
 
 

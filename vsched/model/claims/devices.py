@@ -1,6 +1,6 @@
 """Devices (dynamic resource allocation, ``resource.k8s.io``): what drivers publish, and what ResourceClaims ask for.
 
-Names of attributes and capacities are qualified: one without a domain gets the driver's (``driver/name``).
+Names of attributes and capacities are as the driver writes them; one without a domain is of the driver's domain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True):
 
     driver: str
     attributes: tuple[tuple[str, Attribute | Version], ...] = ()
-    """By qualified name (``domain/name``), sorted."""
+    """By name, sorted."""
     capacity: Quantities = ()
     shareable: bool = False
     """``allowMultipleAllocations``."""

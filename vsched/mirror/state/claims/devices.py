@@ -154,7 +154,7 @@ class DeviceStore:
         if assumed.uid != watched.uid:
             self._drop(key)
             return shown
-        seen = {consumer.uid for consumer in watched.consumers}
+        seen = {consumer.uid for consumer in shown.consumers}
         for pod in [pod for pod in assumed.consumers if pod in seen]:
             self._assumed_for[pod].discard(key)
             if not self._assumed_for[pod]:

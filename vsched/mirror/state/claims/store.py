@@ -47,7 +47,8 @@ class ClaimStore:
         self.devices = DeviceStore()
         self.users = ClaimUsers()
         self._on_claim = on_claim
-        self._unread = NO_CLAIMS.unread
+        self.unread = NO_CLAIMS.unread
+        """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
 
     # What the watch says
@@ -110,10 +111,10 @@ class ClaimStore:
 
     def set_unread(self, kind: str, why: str) -> bool:
         """Say why a kind of object cannot be read, empty where it can; True where that has changed."""
-        if kind not in KINDS or self._unread.get(kind, "") == why:
+        if kind not in KINDS or self.unread.get(kind, "") == why:
             return False
-        unread = {**self._unread, kind: why}
-        self._unread = {kind: why for kind, why in sorted(unread.items()) if why}
+        unread = {**self.unread, kind: why}
+        self.unread = {kind: why for kind, why in sorted(unread.items()) if why}
         return True
 
     def move(self, before: Task | None, after: Task | None) -> None:
@@ -155,8 +156,8 @@ class ClaimStore:
         used = self.users.of_devices.publish()
         if self.devices.publish() or used:
             devices = self._devices()
-        if volumes is not before.volumes or devices is not before.devices or self._unread is not before.unread:
-            self._published = ClaimCatalogue(volumes, devices, self._unread)
+        if volumes is not before.volumes or devices is not before.devices or self.unread is not before.unread:
+            self._published = ClaimCatalogue(volumes, devices, self.unread)
         return self._published
 
     def _volumes(self) -> VolumeCatalogue:
