@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.claims.states import claims_of
+from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.queues import explain_queue
@@ -224,8 +224,11 @@ class Explaining:
         reasons: Counter[str] = Counter()
         for counts in groups.values():
             reasons.update(counts)
+        claims = self._claims([task] if task is not None else job.tasks.values(), session.claims.shortages)
+        constraints = (*constraints, *map(_of_claim, (one for one in claims if one.missing)))
         return replace(
             found,
+            claims=claims,
             state=Whereabouts.NEVER if never else found.state,
             message=message,
             constraints=constraints,
@@ -264,9 +267,9 @@ class Explaining:
             return Whereabouts.STARTING, next(nominated, task.nominated)
         return Whereabouts.WAITS, ""
 
-    def _claims(self, tasks: Iterable[Task]) -> tuple[ClaimState, ...]:
+    def _claims(self, tasks: Iterable[Task], shortages: Shortages = nothing_missing) -> tuple[ClaimState, ...]:
         """The claims of those of the pods that do not run yet."""
-        return claims_of((task for task in tasks if task.status in UNSTARTED), self._snapshot.claims)
+        return claims_of((task for task in tasks if task.status in UNSTARTED), self._snapshot.claims, shortages)
 
     def _pods(self, job: Job) -> dict[str, int]:
         """How many pending pods of a job have each message, the most frequent message first."""
@@ -276,6 +279,11 @@ class Explaining:
         if gated:
             messages[GATED] = gated
         return dict(messages.most_common(PODS_TOLD))
+
+
+def _of_claim(claim: ClaimState) -> Constraint:
+    """The constraint that too few devices are free for a claim."""
+    return Constraint(Code.DEVICES, f"{claim.kind} {claim.names[0]}: {claim.missing}", subject=claim.names[0])
 
 
 def state_of(job: Job, report: CycleReport) -> Whereabouts:

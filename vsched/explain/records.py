@@ -104,6 +104,8 @@ class ClaimState(msgspec.Struct, frozen=True):
     """What has become of them: the rest of a sentence that begins with the name."""
     usable: bool
     """Whether the pods can use them, or get something for them, on some node at some time."""
+    missing: str = ""
+    """Of which devices too few are free, where that is so."""
 
 
 class Explanation(msgspec.Struct, frozen=True):

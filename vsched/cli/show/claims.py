@@ -21,4 +21,5 @@ def _row(one: ClaimState) -> tuple[Text, Text]:
     names = ", ".join(one.names) + (f" and {more} more" if more else "")
     kind = one.kind if one.count == 1 else f"{one.count} {one.kind}s"
     state = Text(one.state, style="" if one.usable else "yellow")
-    return Text.assemble((f"{kind} ", "dim"), names), Text(f"{one.asks}: ") + state if one.asks else state
+    told = Text(f"{one.asks}: ") + state if one.asks else state
+    return Text.assemble((f"{kind} ", "dim"), names), told + Text(f"; {one.missing}") if one.missing else told

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from vsched.explain.claims.places import places
 from vsched.explain.claims.selectors import in_words
+from vsched.framework.claims.devices_shortages import DeviceShortage
 from vsched.framework.wording import counted
 from vsched.model.amounts.quantity import format_bytes, format_milli
 from vsched.model.claims.catalogue import DeviceCatalogue
@@ -80,6 +83,16 @@ def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[
         return f"{has}; reserved for {len(claim.consumers)} pods, which is the most", False
     users = counted(len(claim.consumers), "pod", "pods")
     return (f"{has}; reserved for {users}" if claim.consumers else has), True
+
+
+def missing(short: DeviceShortage) -> str:
+    """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
+    what = request(replace(short.request, count=short.needed))
+    if not short.matching:
+        return f"{what} asked, and no device matches"
+    if short.largest < short.needed:
+        return f"{what} asked, and no node has more than {short.largest} ({short.matching} in all)"
+    return f"{short.most} of {what} are free on any one node ({short.free} of {short.matching} in all)"
 
 
 def _requests(spec: ClaimSpec) -> Iterable[DeviceRequest]:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from vsched.framework.claims.devices_shortages import DeviceShortage, MeasuresShortages
 from vsched.framework.claims.part import ClaimPart, ClaimRoom
 from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
@@ -160,6 +161,11 @@ class Claims:
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
         return _obstacle(task, self._concerned(task), self._unread)
+
+    def shortages(self, task: Task) -> Sequence[DeviceShortage]:
+        """The requests for devices of a task that no node can serve now."""
+        parts = self._concerned(task)
+        return [one for part in parts if isinstance(part, MeasuresShortages) for one in part.shortages(task)]
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""

@@ -15,6 +15,7 @@ from vsched.framework.claims.devices_allocations import allocation_of
 from vsched.framework.claims.devices_needs import Implicit, Needs, NeedsTable
 from vsched.framework.claims.devices_obstacles import DeviceObstacles
 from vsched.framework.claims.devices_room import DeviceRoom
+from vsched.framework.claims.devices_shortages import DeviceShortage, shortages_of
 from vsched.framework.claims.devices_uses import Choice, ClaimUses, Gone
 from vsched.framework.claims.devices_words import ELSEWHERE, IN_USE, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
@@ -138,6 +139,13 @@ class DevicePart:
             self._catalogue.claims[key].owner != task.uid for key in found.fresh if key in self._catalogue.claims
         )
         return [] if found.needs is None or shared else self._room.limits(found.needs)
+
+    def shortages(self, task: Task) -> Sequence[DeviceShortage]:
+        """The requests of the task that no node can serve now, taken one by one."""
+        found = self._of(task)
+        if found.needs is None or found.needs.problem:
+            return ()
+        return shortages_of(found.fresh, found.needs, self._room, self._catalogue.claims)
 
     def score(self, task: Task) -> Floats | None:
         """Nodes are better that can serve alternatives which come earlier in ``firstAvailable``."""

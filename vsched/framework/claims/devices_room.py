@@ -87,6 +87,12 @@ class DeviceRoom:
         """int64[nodes]: the free devices of a request."""
         return self.counts.of(want, later=later).nodes
 
+    def at_most(self, want: Want) -> Ints:
+        """int64[nodes]: what would be free if nothing were in use."""
+        return self._inventory.keep(
+            ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
+        )
+
     def _mask(self, needs: Needs, *, later: bool) -> Mask:
         self.counts.follow()
         key = needs.number, later
@@ -122,19 +128,13 @@ class DeviceRoom:
 
         return self._inventory.keep(("whole", want), compute)
 
-    def _at_most(self, want: Want) -> Ints:
-        """int64[nodes]: what would be free if nothing were in use."""
-        return self._inventory.keep(
-            ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
-        )
-
     def _ever(self, needs: Needs) -> Mask:
         def could(ask: Ask) -> Mask:
             whole = self._whole(ask.want)
             needed = whole if ask.number == ALL_DEVICES else ask.number
-            return (whole > 0) & (self._at_most(ask.want) >= needed)
+            return (whole > 0) & (self.at_most(ask.want) >= needed)
 
-        parts = [self._at_most(total.want) >= self._needed(total) for total in needs.totals]
+        parts = [self.at_most(total.want) >= self._needed(total) for total in needs.totals]
         parts.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
         parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
         return self._all(iter(parts))

@@ -72,7 +72,7 @@ function claims(all) {
   const listed = all.map((one) => {
     const more = one.count > one.names.length ? ` and ${count(one.count - one.names.length)} more` : "";
     const kind = one.count === 1 ? one.kind : `${count(one.count)} ${one.kind}s`;
-    const parts = [`${kind} `, make("strong", { text: one.names.join(", ") }), `${more}${one.asks ? ` (${one.asks})` : ""} ${one.state}`];
+    const parts = [`${kind} `, make("strong", { text: one.names.join(", ") }), `${more}${one.asks ? ` (${one.asks})` : ""} ${one.state}${one.missing ? `; ${one.missing}` : ""}`];
     return make("li", one.usable ? {} : { class: "unusable" }, ...parts);
   });
   return make("ul", { class: "claims" }, ...listed);

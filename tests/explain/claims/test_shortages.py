@@ -1,0 +1,106 @@
+"""What an explanation says of pods whose claims find too few devices, or that wait for volumes."""
+
+from __future__ import annotations
+
+from tests.support.builders import Fields, node, pod, pod_group
+from tests.support.devices import (
+    allocated,
+    claim_template,
+    device_class,
+    pod_claims,
+    request,
+    resource_claim,
+    resource_slice,
+)
+from tests.support.plans import DEFAULT_POLICY, NOW, mirror
+from tests.support.volumes import claim, claim_volumes, storage_class
+from vsched.cli.plan.claims import with_claims
+from vsched.explain.explaining import explain
+from vsched.explain.records import Explanation
+from vsched.framework.codes import Code
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.wire.manifests import Origin
+from vsched.settings.built_in import REGISTRY
+
+LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) >= 0'
+
+
+def explained(key: str, *manifests: Fields) -> Explanation:
+    """The explanation of a job or pod of the cluster with these objects."""
+    objects = [found for _, found in with_claims([(Origin("text", ""), one) for one in manifests])]
+    snapshot = mirror(objects, ignored=("volumes", "claims")).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    namespace, _, name = key.partition("/")
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, namespace, name, simulations=0)
+    assert found is not None
+    return found
+
+
+def gang(size: int, *requests: Fields) -> list[Fields]:
+    """A gang whose pods have claims of a template."""
+    entry = {"resourceClaims": pod_claims(gpu="template/big")}
+    pods = [pod(f"p{number}", group="g", spec=entry) for number in range(size)]
+    return [claim_template("big", *requests), pod_group("g", spec={"minMember": size}), *pods]
+
+
+def machine(name: str, devices: int) -> list[Fields]:
+    return [node(name), resource_slice(name, devices)] if devices else [node(name)]
+
+
+def test_too_few_devices_on_any_node() -> None:
+    found = explained("ns/g", device_class(), *machine("n1", 2), *machine("n2", 1), *gang(1, request("gpus", 4)))
+    [one] = found.claims
+    assert one.missing == "4 of class gpu.example.com asked, and no node has more than 2 (3 in all)"
+    assert one.state == "has no devices yet"
+    said = [each for each in found.constraints if each.code == Code.DEVICES and each.subject]
+    assert [each.message for each in said] == [f"ResourceClaim {one.names[0]}: {one.missing}"]
+
+
+def test_devices_that_others_have() -> None:
+    user = pod("user", node="n1", status={"phase": "Running"})
+    taken = allocated(resource_claim("taken"), "n1", "gpu-0", "gpu-1", "gpu-2", pods=[user])
+    objects = [device_class(), *machine("n1", 4), *machine("n2", 1), user, taken]
+    found = explained("ns/g", *objects, *gang(1, request("gpus", 2)))
+    assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (2 of 5 in all)"
+
+
+def test_what_this_session_gave_to_a_job_before_is_not_free() -> None:
+    first = pod(
+        "first", spec={"resourceClaims": pod_claims(gpu="own")}, metadata={"creationTimestamp": "2020-01-01T00:00:00Z"}
+    )
+    own = resource_claim("own", request("gpus", 3))
+    found = explained("ns/g", device_class(), *machine("n1", 4), first, own, *gang(1, request("gpus", 2)))
+    assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (1 of 4 in all)"
+
+
+def test_devices_that_no_selector_matches() -> None:
+    objects = [device_class(), *machine("n1", 2)]
+    found = explained("ns/g", *objects, *gang(1, request("gpus", 2, f'device.driver == "other" && {LARGE}')))
+    assert found.claims[0].missing == (
+        "2 of class gpu.example.com with driver other, memory ≥ 80Gi asked, and no device matches"
+    )
+
+
+def test_nothing_is_missing_where_one_node_has_enough() -> None:
+    found = explained("ns/g", device_class(), *machine("n1", 2), *gang(2, request("gpus", 2)))
+    assert [one.missing for one in found.claims] == [""]
+
+
+def test_the_claims_of_a_gang_are_counted_together() -> None:
+    found = explained("ns/g", device_class(), *machine("n1", 2), *gang(5, request("gpus", 4)))
+    [one] = found.claims
+    assert (one.count, len(one.names)) == (5, 3)
+
+
+def test_a_pod_says_that_its_claim_does_not_exist() -> None:
+    found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
+    [one] = found.claims
+    assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
+
+
+def test_a_pod_on_its_way_shows_its_claims() -> None:
+    volume = {"volumes": claim_volumes("data")}
+    found = explained("ns/p", node("n1"), storage_class(), claim("data"), pod("p", spec=volume))
+    assert found.state == "starting"
+    [one] = found.claims
+    assert one.state == "gets a volume with the pod's node: one can be made"
