@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.devices import device_part
 from vsched.framework.claims.part import ClaimPart, ClaimRules
+from vsched.framework.claims.volumes.part import volume_part
 from vsched.model.nodes.table import NodeTable
 from vsched.model.snapshot import Snapshot
 
 ClaimKind = Callable[[Snapshot, NodeTable, ClaimRules], ClaimPart | None]
 """Makes the part of one kind for a session; None where the rules turn the kind off."""
 
-KINDS: tuple[ClaimKind, ...] = (device_part,)
+KINDS: tuple[ClaimKind, ...] = (volume_part, device_part)
 
 
 def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Sequence[ClaimKind] = KINDS) -> Claims:

@@ -70,6 +70,9 @@ def test_all_bound_claims_of_a_pod_must_be_reached() -> None:
             id="one with more access modes than needed",
         ),
         pytest.param(world().volume("v", "local", 1, block=True), {}, id="a block device where files are wanted"),
+        pytest.param(
+            world().volume("v", "local", 1, attributes_class="gold"), {}, id="one of another class of attributes"
+        ),
         pytest.param(world().volume("v", "local", 1, available=False), {}, id="one that is not available"),
         pytest.param(
             world().volume("v", "local", 1, claim="ns/other"), {}, id="one that is reserved for another claim"
@@ -167,17 +170,25 @@ def test_a_static_volume_is_preferred_to_a_new_one_where_there_is_one() -> None:
     assert ask(made, made.task("p", "c")).take("n2").chosen() == {"c": "*"}
 
 
-def test_a_volume_that_is_being_bound_to_the_claim_is_all_that_it_can_get() -> None:
-    made = world().volume("v", "csi", 2, affinity=on("n1"), claim="ns/c", claim_uid="uid-c").claim("c", "csi")
+@pytest.mark.parametrize("available", [pytest.param(True, id="chosen"), pytest.param(False, id="bound from its side")])
+def test_a_volume_that_is_being_bound_to_the_claim_is_all_that_it_can_get(available: bool) -> None:
+    made = world().volume("v", "csi", 2, affinity=on("n1"), claim="ns/c", claim_uid="uid-c", available=available)
+    made.claim("c", "csi", volume="v").volume("w", "csi", 1)
     asked = ask(made, made.task("p", "c"))
     assert asked.nodes() == "n1"
     assert asked.take("n1").chosen() == {"c": "v"}
 
 
-def test_a_chosen_volume_is_known_by_the_claim_too() -> None:
-    made = world().volume("v", "csi", 2, affinity=on("n1"), claim="ns/c", claim_uid="uid-c")
-    made.claim("c", "csi", volume="v")
-    assert ask(made, made.task("p", "c")).take("n1").chosen() == {"c": "v"}
+def test_a_reserved_volume_that_does_not_suit_is_left_alone() -> None:
+    made = world().volume("small", "csi", 0, claim="ns/c").volume("other", "local", 5, claim="ns/c")
+    made.claim("c", "csi", volume="other")
+    assert ask(made, made.task("p", "c")).take("n1").chosen() == {"c": "*"}
+
+
+def test_of_several_reserved_volumes_the_smallest_is_taken() -> None:
+    made = world().volume("v2", "csi", 2, claim="ns/c").volume("v1", "csi", 1, claim="ns/c")
+    made.claim("c", "csi", volume="v1")
+    assert ask(made, made.task("p", "c")).take("n1").chosen() == {"c": "v1"}
 
 
 def tracked(*sizes: int | None, largest: int | None = None) -> StorageWorld:

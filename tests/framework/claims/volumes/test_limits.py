@@ -132,6 +132,12 @@ def test_a_volume_that_is_still_attached_needs_no_further_slot() -> None:
     assert ask(made, made.task("p", "c")).nodes() == "n1 n2"
 
 
+def test_a_static_volume_counts_even_if_it_is_still_attached() -> None:
+    made = StorageWorld(n1="", n2="").limit(1).storage_class("csi").claim("c", "csi")
+    made.volume("v", "csi", driver=CSI, handle="v").attach("n1", "v")
+    assert ask(made, made.task("p", "c")).nodes() == "n2"
+
+
 def test_two_nodes_attach_a_shared_volume_each() -> None:
     made = StorageWorld(n1="", n2="").limit(1).bound_csi("shared").bound_csi("c")
     made.running("r1", "n1", "shared")

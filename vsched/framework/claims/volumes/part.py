@@ -194,12 +194,11 @@ class VolumePart:
     def plan(self, task: Task) -> ClaimPlan | None:
         """What was chosen for the claims that wait, each of which must be bound before the pod is."""
         taken = self._taken.get(task.uid)
-        if taken is None or not taken.arranged:
+        if taken is None:
             return None
-        return ClaimPlan(
-            volumes=tuple(VolumeChoice(one.claim, one.uid, one.volume) for one in taken.arranged),
-            wait=tuple(one.claim for one in taken.arranged),
-        )
+        given = [VolumeChoice(one.claim.key, one.claim.uid, one.given) for one in self._wants(task).claims if one.given]
+        choices = (*given, *(VolumeChoice(one.claim, one.uid, one.volume) for one in taken.arranged))
+        return ClaimPlan(volumes=choices, wait=tuple(one.claim for one in choices)) if choices else None
 
     # -- parts of it ------------------------------------------------------------------------------------------------
 

@@ -24,12 +24,17 @@ class Wish(NamedTuple):
     selector: Selector | None = None
     selected_node: str = ""
     """Where its volume is already being made."""
+    attributes_class: str = ""
+    """A static volume must have the same."""
     reserved: str = ""
-    """The volume that is reserved for it."""
-    firmly: bool = False
-    """Whether the reservation names the uid of the claim: then it gets this volume or none."""
+    """The volume that people reserved for it by name."""
     counted: bool = False
     """Whether its volume is being made, and its size is taken from a segment of storage already."""
+
+
+def is_for(volume: Volume, claim: VolumeClaim) -> bool:
+    """Whether a volume is reserved for a claim: by name alone, or for this very claim."""
+    return volume.claim == claim.key and volume.claim_uid in ("", claim.uid)
 
 
 class StaticVolumes:
@@ -41,18 +46,19 @@ class StaticVolumes:
         self.sizes = integers(one.capacity for one in volumes)
         self.free = np.array([one.available and not one.claim for one in volumes], dtype=np.bool_)
         self.position = {one.name: position for position, one in enumerate(volumes)}
-        self._reserved = {one.claim: position for position, one in enumerate(volumes) if one.claim}
+        self._reserved: dict[str, list[Volume]] = {}
+        for one in volumes:
+            if one.claim:
+                self._reserved.setdefault(one.claim, []).append(one)
         self.drivers = frozenset(one.driver for one in volumes)
         self._suited: dict[Wish, Mask] = {}
 
     def reserved_for(self, claim: VolumeClaim) -> Volume | None:
-        """The volume that is reserved for a claim and suits it."""
-        position = self._reserved.get(claim.key, NONE)
-        if position == NONE:
-            return None
-        volume = self.volumes[position]
-        is_its = volume.claim_uid in ("", claim.uid)
-        return volume if is_its and volume.capacity >= claim.request and volume.block is claim.block else None
+        """The smallest volume that is reserved for a claim and large enough."""
+        for volume in self._reserved.get(claim.key, ()):
+            if is_for(volume, claim) and volume.capacity >= claim.request and volume.block is claim.block:
+                return volume
+        return None
 
     def suited(self, wish: Wish) -> Mask:
         """bool[volumes]: the free volumes that such a claim may get. A reserved one is all that its claim may get."""
@@ -94,6 +100,7 @@ class StaticVolumes:
         return (
             volume.capacity >= wish.request
             and volume.block is wish.block
+            and volume.attributes_class == wish.attributes_class
             and all(mode in volume.modes for mode in wish.modes)
             and (wish.selector is None or wish.selector.matches(volume.labels))
         )

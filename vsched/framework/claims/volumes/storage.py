@@ -52,9 +52,17 @@ class ClassStorage:
         """What a claim of the class asks for."""
         volume = None if self.static is None else self.static.reserved_for(claim)
         if volume is None:
-            wish = Wish(self.name, claim.request, claim.modes, claim.block, claim.selector, claim.selected_node)
-            return wish._replace(counted=True) if claim.key in self._counted else wish
-        return Wish(self.name, claim.request, reserved=volume.name, firmly=bool(volume.claim_uid))
+            return Wish(
+                self.name,
+                claim.request,
+                claim.modes,
+                claim.block,
+                claim.selector,
+                claim.selected_node,
+                claim.attributes_class,
+                counted=claim.key in self._counted,
+            )
+        return Wish(self.name, claim.request, reserved=volume.name)
 
     def count_made(self, claims: Iterable[VolumeClaim]) -> None:
         """Take what claims need whose volumes are being made, each on its selected node."""
@@ -85,7 +93,7 @@ class ClassStorage:
 
     def allowed_mask(self, wish: Wish) -> Mask | None:
         """bool[nodes]: the nodes where a volume may be made, whatever is free; None where nowhere."""
-        if not self.provisions or wish.firmly:
+        if not self.provisions:
             return None
         if not wish.selected_node:
             return self.topology()

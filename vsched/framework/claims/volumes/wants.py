@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.framework.claims.part import ClaimRules
 from vsched.framework.claims.volumes.attached import Attachable
-from vsched.framework.claims.volumes.static import Wish
+from vsched.framework.claims.volumes.static import Wish, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.words import UNBOUND, VOLUME_GONE, not_there, refused, unusable
 from vsched.framework.refusal import Refusal
@@ -62,7 +62,9 @@ class Wanted(NamedTuple):
     claim: VolumeClaim
     content: Content
     name: Attachable | None
-    """The volume as nodes attach it, if a new one is made for a claim that waits; None where nothing limits it."""
+    """The volume as nodes attach it, for a claim that waits a new one; None where nothing limits it."""
+    given: str = ""
+    """The volume that was given to the claim before, and whose binding is not complete."""
 
 
 class Wants(NamedTuple):
@@ -133,14 +135,14 @@ class Resolver:
             claims[key] = claim
         wanted: list[Wanted] = []
         for claim in claims.values():
-            content = self._content(claim)
-            if isinstance(content, Refusal):
-                return content
-            wanted.append(Wanted(claim, content, self._name(claim)))
+            one = self._wanted(claim)
+            if isinstance(one, Refusal):
+                return one
+            wanted.append(one)
         contents = tuple(one.content for one in wanted)
         return Wants(tuple(wanted), self._numbers.setdefault(contents, len(self._numbers)))
 
-    def _content(self, claim: VolumeClaim) -> Content | Refusal:
+    def _wanted(self, claim: VolumeClaim) -> Wanted | Refusal:
         catalogue = self._catalogue
         volume = catalogue.volumes.get(claim.volume) if claim.volume else None
         place: Place | None = None
@@ -153,17 +155,25 @@ class Resolver:
             storage_class = catalogue.classes.get(claim.storage_class)
             if storage_class is None or not storage_class.waits:
                 return refused(UNBOUND, claim.key)
-            wish = self._storage_of(storage_class.name).wish(claim)
-            if claim.volume and wish.reserved != claim.volume:
+            if claim.volume and not (volume is not None and is_for(volume, claim)):
                 return refused(UNBOUND, claim.key)
-        name = self._name(claim)
-        return Content(
+            if volume is not None and volume.claim_uid:
+                place = self._place(volume)
+            else:
+                wish = self._storage_of(storage_class.name).wish(claim)
+        name, given = self._name(claim), ""
+        if wish is not None:
+            name = self._name_to_be(claim, wish)
+        elif self._rules.volume_binding and not claim.bound:
+            given = claim.volume
+        content = Content(
             place,
             wish,
             "" if name is None else name.driver,
             name if name is not None and self._is_attached(name) else None,
             claim.key if ONCE_POD in claim.modes and catalogue.users.get(claim.key) else "",
         )
+        return Wanted(claim, content, name, given)
 
     def _place(self, volume: Volume | None) -> Place | None:
         if volume is None:
@@ -180,6 +190,12 @@ class Resolver:
             return self.name_of(volume)
         storage_class = self._catalogue.classes.get(claim.storage_class)
         return None if storage_class is None else self.name_made(storage_class, claim)
+
+    def _name_to_be(self, claim: VolumeClaim, wish: Wish) -> Attachable | None:
+        """The volume reserved for a claim that waits, or one that is made for it."""
+        if wish.reserved:
+            return self.name_of(self._catalogue.volumes[wish.reserved])
+        return self.name_made(self._catalogue.classes[claim.storage_class], claim)
 
     def name_of(self, volume: Volume) -> Attachable | None:
         """A volume that exists, as nodes attach it; None where no limit could count it."""
