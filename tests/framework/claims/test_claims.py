@@ -138,5 +138,5 @@ def test_a_resource_that_devices_serve_is_a_claim_too() -> None:
     asking = cluster.task(cluster.job("a", 0), "a-0", cluster.shape(**{"example.com/gpu": 1}))
     column = cluster.axis.column("example.com/gpu")
 
-    assert Claims(lambda: [Serving([1], {})], 1, [column], scores=True).of(asking) is not None
-    assert Claims(lambda: [Serving([1], {})], 1, scores=True).of(asking) is None
+    assert Claims(lambda: [Serving([1], {})], 1, [column], scores=True).concerns(asking)
+    assert not Claims(lambda: [Serving([1], {})], 1, scores=True).concerns(asking)

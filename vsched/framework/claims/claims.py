@@ -26,18 +26,20 @@ class TaskClaims:
     """What the claims of one task say of the nodes, valid until the next step of the session."""
 
     def __init__(
-        self, task: Task, parts: Sequence[ClaimPart], nodes: int, *, scores: bool, unread: Mapping[str, str]
+        self,
+        task: Task,
+        parts: Sequence[ClaimPart],
+        nodes: int,
+        obstacle: Refusal | None,
+        *,
+        scores: bool,
     ) -> None:
         self._task = task
+        self.obstacle = obstacle
+        """Why no node can serve the claims, whoever leaves; None where one might."""
         self._parts = parts
         self._nodes = nodes
         self._scores = scores
-        self._unread = unread
-
-    @cached_property
-    def obstacle(self) -> Refusal | None:
-        """Why no node can serve the claims, whoever leaves; None where one might."""
-        return _obstacle(self._task, self._parts, self._unread)
 
     @cached_property
     def kind(self) -> Hashable:
@@ -143,6 +145,12 @@ class Claims:
         """By kind of object that cannot be read: why."""
         self._withdrawn: list[list[object]] = []
         """What the tasks had that gave up their places, last step last."""
+        self._concerns: dict[str, Sequence[ClaimPart]] = {}
+        """By uid: the kinds of claims that a task has."""
+        self._obstacles: dict[str, Refusal | None] = {}
+        """By uid: what ``obstacle`` found; only evictions can change it."""
+        self._seen: dict[str, TaskClaims] = {}
+        """By uid: what ``of`` found since the last step."""
 
     @cached_property
     def _parts(self) -> Sequence[ClaimPart]:
@@ -152,7 +160,13 @@ class Claims:
     def of(self, task: Task) -> TaskClaims | None:
         """What the claims of a task say of the nodes now; None where it has no claims."""
         parts = self._concerned(task)
-        return TaskClaims(task, parts, self._nodes, scores=self._scores, unread=self._unread) if parts else None
+        if not parts:
+            return None
+        found = self._seen.get(task.uid)
+        if found is None:
+            obstacle = self.obstacle(task)
+            found = self._seen[task.uid] = TaskClaims(task, parts, self._nodes, obstacle, scores=self._scores)
+        return found
 
     def concerns(self, task: Task) -> bool:
         """Whether the task has claims."""
@@ -160,7 +174,12 @@ class Claims:
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
-        return _obstacle(task, self._concerned(task), self._unread)
+        parts = self._concerned(task)
+        if not parts:
+            return None
+        if task.uid not in self._obstacles:
+            self._obstacles[task.uid] = _obstacle(task, parts, self._unread)
+        return self._obstacles[task.uid]
 
     def shortages(self, task: Task) -> Sequence[DeviceShortage]:
         """The requests for devices of a task that no node can serve now."""
@@ -182,45 +201,57 @@ class Claims:
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """The task was placed on the row; ``later`` where pods are still to leave it."""
-        for part in self._concerned(task):
+        for part in self._changed(task):
             part.take(task, row, later=later)
 
     def give_back(self, task: Task, row: int) -> None:
         """The placement of the task is undone."""
-        for part in reversed(self._concerned(task)):
+        for part in reversed(self._changed(task)):
             part.give_back(task, row)
 
     def withdraw(self, task: Task, row: int) -> None:
         """The task gives up its place; this is a step of its own."""
-        parts = self._concerned(task)
+        parts = self._changed(task)
         if parts:
             self._withdrawn.append([part.withdraw(task, row) for part in parts])
 
     def reinstate(self, task: Task, row: int) -> None:
         """The last step of this kind is undone."""
-        parts = self._concerned(task)
+        parts = self._changed(task)
         if parts:
             for part, had in zip(parts, self._withdrawn.pop(), strict=True):
                 part.reinstate(task, row, had)
 
     def evict(self, task: Task, row: int) -> None:
         """The task is evicted from the row."""
-        for part in self._concerned(task):
+        for part in self._changed(task, is_eviction=True):
             part.evict(task, row)
 
     def restore(self, task: Task, row: int) -> None:
         """The eviction of the task is undone."""
-        for part in reversed(self._concerned(task)):
+        for part in reversed(self._changed(task, is_eviction=True)):
             part.restore(task, row)
+
+    def _changed(self, task: Task, *, is_eviction: bool = False) -> Sequence[ClaimPart]:
+        """The kinds of claims of a task that a step is about: what was found before the step is not valid any more."""
+        parts = self._concerned(task)
+        if parts:
+            self._seen.clear()
+            if is_eviction:
+                self._obstacles.clear()
+        return parts
 
     def _concerned(self, task: Task) -> Sequence[ClaimPart]:
         if task.claims is None:
             extended = self._extended
             if not extended or not any(column in extended for column, _ in task.shape.request):
                 return _WITHOUT_PARTS
-        return [part for part in self._parts if part.concerns(task)]
+        found = self._concerns.get(task.uid)
+        if found is None:
+            found = self._concerns[task.uid] = [part for part in self._parts if part.concerns(task)]
+        return found
 
 
 def _obstacle(task: Task, parts: Sequence[ClaimPart], unread: Mapping[str, str]) -> Refusal | None:
-    found = why_unread(task, unread) if parts else None
+    found = why_unread(task, unread)
     return found or next((found for part in parts if (found := part.obstacle(task)) is not None), None)

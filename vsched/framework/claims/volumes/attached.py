@@ -66,6 +66,8 @@ class AttachedVolumes:
         self._running: dict[str, Mask] = {}
         self._counts: dict[str, DriverCount] = {}
         self._users: dict[Attachable, dict[int, Users]] = {}
+        self.journal: list[int] = []
+        """Rows where counts changed, in order, once the nodes are counted."""
         self._before: list[tuple[int, tuple[Attachable, ...], int, int]] | None = []
         """Steps before the nodes were counted; None once they are."""
 
@@ -105,6 +107,7 @@ class AttachedVolumes:
         if self._before is not None:
             self._before.append((row, names, now, later))
             return
+        self.journal.append(row)
         for name in names:
             counts = self._counts.get(name.driver)
             if counts is None:

@@ -25,6 +25,8 @@ class VolumeLimits:
         self._attached = attached
         self._storages = storages
         self._chosen = chosen
+        self._rooms: dict[tuple[str, int, bool], tuple[int, Mask]] = {}
+        """By driver, number of volumes, and whether later: the position in the journal when the mask was valid; it."""
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes where each driver runs that has to, and where it can attach the volumes."""
@@ -80,17 +82,35 @@ class VolumeLimits:
 
     def _mask(self, driver: str, names: Sequence[Attachable], *, later: bool) -> Mask:
         """bool[nodes]: where the driver can attach those of the volumes that are not there."""
-        count = self._attached.count(driver)
-        used = count.later if later else count.now
-        mask: Mask = used + len(names) <= count.limit
+        mask = self._room_for(driver, len(names), later=later)
         there: dict[int, int] = {}
         for name in names:
             for row, users in self._attached.places(name).items():
                 if users.later if later else users.now:
                     there[row] = there.get(row, 0) + 1
-        for row, number in there.items():
-            new = len(names) - number
-            mask[row] = not new or used[row] + new <= count.limit[row]
+        if there:
+            count, mask = self._attached.count(driver), mask.copy()
+            used = count.later if later else count.now
+            for row, number in there.items():
+                new = len(names) - number
+                mask[row] = not new or used[row] + new <= count.limit[row]
+        return mask
+
+    def _room_for(self, driver: str, number: int, *, later: bool) -> Mask:
+        """bool[nodes]: where the driver can attach so many volumes more. Valid until the next step; not to be changed.
+
+        After a step, only the rows are looked at that it changed.
+        """
+        count, journal = self._attached.count(driver), self._attached.journal
+        used = count.later if later else count.now
+        known = self._rooms.get((driver, number, later))
+        if known is None or len(journal) - known[0] > len(used):
+            mask: Mask = used + number <= count.limit
+        else:
+            mask = known[1]
+            for row in journal[known[0] :]:
+                mask[row] = used[row] + number <= count.limit[row]
+        self._rooms[driver, number, later] = len(journal), mask
         return mask
 
     def _is_there(self, name: Attachable, row: int, *, later: bool) -> bool:

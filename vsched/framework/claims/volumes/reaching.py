@@ -9,7 +9,7 @@ import numpy as np
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.static import Wish
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Place, Wants, Zones
+from vsched.framework.claims.volumes.wants import Place, Wanted, Wants, Zones
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -27,9 +27,26 @@ class Reaching:
         self._statics = statics
         self._chosen = chosen
         self._places: dict[Place, tuple[Mask, Mask]] = {}
+        self._lasting: dict[int, list[Check]] = {}
+        """By the number of the wants: checks that no step of the session changes."""
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
+        if not all(self._lasts(one) for one in wants.claims):
+            return self._worked_out(wants)
+        found = self._lasting.get(wants.number)
+        if found is None:
+            found = self._lasting[wants.number] = self._worked_out(wants)
+        return found
+
+    def _lasts(self, one: Wanted) -> bool:
+        """Whether nothing that the session places can change which nodes suit the claim."""
+        if one.claim.key in self._chosen:
+            return False
+        wish = one.content.wish
+        return wish is None or not self._storages.of(wish.storage_class).competes
+
+    def _worked_out(self, wants: Wants) -> list[Check]:
         size = len(self._statics)
         near, bindable, enough, zoned = (np.ones(size, dtype=np.bool_) for _ in range(4))
         for one in wants.claims:
