@@ -18,16 +18,15 @@ from vsched.mirror.cache import Cache
 from vsched.mirror.handlers import Handlers
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import AllocatedDevice, Allocation, ClaimSpec, DeviceClaim, DeviceId, DeviceRequest
-from vsched.model.claims.plan import ClaimPlan, DeviceChoice, VolumeChoice
+from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
+from vsched.writes.claims.claim_writes import ClaimWrites
 from vsched.writes.claims.gang import Obstacle
-from vsched.writes.claims.holds import Holds
-from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.transactions import GangTransactions, TransactionReports, TransactionSettings
 from vsched.writes.claims.waiting import WaitSettings
 from vsched.writes.claims.wishes import GangWish
@@ -72,9 +71,19 @@ def on_node(node: str) -> tuple[NodeTerm, ...]:
     return (NodeTerm(fields=(Requirement("metadata.name", "In", (node,)),)),)
 
 
-def allocation(node: str, *names: str, request: str = "gpu") -> Allocation:
+def allocation(
+    node: str, *names: str, request: str = "gpu", conditions: tuple[str, ...] = (), failures: tuple[str, ...] = ()
+) -> Allocation:
     """Devices of a node's pool."""
-    given = tuple(AllocatedDevice(request, DeviceId(devices.DRIVER, node, name)) for name in names)
+    given = tuple(
+        AllocatedDevice(
+            request,
+            DeviceId(devices.DRIVER, node, name),
+            binding_conditions=conditions,
+            binding_failures=failures,
+        )
+        for name in names
+    )
     return Allocation(given, on_node(node))
 
 
@@ -85,12 +94,16 @@ class Claiming:
     cluster: Cluster
     client: ApiClient
     cache: Cache
-    gangs: GangTransactions
+    writes: ClaimWrites
     dispatcher: Dispatcher
     outcomes: list[Outcome]
     undone: list[tuple[GangWish, Obstacle]]
     worries: list[str]
     names: int = field(default=0)
+
+    @property
+    def gangs(self) -> GangTransactions:
+        return self.writes.gangs
 
     def pod(self, name: str = "", **spec: Any) -> Obj:
         """A pod that waits; also in the mirror."""
@@ -118,11 +131,17 @@ class Claiming:
         """The claim gets these devices."""
         return DeviceChoice(f"{NS}/{claim}", self.uid(RESOURCE_CLAIMS, claim), given)
 
-    def submit(self, *binds: Bind) -> list[Bind]:
+    def submit(self, *binds: Bind, released: Sequence[ClaimRelease] = ()) -> list[Bind]:
         """A session decided this. Returns what the transactions leave to others."""
         snapshot = self.cache.snapshot(1_800_000_000.0)
-        self.cache.assume(CycleReport(binds=binds))
-        return list(self.gangs.submit(binds, replace(snapshot, claims=self._catalogue())))
+        report = CycleReport(binds=binds, released=tuple(released))
+        self.cache.assume(report)
+        return list(self.writes.submit(report, replace(snapshot, claims=self._catalogue())))
+
+    def release(self, claim: str, *, device: bool) -> ClaimRelease:
+        """Waiting pods hold the claim in vain."""
+        kind = RESOURCE_CLAIMS if device else VOLUME_CLAIMS
+        return ClaimRelease(f"{NS}/{claim}", self.uid(kind, claim), device, "default/g")
 
     def _catalogue(self) -> ClaimCatalogue:
         asked = ClaimSpec(((DeviceRequest("gpu", devices.DRIVER),),))
@@ -147,6 +166,24 @@ class Claiming:
                 }
             ),
         )
+
+    # -- what others do
+
+    def say(self, claim: str, device: str, condition: str) -> None:
+        """The driver says that a condition of a device is true."""
+        said = {"type": condition, "status": "True", "reason": "Driver", "message": ""}
+        said["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+        status = {"driver": devices.DRIVER, "pool": "n1", "device": device, "conditions": [said]}
+        self.cluster.client.patch_status(
+            RESOURCE_CLAIMS, NS, claim, lambda found: make.merged(found, {"status": {"devices": [status]}})
+        )
+
+    def bind_volume(self, claim: str, volume: str, zone: str = "a") -> None:
+        """A provisioner makes a volume for a claim, and the volume controller binds them."""
+        made = volumes.volume(volume, zone=zone, claim=f"{NS}/{claim}")
+        made["spec"]["claimRef"]["uid"] = self.uid(VOLUME_CLAIMS, claim)
+        made["metadata"].pop("uid")
+        self.cluster.client.create(VOLUMES, made)
 
     # -- what the cluster says
 
@@ -218,18 +255,19 @@ async def claiming(
         ended: Handlers[Outcome] = Handlers()
         ended.add(outcomes.append)
         dispatcher = Dispatcher(writer, ended, DispatchSettings())
-        gangs = GangTransactions(
-            Settling(client, writer, 8, Attempts(8, first_seconds=0.01, ceiling_seconds=0.05)),
-            Holds(),
+        writes = ClaimWrites(
+            client,
+            writer,
             dispatcher,
             cache,
             SystemClock(),
             TransactionReports(lambda *told: undone.append(told), outcomes.append, worries.append),
             lambda: bind_seconds,
             settings,
+            Attempts(8, first_seconds=0.01, ceiling_seconds=0.05),
         )
-        ended.add(gangs.answered)
-        tasks = [group.create_task(dispatcher.run()), group.create_task(gangs.run())]
-        yield Claiming(cluster, client, cache, gangs, dispatcher, outcomes, undone, worries)
+        ended.add(writes.gangs.answered)
+        tasks = [group.create_task(dispatcher.run()), group.create_task(writes.run())]
+        yield Claiming(cluster, client, cache, writes, dispatcher, outcomes, undone, worries)
         for task in tasks:
             task.cancel()
