@@ -53,9 +53,11 @@ def machine(name: str, **labels: str) -> Obj:
     }
 
 
-def cluster_with(*manifests: Obj, nodes: Sequence[Obj] = (), **settings: Any) -> Cluster:
-    """An embedded cluster with two nodes whose controllers are quick."""
-    chosen = ControllerSettings(**{"pods": PodTimes(termination=0.0), "provisioning": 0.0, **settings})
+def cluster_with(*manifests: Obj, nodes: Sequence[Obj] = (), controllers: bool = True, **settings: Any) -> Cluster:
+    """An embedded cluster with two nodes whose controllers are quick, or without any."""
+    chosen = None
+    if controllers:
+        chosen = ControllerSettings(**{"pods": PodTimes(termination=0.0), "provisioning": 0.0, **settings})
     machines = list(nodes) or [machine("n1", zone="a"), machine("n2", zone="b")]
     return Cluster(machines, manifests=[_plain(each) for each in manifests], settings=ClusterSettings(chosen))
 
@@ -100,6 +102,10 @@ class Claiming:
     undone: list[tuple[GangWish, Obstacle]]
     worries: list[str]
     names: int = field(default=0)
+    chosen: dict[str, str] = field(default_factory=dict)
+    """The static volumes that the mirror shows for claims."""
+    extended: dict[str, str] = field(default_factory=dict)
+    """The DeviceClasses of extended resources."""
 
     @property
     def gangs(self) -> GangTransactions:
@@ -151,7 +157,7 @@ class Claiming:
                     f"{NS}/{each['metadata']['name']}": VolumeClaim(
                         f"{NS}/{each['metadata']['name']}",
                         each["metadata"]["uid"],
-                        volume=each["spec"].get("volumeName", ""),
+                        volume=each["spec"].get("volumeName") or self.chosen.get(each["metadata"]["name"], ""),
                         selected_node=(each["metadata"].get("annotations") or {}).get(volumes.SELECTED_NODE, ""),
                     )
                     for each in self.cluster.client.list(VOLUME_CLAIMS)
@@ -163,7 +169,8 @@ class Claiming:
                         f"{NS}/{each['metadata']['name']}", each["metadata"]["uid"], asked, _allocated(each)
                     )
                     for each in self.cluster.client.list(RESOURCE_CLAIMS)
-                }
+                },
+                extended={self.cache.axis.column(name): served for name, served in self.extended.items()},
             ),
         )
 

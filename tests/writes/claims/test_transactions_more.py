@@ -9,6 +9,7 @@ from tests.support import devices, volumes
 from tests.support.claiming import RESOURCE_CLAIMS, VOLUME_CLAIMS, allocation, claiming, cluster_with
 from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
+from vsched.model.claims.plan import DeviceChoice
 from vsched.writes.bindings import BindOutcome
 from vsched.writes.claims.transaction import Phase
 from vsched.writes.claims.transactions import BOUND, DROPPED, PARTLY_BOUND, UNDONE
@@ -240,3 +241,63 @@ async def test_at_the_end_gangs_that_wait_are_left_to_the_next_daemon() -> None:
         assert (at.selected("data"), at.reserved("gpus")) == ("n1", ["p2"])
         at.submit(at.bind(one, reserve=("default/gpus",)))
         assert at.outcomes[-1].message == "the scheduler is stopping"
+
+
+async def test_a_claim_is_made_for_extended_resources_and_named_on_the_pod() -> None:
+    resource = "example.com/gpu"
+    asked = {"resources": {"requests": {resource: "2"}, "limits": {resource: "2"}}}
+    container = {"name": "main", "image": "busybox", **asked}
+    async with cluster_with(CLASS) as cluster, claiming(cluster) as at:
+        at.extended[resource] = devices.DRIVER
+        pod = at.pod(containers=[container])
+        given = DeviceChoice("", "", allocation("n1", "gpu-0", "gpu-1", request=resource))
+        at.submit(at.bind(pod, devices=(given,)))
+        await until(lambda: not at.gangs.busy)
+        assert at.nodes() == {"p1": "n1"}
+        [claim] = cluster.client.list(RESOURCE_CLAIMS)
+        name = claim["metadata"]["name"]
+        assert (at.reserved(name), at.devices(name)) == (["p1"], ["gpu-0", "gpu-1"])
+        assert at.get("pods", "p1")["status"]["extendedResourceClaimStatus"] == {
+            "resourceClaimName": name,
+            "requestMappings": [
+                {"containerName": "main", "resourceName": resource, "requestName": "container-0-request-0"}
+            ],
+        }
+
+
+async def test_a_claim_that_was_made_for_extended_resources_is_given_back_with_the_gang() -> None:
+    resource = "example.com/gpu"
+    asked = {"resources": {"requests": {resource: "1"}, "limits": {resource: "1"}}}
+    container = {"name": "main", "image": "busybox", **asked}
+    slow = cluster_with(WAITS, DATA, CLASS, provisioning=LONG)
+    async with slow as cluster, claiming(cluster, bind_seconds=0.3) as at:
+        at.extended[resource] = devices.DRIVER
+        pod = at.pod(containers=[container])
+        given = DeviceChoice("", "", allocation("n1", "gpu-0", request=resource))
+        at.submit(at.bind(pod, devices=(given,), volumes=(at.choose("data"),), wait=("default/data",)))
+        await until(lambda: cluster.client.list(RESOURCE_CLAIMS))
+        await until(lambda: not at.gangs.busy)
+        assert at.is_free()
+        assert not cluster.client.list(RESOURCE_CLAIMS)
+        assert "extendedResourceClaimStatus" not in at.get("pods", "p1")["status"]
+
+
+async def test_what_classes_and_claims_say_to_drivers_is_copied_into_the_allocation() -> None:
+    opaque = {"opaque": {"driver": devices.DRIVER, "parameters": {"mode": "shared"}}}
+    own = {"requests": ["gpu"], "opaque": {"driver": devices.DRIVER, "parameters": {"mode": "own"}}}
+    configured = devices.device_class(spec={"config": [opaque]})
+    claim = devices.resource_claim(
+        "gpus",
+        devices.request(tolerations=[{"key": "bad", "operator": "Exists", "tolerationSeconds": 5}]),
+        namespace="default",
+    )
+    claim["spec"]["devices"]["config"] = [own]
+    async with cluster_with(configured, claim) as cluster, claiming(cluster) as at:
+        at.submit(at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)))
+        await until(lambda: not at.gangs.busy)
+        given = at.get(RESOURCE_CLAIMS, "gpus")["status"]["allocation"]["devices"]
+        assert given["config"] == [
+            {"source": "FromClass", "requests": ["gpu"], **opaque},
+            {"source": "FromClaim", **own},
+        ]
+        assert given["results"][0]["tolerations"] == [{"key": "bad", "operator": "Exists", "tolerationSeconds": 5}]

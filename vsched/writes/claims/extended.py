@@ -6,7 +6,7 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +16,7 @@ from vsched.errors import BadQuantity
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
-from vsched.model.claims.devices import Allocation
+from vsched.model.claims.devices import AllocatedDevice, Allocation
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.devices import KIND, give_back, reserve
 from vsched.writes.claims.objects import (
@@ -128,26 +128,43 @@ def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Fai
     why = trouble(pod, "Pod", wish.pod_key, wish.pod.uid)
     if pod is None or why:
         return Failed(why)
-    chosen = wish.allocation.devices
     classes = dict(wish.classes)
-    resources = sorted({each.request for each in chosen})
+    resources = list(classes) if wish.made else sorted({each.request for each in wish.allocation.devices})
     unserved = next((each for each in resources if each not in classes), "")
     if unserved:
         return Failed(f"no DeviceClass serves {unserved} any more")
     requests = extended_requests(pod, classes, resources)
-    devices = []
-    for resource in resources:
-        left = [each for each in chosen if each.request == resource]
-        for request in requests.requests:
-            if request.resource == resource:
-                devices += [msgspec.structs.replace(each, request=request.name) for each in left[: request.devices]]
-                left = left[request.devices :]
-    if len(devices) != len(chosen) or len(devices) != sum(request.devices for request in requests.requests):
-        return Failed(f"pod {wish.pod_key} asks for other amounts than {len(chosen)} devices were chosen for")
-    allocation = Allocation(tuple(devices), wish.allocation.nodes)
-    used = tuple(dict.fromkeys(request.device_class for request in requests.requests))
-    claim = DeviceWish(wish.key, "", allocation, True, (wish.pod,), used)
-    return ExtendedPlan(wish, requests, claim)
+    if wish.made:
+        requests = _only(requests, {each.request for each in wish.allocation.devices})
+        devices = wish.allocation.devices
+    else:
+        devices = _divided(wish.allocation.devices, requests)
+    if not len(wish.allocation.devices) == len(devices) == sum(each.devices for each in requests.requests):
+        return Failed(f"pod {wish.pod_key} asks for other devices than those that were chosen")
+    used = tuple(dict.fromkeys(each.device_class for each in requests.requests))
+    allocation = Allocation(devices, wish.allocation.nodes)
+    return ExtendedPlan(wish, requests, DeviceWish(wish.key, "", allocation, True, (wish.pod,), used))
+
+
+def _only(found: ExtendedRequests, names: Collection[str]) -> ExtendedRequests:
+    """The requests of these names: on some nodes a device plugin serves the other resources."""
+    return ExtendedRequests(
+        tuple(each for each in found.requests if each.name in names),
+        tuple(each for each in found.mappings if each.request_name in names),
+    )
+
+
+def _divided(chosen: Sequence[AllocatedDevice], requests: ExtendedRequests) -> tuple[AllocatedDevice, ...]:
+    """The devices of each resource, given to the requests for it in order."""
+    left: dict[str, list[AllocatedDevice]] = {}
+    for device in chosen:
+        left.setdefault(device.request, []).append(device)
+    found: list[AllocatedDevice] = []
+    for request in requests.requests:
+        mine = left[request.resource][: request.devices]
+        del left[request.resource][: request.devices]
+        found += [msgspec.structs.replace(each, request=request.name) for each in mine]
+    return tuple(found)
 
 
 def reserve_extended(found: DeviceClaimRead | None, plan: ExtendedPlan, configs: ClassConfigs, now: float) -> Step:

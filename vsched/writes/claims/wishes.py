@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -12,7 +12,7 @@ import msgspec
 from vsched.kube.paths import NAME_LIMIT
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.claims.devices import Allocation, Consumer
-from vsched.model.claims.plan import ClaimPlan, DeviceChoice
+from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 
@@ -52,13 +52,17 @@ class VolumeWish(msgspec.Struct, frozen=True):
 
 
 class ExtendedWish(msgspec.Struct, frozen=True):
-    """A ResourceClaim that is to be made for the extended resources of a pod."""
+    """A ResourceClaim for the extended resources of a pod: it is to be made, or it was made before."""
 
     namespace: str
     pod: Consumer
     allocation: Allocation
+    """The results have the name of the resource as their ``request``; those of a claim that was made before have the
+    name of its request."""
     classes: tuple[tuple[str, str], ...]
     """The DeviceClass of each resource, sorted."""
+    made: str = ""
+    """The name of the claim that was made before; empty where none was."""
 
     @property
     def pod_key(self) -> str:
@@ -67,6 +71,8 @@ class ExtendedWish(msgspec.Struct, frozen=True):
     @property
     def claim_name(self) -> str:
         """The name of the claim: always the same for one pod, so that a repeat finds the claim that there is."""
+        if self.made:
+            return self.made
         ending = f"-extended-resources-{hashlib.sha256(self.pod.uid.encode()).hexdigest()[:_DIGITS]}"
         return self.pod.name[: NAME_LIMIT - len(ending)].rstrip("-.") + ending
 
@@ -141,15 +147,13 @@ def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:
     )
 
 
-def _choices(binds: Iterable[Bind]) -> Iterable[tuple[Bind, DeviceChoice]]:
-    return ((bind, choice) for bind in binds for choice in (bind.claims or NOTHING).devices)
-
-
 def _devices(binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[DeviceWish, ...]:
-    chosen = {choice.claim: choice for _, choice in _choices(binds) if choice.claim}
+    chosen = {choice.claim: choice for bind in binds for choice in (bind.claims or NOTHING).devices}
     users: dict[str, list[Consumer]] = {}
     for bind in binds:
         for key in (bind.claims or NOTHING).reserve:
+            if key == catalogue.devices.made.get(bind.uid):
+                continue
             users.setdefault(key, []).append(Consumer(bind.uid, bind.name))
     found = []
     for key, pods in users.items():
@@ -181,11 +185,15 @@ def _volumes(binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[VolumeWi
 
 
 def _extended(binds: Sequence[Bind], snapshot: Snapshot) -> tuple[ExtendedWish, ...]:
-    names = snapshot.axis.names
-    served = snapshot.claims.devices.extended
-    classes = tuple(sorted((names[column], name) for column, name in served.items())) if served else ()
-    return tuple(
-        ExtendedWish(bind.namespace, Consumer(bind.uid, bind.name), choice.allocation, classes)
-        for bind, choice in _choices(binds)
-        if not choice.claim
-    )
+    names, known = snapshot.axis.names, snapshot.claims.devices
+    classes = tuple(sorted((names[column], name) for column, name in known.extended.items()))
+    found = []
+    for bind in binds:
+        plan, made = bind.claims or NOTHING, known.made.get(bind.uid, "")
+        chosen = next((choice.allocation for choice in plan.devices if choice.claim in ("", made)), None)
+        if chosen is None and made in plan.reserve and made in known.claims:
+            chosen = known.claims[made].allocation
+        if chosen is not None:
+            pod = Consumer(bind.uid, bind.name)
+            found.append(ExtendedWish(bind.namespace, pod, chosen, classes, made.partition("/")[2]))
+    return tuple(found)
