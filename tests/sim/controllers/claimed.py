@@ -7,11 +7,13 @@ from typing import Any
 
 from tests.sim.builders import pod as bound_pod
 from tests.support import devices as manifests
+from vsched.sim.api import subresources
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
+from vsched.sim.store.times import utc_now
+from vsched.sim.writer import WriteOptions
 
 Obj = dict[str, Any]
-SETTINGS = ControllerSettings(pods=PodTimes(termination=0.0), provisioning=0.0, events=True)
 
 
 def cluster(nodes: int | list[Obj] = 3, **settings: Any) -> Cluster:
@@ -55,7 +57,8 @@ def reasons(cluster: Cluster, name: str) -> dict[str, str]:
 
 def bind(cluster: Cluster, name: str, node: str) -> None:
     """Binds a pod to a node, as a scheduler does."""
-    cluster.client.patch("pods", "default", name, lambda pod: {**pod, "spec": {**pod["spec"], "nodeName": node}})
+    body = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+    subresources.bind(cluster.store, "default", name, body, WriteOptions(), utc_now())
 
 
 def resource_claim(cluster: Cluster, name: str = "gpus") -> Obj:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.claims import PodResourceClaims, ResourceClaims
+from vsched.sim.controllers.devices.preparing import DevicesPrepared
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
@@ -32,6 +33,7 @@ from vsched.sim.controllers.volumes.controllers import (
     VolumePhases,
     VolumeProtection,
 )
+from vsched.sim.controllers.volumes.mounting import VolumesMounted
 from vsched.sim.controllers.volumes.provisioner import Provisioner, ReturnedCapacity
 from vsched.sim.controllers.workloads.controllers import (
     CronJobs,
@@ -87,7 +89,12 @@ def every_controller(
     kubelet = client.named("kubelet")
     node_ip = Addresses(172, 16, 16)
     return [
-        Kubelets(kubelet, pod_index, settings.pods),
+        Kubelets(
+            kubelet,
+            pod_index,
+            settings.pods,
+            (VolumesMounted(client, pod_index), DevicesPrepared(client, pod_index)),
+        ),
         NodeAgents(kubelet, pod_index, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
         NodeLifecycle(client, pod_index),
         TaintEviction(client, pod_index),

@@ -29,6 +29,8 @@ class Controller(ABC):
     """The resource that its keys name."""
     watches: ClassVar[tuple[str, ...]]
     """The resources whose changes it gets."""
+    only_pods_with_claims: ClassVar[bool] = False
+    """Pods without volumes and resource claims do not matter to it."""
     component: ClassVar[str] = ""
     """The component of its Events; empty if it writes none."""
     settle_seconds: ClassVar[float] = 0.0

@@ -17,6 +17,7 @@ from vsched.sim.controllers.actions import After, Create, Tell, before_of, perfo
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.event_messages import Write, of_failure, of_success, of_telling
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
+from vsched.sim.controllers.pod_claims import has_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
@@ -146,9 +147,12 @@ class Engine:
         for event in events:
             obj, gone = event.obj, event.type == "DELETED"
             old = event.previous.obj if event.previous is not None else None
+            plain = resource == "pods" and not has_claims(obj)
             if resource == "pods":
                 self._pod_index.note(obj, gone=gone)
             for controller in sinks:
+                if plain and controller.only_pods_with_claims:
+                    continue
                 for key in controller.affected(resource, obj, old, gone=gone):
                     controller.queue.add_after(key, controller.settle_seconds)
         if self._store.registry.changes != self._served:

@@ -6,8 +6,15 @@ from collections.abc import Iterator
 
 from vsched.sim.store.kinds import Obj
 
+_EXTENDED = "extendedResourceClaimStatus"
 EXTENDED_RESOURCES = ""
 """Stands for the claim that a scheduler made for the extended resources of a pod, which has no name in its spec."""
+
+
+def has_claims(pod: Obj) -> bool:
+    """Whether the pod may name claims; false for most pods."""
+    spec = pod["spec"]
+    return bool(spec.get("volumes") or spec.get("resourceClaims")) or _EXTENDED in pod.get("status", ())
 
 
 def volume_claims(pod: Obj) -> dict[str, str]:
@@ -46,7 +53,7 @@ def resource_claims(pod: Obj) -> dict[str, str | None]:
             found[name] = None
         elif made[name]:
             found[name] = made[name]
-    extended = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName")
+    extended = (status.get(_EXTENDED) or {}).get("resourceClaimName")
     if extended:
         found[EXTENDED_RESOURCES] = extended
     return found

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.objects import controller_uid, split_key
-from vsched.sim.controllers.pod_claims import resource_claims, volume_claims
+from vsched.sim.controllers.pod_claims import has_claims, resource_claims, volume_claims
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
@@ -92,14 +92,12 @@ class PodIndex:
 
 
 def _place_of(pod: Obj) -> _Place:
-    spec, namespace = pod["spec"], pod["metadata"]["namespace"]
-    volumes: tuple[str, ...] = ()
-    if spec.get("volumes"):
-        volumes = tuple(f"{namespace}/{name}" for name in volume_claims(pod).values())
-    resources: tuple[str, ...] = ()
-    if spec.get("resourceClaims") or "extendedResourceClaimStatus" in pod.get("status", ()):
-        resources = tuple(f"{namespace}/{name}" for name in resource_claims(pod).values() if name)
-    return controller_uid(pod), spec.get("nodeName") or "", volumes, resources
+    owner, node = controller_uid(pod), pod["spec"].get("nodeName") or ""
+    if not has_claims(pod):
+        return owner, node, (), ()
+    namespace = pod["metadata"]["namespace"]
+    volumes = tuple(f"{namespace}/{name}" for name in volume_claims(pod).values())
+    return owner, node, volumes, tuple(f"{namespace}/{name}" for name in resource_claims(pod).values() if name)
 
 
 def _drop(index: dict[str, dict[str, None]], name: str, key: str) -> None:

@@ -43,6 +43,7 @@ class PodResourceClaims(Controller):
     name: ClassVar[str] = "resource claims of pods"
     primary: ClassVar[str] = "pods"
     component: ClassVar[str] = CLAIM_CONTROLLER
+    only_pods_with_claims: ClassVar[bool] = True
     watches: ClassVar[tuple[str, ...]] = ("pods", TEMPLATES, CLAIMS)
 
     def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Update
+from vsched.sim.controllers.actions import Action, After, Create, SetStatus, Tell, Update
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.event_messages import KUBELET
 from vsched.sim.controllers.nodes.node_status import (
@@ -23,8 +23,19 @@ from vsched.sim.controllers.nodes.node_status import (
     register,
 )
 from vsched.sim.controllers.objects import seconds_since
+from vsched.sim.controllers.pod_claims import has_claims
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.controllers.pod_lifecycle import DONE, PodHost, PodTimes, may_act, next_steps, stage_began, stage_of
+from vsched.sim.controllers.pod_lifecycle import (
+    DONE,
+    STARTING,
+    PodHost,
+    PodTimes,
+    may_act,
+    next_steps,
+    stage_began,
+    stage_of,
+)
+from vsched.sim.controllers.start_checks import StartCheck, StartObstacle
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
@@ -53,11 +64,19 @@ class Kubelets(Controller):
     name: ClassVar[str] = "kubelets"
     primary: ClassVar[str] = "pods"
     component: ClassVar[str] = KUBELET
-    watches: ClassVar[tuple[str, ...]] = ("pods", "nodes")
+    watches: ClassVar[tuple[str, ...]] = (
+        *("pods", "nodes", "persistentvolumeclaims", "persistentvolumes", "storage.k8s.io/volumeattachments"),
+        *("resource.k8s.io/resourceclaims", "resource.k8s.io/resourceslices"),
+    )
 
-    def __init__(self, client: LocalClient, pod_index: PodIndex, times: PodTimes) -> None:
+    def __init__(
+        self, client: LocalClient, pod_index: PodIndex, times: PodTimes, checks: Sequence[StartCheck] = ()
+    ) -> None:
         super().__init__(client, pod_index)
         self._times = times
+        self._checks = checks
+        self._hindered: dict[str, StartObstacle] = {}
+        """The pods that cannot start yet, by key, and why."""
         self._pod_ip = Addresses(10, 128, 128)
         self._stages: dict[str, tuple[tuple[str, int], float]] = {}
 
@@ -68,11 +87,23 @@ class Kubelets(Controller):
         if resource == "nodes":
             changed = old is None or is_node_ready(obj) != is_node_ready(old)
             return self.pod_index.keys_on(obj["metadata"]["name"]) if changed and not gone else ()
+        if resource != "pods":
+            return self._freed(resource, obj, gone=gone)
         if gone:
+            key = key_of(obj)
             self._stages.pop(obj["metadata"]["uid"], None)
-            self.queue.forget(key_of(obj))
-            return ()
-        return (key_of(obj),) if obj["spec"].get("nodeName") and may_act(obj, self._times) else ()
+            self._hindered.pop(key, None)
+            self.queue.forget(key)
+            return self._freed(resource, obj, gone=True)
+        acts = obj["spec"].get("nodeName") and may_act(obj, self._times)
+        return (key_of(obj),) if acts else self._freed(resource, obj, gone=False)
+
+    def _freed(self, resource: str, obj: Obj, *, gone: bool) -> list[str]:
+        """The pods that could not start before this change, and perhaps can now."""
+        if resource == "pods" and not self._hindered:
+            return []
+        found = (key for check in self._checks for key in check.affected(resource, obj, gone=gone))
+        return [key for key in found if key in self._hindered]
 
     def reconcile(self, key: str) -> Sequence[Action]:
         pod = self.find(key)
@@ -85,7 +116,30 @@ class Kubelets(Controller):
         now = utc_now()
         node = self.client.get("nodes", "", pod["spec"]["nodeName"])
         host = PodHost(address_of(node), is_node_ready(node)) if node else None
-        return next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
+        claimed = stage[0] == STARTING and has_claims(pod)
+        if claimed and node is not None and host is not None and host.ready:
+            obstacle = self._obstacle(pod, node)
+            if obstacle is not None:
+                return self._hinder(key, pod, obstacle)
+        self._hindered.pop(key, None)
+        actions = next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
+        if claimed and any(isinstance(action, SetStatus) for action in actions):
+            for check in self._checks:
+                check.started(pod)
+        return actions
+
+    def _obstacle(self, pod: Obj, node: Obj) -> StartObstacle | None:
+        found = (check.obstacle(pod, node) for check in self._checks)
+        return next((obstacle for obstacle in found if obstacle is not None), None)
+
+    def _hinder(self, key: str, pod: Obj, obstacle: StartObstacle) -> list[Action]:
+        """The pod waits; why is told once."""
+        known = self._hindered.get(key) == obstacle
+        self._hindered[key] = obstacle
+        if known or not obstacle.message:
+            return []
+        host = pod["spec"]["nodeName"]
+        return [Tell("pods", pod, obstacle.reason, obstacle.message, warning=True, host=host)]
 
     def _elapsed(self, pod: Obj, stage: tuple[str, int], now: datetime) -> float:
         """Seconds in the present stage, by this process's clock; by the pod's time stamps if it is seen first."""

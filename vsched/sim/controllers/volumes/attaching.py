@@ -56,6 +56,7 @@ class Attacher(Controller):
     name: ClassVar[str] = "attacher"
     primary: ClassVar[str] = ATTACHMENTS
     component: ClassVar[str] = ATTACHER
+    only_pods_with_claims: ClassVar[bool] = True
     watches: ClassVar[tuple[str, ...]] = ("pods", CLAIMS, ATTACHMENTS, CSI_NODES)
 
     def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:

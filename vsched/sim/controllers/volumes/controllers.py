@@ -145,6 +145,7 @@ class EphemeralVolumes(Controller):
     name: ClassVar[str] = "ephemeral volumes"
     primary: ClassVar[str] = "pods"
     component: ClassVar[str] = "ephemeral_volume"
+    only_pods_with_claims: ClassVar[bool] = True
     watches: ClassVar[tuple[str, ...]] = ("pods", CLAIMS)
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
@@ -190,6 +191,7 @@ class ClaimProtection(Controller):
 
     name: ClassVar[str] = "claim protection"
     primary: ClassVar[str] = CLAIMS
+    only_pods_with_claims: ClassVar[bool] = True
     watches: ClassVar[tuple[str, ...]] = (CLAIMS, "pods")
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
