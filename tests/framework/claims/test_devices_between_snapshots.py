@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.builders import Fields, node, pod
 from tests.support.devices import allocated, device_class, resource_claim, resource_slice
 from tests.support.plans import NOW, mirror
-from vsched.framework.claims.devices_uses import base_of
+from vsched.framework.claims.devices.uses import base_of
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests

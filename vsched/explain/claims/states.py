@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.explain.claims import devices, volumes
 from vsched.explain.records import ClaimState
-from vsched.framework.claims.devices_shortages import DeviceShortage
+from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.pods.task import Task
 

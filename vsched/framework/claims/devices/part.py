@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.devices_allocations import allocation_of
-from vsched.framework.claims.devices_needs import Implicit, Needs, NeedsTable
-from vsched.framework.claims.devices_obstacles import DeviceObstacles
-from vsched.framework.claims.devices_room import DeviceRoom
-from vsched.framework.claims.devices_shortages import DeviceShortage, shortages_of
-from vsched.framework.claims.devices_uses import Choice, ClaimUses, Gone
-from vsched.framework.claims.devices_words import ELSEWHERE, IN_USE, TOO_FEW, refused
+from vsched.framework.claims.devices.allocations import allocation_of
+from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
+from vsched.framework.claims.devices.obstacles import DeviceObstacles
+from vsched.framework.claims.devices.room import DeviceRoom
+from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of
+from vsched.framework.claims.devices.uses import Choice, ClaimUses, Gone
+from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from vsched.framework.claims.devices_needs import Needs
-from vsched.framework.claims.devices_room import DeviceRoom
+from vsched.framework.claims.devices.needs import Needs
+from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
 from vsched.model.claims.devices import DeviceClaim, DeviceRequest

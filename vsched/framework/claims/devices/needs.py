@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from vsched.framework.claims.devices_words import class_missing, selector_failed, too_many
+from vsched.framework.claims.devices.words import class_missing, selector_failed, too_many
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import Want, match
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk

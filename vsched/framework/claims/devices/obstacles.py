@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.framework.claims.devices_words import (
+from vsched.framework.claims.devices.words import (
     binding_failed,
     deleting,
     device_gone,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
-from vsched.framework.claims.devices import device_part
+from vsched.framework.claims.devices.part import device_part
 from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.devices import ALL, Consumer, DeviceClass, DeviceSelector
 from vsched.model.pods.status import Status

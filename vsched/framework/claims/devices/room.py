@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.devices_needs import Needs, Total
-from vsched.framework.claims.devices_words import TOO_FEW
+from vsched.framework.claims.devices.needs import Needs, Total
+from vsched.framework.claims.devices.words import TOO_FEW
 from vsched.framework.claims.part import ClaimRoom
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
