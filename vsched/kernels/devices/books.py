@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from vsched.kernels.devices.capacity import times
 from vsched.kernels.devices.inventory import Counter, Inventory, counter_totals
 from vsched.model.claims.devices import Quantities
 from vsched.model.nodes.table import Ints, Mask
+
+MANY = 64
+"""So many uses are added by arrays."""
 
 
 class Holding(NamedTuple):
@@ -58,6 +61,22 @@ class DeviceBooks:
         """The devices get these uses."""
         for use in uses:
             self._change(use, 1, 0)
+
+    def add_all(self, uses: Sequence[Holding]) -> None:
+        """As ``add``, for many uses at once."""
+        if len(uses) < MANY:
+            self.add(uses)
+            return
+        counting = {device for members in self._inventory.counting.values() for device in members}
+        plain = [use.device for use in uses if not use.consumed and use.device not in counting]
+        self.held += np.bincount(plain, minlength=len(self.held)).astype(np.int64)
+        self.changed.extend(plain)
+        self.add(use for use in uses if use.consumed or use.device in counting)
+
+    def moved(self, inventory: Inventory) -> DeviceBooks:
+        """The same books for an inventory with the same numbers; devices in use did not change."""
+        self._inventory, self._totals = inventory, counter_totals(inventory)
+        return self
 
     def remove(self, uses: Iterable[Holding]) -> None:
         """The devices lose these uses."""

@@ -251,14 +251,10 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
     firsts = (np.cumsum(sizes) - sizes).tolist()
     pool = np.repeat(np.arange(len(blocks), dtype=np.int32), sizes)
     models: dict[DeviceModel, int] = {}
-    model, row = _empty(), _empty()
-    if devices:
-        model = np.concatenate(
-            [_through(block.model, [_number(models, one) for one in block.models]) for block in blocks]
-        )
-        row = np.concatenate(
-            [_through(block.node, [statics.row.get(name, NOWHERE) for name in block.nodes]) for block in blocks]
-        )
+    named = [models.setdefault(one, len(models)) for block in blocks for one in block.models]
+    model = _through([block.model for block in blocks], sizes, [len(block.models) for block in blocks], named)
+    rows = [statics.row.get(name, NOWHERE) for block in blocks for name in block.nodes]
+    row = _through([block.node for block in blocks], sizes, [len(block.nodes) for block in blocks], rows)
     group, groups = _groups(devices, blocks, firsts, statics)
     order = np.argsort(row, kind="stable").astype(np.int32)
     return Inventory(
@@ -284,17 +280,11 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
     )
 
 
-def _empty() -> Ids:
-    return np.zeros(0, dtype=np.int32)
-
-
-def _number(numbers: dict[DeviceModel, int], model: DeviceModel) -> int:
-    return numbers.setdefault(model, len(numbers))
-
-
-def _through(positions: Ids, values: list[int]) -> Ids:
-    """The values at the positions; NOWHERE stays."""
-    found: Ids = np.array([*values, NOWHERE], dtype=np.int32)[positions]
+def _through(positions: list[Ids], sizes: Ints, lengths: list[int], values: list[int]) -> Ids:
+    """The values at the positions, which count from the begin of each block's ``lengths`` values; NOWHERE stays."""
+    at = np.concatenate([np.zeros(0, dtype=np.int32), *positions])
+    begins = np.repeat(np.cumsum([0, *lengths])[:-1], sizes)
+    found: Ids = np.array([*values, NOWHERE], dtype=np.int32)[np.where(at == NOWHERE, len(values), at + begins)]
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
@@ -151,10 +153,10 @@ class _Base(NamedTuple):
     """By claim that has devices."""
     leaving: frozenset[str]
     """Claims of which all users are leaving."""
-    allocated: Mapping[str, DeviceClaim]
-    """The claims that have devices, as they were."""
-    users: Mapping[str, Mapping[str, Task]]
-    """The users of these claims, as they were."""
+    partial: frozenset[str]
+    """Claims with devices that are not there."""
+    seen: dict[str, tuple[DeviceClaim, Mapping[str, Task] | None]]
+    """The claims that have devices, and their users, as they were."""
 
 
 _LAST: list[_Base] = []
@@ -165,7 +167,7 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
     """The uses of the claims in a catalogue."""
     last = _LAST[0] if _LAST else None
     if last is None or last.inventory is not inventory:
-        last = _Base(None, inventory, DeviceBooks(inventory), {}, frozenset(), {}, {})
+        last = _moved(last, inventory)
     if last.catalogue is catalogue:
         return last
     made = _followed(last, catalogue)
@@ -173,41 +175,73 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
     return made
 
 
+def _moved(last: _Base | None, inventory: Inventory) -> _Base:
+    """The uses with the numbers of another inventory, without the claims that have to be looked at again."""
+    if last is None or last.inventory.first != inventory.first or len(last.inventory) != len(inventory):
+        return _Base(None, inventory, DeviceBooks(inventory), {}, frozenset(), frozenset(), {})
+    both = zip(last.inventory.blocks, inventory.blocks, strict=True)
+    changed = np.array([one.pool is not other.pool for one, other in both], dtype=np.bool_)
+    touched: list[bool] = changed[inventory.pool].tolist()
+    again = {key for key, uses in last.uses.items() if any(touched[use.device] for use in uses)} | last.partial
+    books, uses, seen = last.books.copy(), last.uses.copy(), last.seen.copy()
+    for key in again:
+        mine = uses.pop(key)
+        del seen[key]
+        if key in last.leaving:
+            books.stay(mine)
+        books.remove(mine)
+    return _Base(None, inventory, books.moved(inventory), uses, last.leaving - again, frozenset(), seen)
+
+
 def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
-    books, uses, leaving = last.books.copy(), dict(last.uses), set(last.leaving)
-    users = {key: found for key in catalogue.allocated if (found := catalogue.users.get(key)) is not None}
+    books, uses, leaving, partial = last.books.copy(), last.uses.copy(), set(last.leaving), set(last.partial)
+    seen = last.seen.copy()
+    added: list[Holding] = []
+    turned: list[str] = []
 
     def drop(key: str) -> None:
         if key in leaving:
             leaving.discard(key)
             books.stay(uses[key])
+        partial.discard(key)
+        del seen[key]
         books.remove(uses.pop(key))
 
     for key in [key for key in uses if key not in catalogue.allocated]:
         drop(key)
     for key, claim in catalogue.allocated.items():
-        if last.allocated.get(key) is not claim:
+        users = catalogue.users.get(key)
+        known = seen.get(key)
+        if known is not None and known[0] is claim and known[1] is users:
+            continue
+        if known is None or known[0] is not claim:
             if key in uses:
                 drop(key)
-            uses[key] = uses_of(claim.allocation, last.inventory)
-            books.add(uses[key])
-        elif last.users.get(key) is users.get(key):
-            continue
-        now = is_leaving(claim, users.get(key))
-        if now != (key in leaving):
-            (leaving.add if now else leaving.discard)(key)
-            (books.leave if now else books.stay)(uses[key])
+            uses[key], complete = uses_of(claim.allocation, last.inventory)
+            added.extend(uses[key])
+            if not complete:
+                partial.add(key)
+        seen[key] = claim, users
+        if is_leaving(claim, users) != (key in leaving):
+            turned.append(key)
+    books.add_all(added)
+    for key in turned:
+        (books.stay if key in leaving else books.leave)(uses[key])
     books.changed.clear()
-    return _Base(catalogue, last.inventory, books, uses, frozenset(leaving), dict(catalogue.allocated), users)
+    now = frozenset(leaving.symmetric_difference(turned))
+    return _Base(catalogue, last.inventory, books, uses, now, frozenset(partial), seen)
 
 
-def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[Holding, ...]:
-    """The uses of an allocation; administrative access uses nothing, and devices that are gone are left out."""
-    if allocation is None:
-        return ()
+def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
+    """The uses of an allocation, and whether all its devices are there. Administrative access uses nothing."""
     found = []
-    for one in allocation.devices:
-        number = None if one.admin else inventory.number(one.device)
-        if number is not None:
+    complete = True
+    for one in allocation.devices if allocation is not None else ():
+        if one.admin:
+            continue
+        number = inventory.number(one.device)
+        if number is None:
+            complete = False
+        else:
             found.append(Holding(number, one.consumed))
-    return tuple(found)
+    return tuple(found), complete
