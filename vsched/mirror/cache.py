@@ -13,7 +13,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
-from vsched.mirror.state.nodes import dense_vector
+from vsched.mirror.state.node_tables import dense_vector
 from vsched.model.amounts.resources import Amounts
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.devices import DeviceClaim
@@ -171,6 +171,9 @@ class Cache(ObjectIntake):
         for key in changed if self.arbitrating else ():
             self._accounts.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
         nodes, placed = self._nodes.publish(self._published_axis)
+        self._claims.serve(self._nodes, nodes.statics)
+        if self._nodes.is_dirty:
+            nodes, placed = self._nodes.publish(self._published_axis)
         self._accounts.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep_overgrown()
         sums = self._jobs.sums

@@ -6,41 +6,21 @@ a node that has not been seen do not count until it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from vsched.mirror.ingest.nodes import NodeFacts
+from vsched.mirror.state.node_records import NodeRecord
+from vsched.mirror.state.node_tables import changed_table, dense, empty_table, integers, vectors
 from vsched.mirror.state.node_usage import NodeUsageStore
-from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.nodes.table import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
-
-_FULL = 2 * MOST
-"""The largest sum that is written to the table: twice what any node has."""
-
-
-class NodeRecord:
-    """One node with its allocatable amounts and the sums over its pods."""
-
-    __slots__ = ("allocatable", "attributes", "memory", "milli_cpu", "name", "releasing", "tasks", "used")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.attributes: NodeAttributes | None = None
-        """None until the node object has been seen."""
-        self.allocatable: Amounts = NOTHING
-        self.tasks: dict[str, Task] = {}
-        self.used: Vector = {}
-        self.releasing: Vector = {}
-        self.milli_cpu = 0
-        self.memory = 0
 
 
 class NodeStore:
@@ -52,6 +32,10 @@ class NodeStore:
         self.used: Vector = {}
         self.capacity_version = 0
         """Grows whenever the allocatable amounts of a node change."""
+        self.stated_version = 0
+        """Grows whenever what the object of a node offers changes, or the node comes or goes."""
+        self._served: set[str] = set()
+        """Names of nodes with extended resources that devices serve."""
         self._usage = NodeUsageStore()
         self._placed = PlacedPods()
         self._published_placed = PlacedPods()
@@ -60,23 +44,40 @@ class NodeStore:
         self._dirty: dict[str, None] = {}
         self._attributes_changed = False
         self._membership_changed = False
-        self._table = _empty_table(axis)
+        self._table = empty_table(axis)
         self._original: NodeStatics | None = None
         """The nodes that were adopted; None where none were."""
 
     def __len__(self) -> int:
         return self._known
 
-    def adopt(self, table: NodeTable, placed: PlacedPods, tasks: Iterable[Task]) -> None:
-        """Take over what another mirror has published; pods that are not among the tasks are known by sums alone."""
+    def adopt(
+        self,
+        table: NodeTable,
+        placed: PlacedPods,
+        tasks: Iterable[Task],
+        plugins: Mapping[int, frozenset[str]] | None = None,
+    ) -> None:
+        """Take over what another mirror has published; pods that are not among the tasks are known by sums alone.
+
+        ``plugins`` are the columns that devices serve, each with the nodes whose own objects offer the resource.
+        """
         self._table, self._original = table.copy(), table.statics
         self._table.allocatable = table.allocatable.copy()
         self._placed, self._published_placed = placed.writable(), placed.copy()
-        allocatable, used = _vectors(table.allocatable), _vectors(table.allocatable - table.idle)
-        rows = zip(table.statics.attributes, allocatable, used, _vectors(table.releasing), strict=True)
+        allocatable, used = vectors(table.allocatable), vectors(table.allocatable - table.idle)
+        rows = zip(table.statics.attributes, allocatable, used, vectors(table.releasing), strict=True)
         for (attributes, has, takes, leaves), taken in zip(rows, table.scoring.T.tolist(), strict=True):
             record = self._records[attributes.name] = NodeRecord(attributes.name)
             record.attributes, record.allocatable = attributes, tuple(has.items())
+            record.served = tuple(
+                (column, value)
+                for column, value in has.items()
+                if plugins and column in plugins and attributes.name not in plugins[column]
+            )
+            record.stated = tuple(amount for amount in has.items() if amount not in record.served)
+            if record.served:
+                self._served.add(attributes.name)
             record.used, record.releasing = takes, leaves
             record.milli_cpu, record.memory = taken
             add(self.total, record.allocatable)
@@ -138,14 +139,12 @@ class NodeStore:
         attributes = facts.attributes
         record = self._record(attributes.name)
         before = record.attributes
-        if before == attributes and record.allocatable == facts.allocatable:
+        if before == attributes and record.stated == facts.allocatable:
             return False
-        if record.allocatable != facts.allocatable:
-            subtract(self.total, record.allocatable)
-            add(self.total, facts.allocatable)
-            self.capacity_version += 1
-            record.allocatable = facts.allocatable
-            self._dirty[record.name] = None
+        if record.stated != facts.allocatable or before is None:
+            record.stated = facts.allocatable
+            self.stated_version += 1
+            self._offer(record)
         if before != attributes:
             record.attributes = attributes
             self._attributes_changed = True
@@ -165,11 +164,47 @@ class NodeStore:
             self._book(record, task, -1)
         subtract(self.total, record.allocatable)
         self.capacity_version += 1
-        record.attributes, record.allocatable = None, NOTHING
+        self.stated_version += 1
+        self._served.discard(name)
+        record.attributes, record.allocatable, record.stated, record.served = None, NOTHING, NOTHING, NOTHING
         self._known -= 1
         self._membership_changed = True
         self._discard_empty(record)
         return True
+
+    def serve(self, served: Mapping[str, Amounts]) -> None:
+        """Set the extended resources that devices serve, by node; other nodes have none."""
+        for name in self._served.union(served):
+            record = self._records.get(name)
+            amounts = served.get(name, NOTHING)
+            if record is not None and record.attributes is not None and record.served != amounts:
+                record.served = amounts
+                self._offer(record)
+        self._served = set(served)
+
+    def _offer(self, record: NodeRecord) -> None:
+        """Set what a node has: what its object says, and what devices serve besides."""
+        offered = record.stated
+        if record.served:
+            offered = tuple(sorted((dict(record.served) | dict(record.stated)).items()))
+        if offered == record.allocatable:
+            return
+        subtract(self.total, record.allocatable)
+        add(self.total, offered)
+        self.capacity_version += 1
+        record.allocatable = offered
+        self._dirty[record.name] = None
+
+    def stated(self) -> Iterator[tuple[str, Amounts]]:
+        """What the object of each node offers."""
+        for record in self._records.values():
+            if record.attributes is not None:
+                yield record.name, record.stated
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether amounts have changed since the last publication."""
+        return bool(self._dirty)
 
     def use(self, reading: Reading | None, unknown: Iterable[Task] = ()) -> None:
         """Set the measured usage of nodes; None where it is not collected.
@@ -194,7 +229,7 @@ class NodeStore:
         record = self._records.get(name)
         if record is None or record.attributes is None:
             return None
-        return NodeFacts(record.attributes, record.allocatable)
+        return NodeFacts(record.attributes, record.stated)
 
     def tasks(self, name: str) -> list[Task] | None:
         """The pods on a node, None where the node has not been seen."""
@@ -216,7 +251,7 @@ class NodeStore:
             self._rearrange()
         elif self._attributes_changed:
             statics = self._statics(self._table.statics.names)
-            self._table = _changed(self._table, lambda amounts: amounts, statics)
+            self._table = changed_table(self._table, lambda amounts: amounts, statics)
         if self._table.width < len(self.axis):
             self._widen()
         if self._dirty:
@@ -269,13 +304,13 @@ class NodeStore:
                 return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
             return np.ascontiguousarray(amounts[:, source])
 
-        self._table = _changed(old, carried, self._statics(names))
+        self._table = changed_table(old, carried, self._statics(names))
 
     def _widen(self) -> None:
         """A row of zeros for every column that is new; scoring has its own two rows."""
         old = self._table
         more = np.zeros((len(self.axis) - old.width, len(old)), dtype=np.int64)
-        self._table = _changed(old, lambda amounts: np.concatenate((amounts, more)), scoring=old.scoring)
+        self._table = changed_table(old, lambda amounts: np.concatenate((amounts, more)), scoring=old.scoring)
 
     def _rewrite(self) -> None:
         table, row_of = self._table, self._table.statics.row
@@ -285,38 +320,13 @@ class NodeStore:
             return
         width = table.width
         rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
-        allocatable = _dense([dict(record.allocatable) for record in records], width)
-        used = _dense([record.used for record in records], width)
+        allocatable = dense([dict(record.allocatable) for record in records], width)
+        used = dense([record.used for record in records], width)
         table.allocatable[:, rows] = allocatable
         table.requested[:, rows] = used
         table.idle[:, rows] = allocatable - used
-        table.releasing[:, rows] = _dense([record.releasing for record in records], width)
-        table.scoring[:, rows] = _integers([[record.milli_cpu, record.memory] for record in records]).T
-
-
-def _vectors(amounts: Ints) -> list[Vector]:
-    """``int64[column, row]`` as a sum for each row, without zeros."""
-    return [{column: value for column, value in enumerate(row) if value} for row in amounts.T.tolist()]
-
-
-def dense_vector(vector: Vector, width: int) -> list[int]:
-    """A sum as a list with an element for every column."""
-    return [vector.get(column, 0) for column in range(width)]
-
-
-def _dense(vectors: list[Vector], width: int) -> Ints:
-    """Sums as ``int64[column, position]``."""
-    return _integers([dense_vector(vector, width) for vector in vectors]).T
-
-
-def _integers(values: list[list[int]]) -> npt.NDArray[np.int64]:
-    try:
-        found = np.array(values, dtype=np.int64)
-    except OverflowError:
-        # Absurd requests add up beyond int64.
-        found = np.array([[min(value, _FULL) for value in row] for row in values], dtype=np.int64)
-    # A cycle adds and subtracts, which must not overflow.
-    return np.minimum(found, _FULL, out=found)
+        table.releasing[:, rows] = dense([record.releasing for record in records], width)
+        table.scoring[:, rows] = integers([[record.milli_cpu, record.memory] for record in records]).T
 
 
 def _same_burden(old: Task, new: Task) -> bool:
@@ -326,26 +336,3 @@ def _same_burden(old: Task, new: Task) -> bool:
         and old.labels is new.labels
         and HOLDS[old.status].releasing is HOLDS[new.status].releasing
     )
-
-
-def _changed(
-    old: NodeTable, change: Callable[[Ints], Ints], statics: NodeStatics | None = None, scoring: Ints | None = None
-) -> NodeTable:
-    """The table with every array changed."""
-    return NodeTable(
-        old.axis,
-        old.statics if statics is None else statics,
-        change(old.allocatable),
-        change(old.idle),
-        change(old.releasing),
-        change(old.pipelined),
-        change(old.requested),
-        change(old.scoring) if scoring is None else scoring,
-    )
-
-
-def _empty_table(axis: ResourceAxis) -> NodeTable:
-    def nothing(resources: int = len(axis)) -> Ints:
-        return np.zeros((resources, 0), dtype=np.int64)
-
-    return NodeTable(axis, NodeStatics(()), nothing(), nothing(), nothing(), nothing(), nothing(), nothing(2))

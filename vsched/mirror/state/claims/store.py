@@ -16,10 +16,13 @@ from vsched.mirror.ingest.volumes import (
     volume_of,
 )
 from vsched.mirror.state.claims.devices import DeviceStore
+from vsched.mirror.state.claims.extended import ExtendedResources
 from vsched.mirror.state.claims.users import ClaimUsers
 from vsched.mirror.state.claims.volumes import VolumeStore
+from vsched.mirror.state.nodes import NodeStore
 from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
+from vsched.model.nodes.table import NodeStatics
 from vsched.model.pods.task import Task
 
 KINDS = frozenset(
@@ -46,10 +49,13 @@ class ClaimStore:
         self.volumes = VolumeStore()
         self.devices = DeviceStore()
         self.users = ClaimUsers()
+        self.extended = ExtendedResources()
         self._on_claim = on_claim
         self.unread = NO_CLAIMS.unread
         """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
+        self._devices_changed = False
+        """Whether devices were published since the last catalogue."""
 
     # What the watch says
 
@@ -146,6 +152,11 @@ class ClaimStore:
 
     # Views
 
+    def serve(self, nodes: NodeStore, statics: NodeStatics) -> None:
+        """Set the extended resources that devices serve in ``nodes``; ``statics`` are the published ones."""
+        changed = self.devices.publish()
+        self._devices_changed |= self.extended.refresh(self.devices, nodes, statics) or changed
+
     def publish(self) -> ClaimCatalogue:
         """What snapshots show; the same object while nothing changes."""
         before = self._published
@@ -154,8 +165,9 @@ class ClaimStore:
         if self.volumes.publish() or any(in_use):
             volumes = self._volumes()
         used = self.users.of_devices.publish()
-        if self.devices.publish() or used:
+        if self.devices.publish() or self._devices_changed or used:
             devices = self._devices()
+        self._devices_changed = False
         if volumes is not before.volumes or devices is not before.devices or self.unread is not before.unread:
             self._published = ClaimCatalogue(volumes, devices, self.unread)
         return self._published
@@ -183,7 +195,9 @@ class ClaimStore:
             store.pools.published,
             store.allocated.published,
             self.users.of_devices.published,
-            made=store.made.published,
+            self.extended.columns,
+            store.made.published,
+            self.extended.plugins,
         )
 
     def describe(self) -> Mapping[str, int]:
