@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
 from tests.cli.plan.test_workloads import workload
-from tests.support.builders import Fields, pod
-from tests.support.devices import claim_template, pod_claims, request, resource_claim
+from tests.support.builders import Fields, node, pod
+from tests.support.devices import claim_template, device_class, pod_claims, request, resource_claim, resource_slice
+from tests.support.plans import NOW, OUR_NAMES, mirror
 from tests.support.volumes import claim, ephemeral_volume, storage_class
+from vsched.cli import cli
 from vsched.cli.plan.claims import Found, with_claims
+from vsched.cli.plan.submit import submit_of
+from vsched.cli.plan.trial import PlanTrial
 from vsched.cli.plan.workloads import decode_with_pods
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin
+from vsched.model.frozen import freeze
 
 
 def found(*manifests: Fields) -> list[Found]:
@@ -104,3 +116,94 @@ def test_a_stateful_set_has_its_claims_and_one_that_is_there_stays() -> None:
 def test_templates_are_no_objects_that_a_plan_leaves_out() -> None:
     manifests = decode_with_pods(found(claim_template("big"), {"kind": "Moon", "metadata": {"name": "m"}}))
     assert manifests.ignored == {"Moon": 1}
+
+
+# -- plans of manifests
+
+CLUSTER = [
+    node("n1"),
+    node("n2"),
+    storage_class("made"),
+    storage_class("now", waits=False),
+    device_class(),
+    resource_slice("n1", 2),
+]
+IGNORED = ["--ignore-unsupported", "volumes,claims"]
+
+
+def plan(*manifests: Fields, output: str = "json", cycles: int = 1) -> str:
+    text = yaml.safe_dump_all(manifests)
+    arguments = ["plan", "-f", "-", "-o", output, "--cycles", str(cycles), *IGNORED]
+    result = CliRunner().invoke(cli, arguments, input=text)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_plan_says_which_devices_a_pod_gets() -> None:
+    template = claim_template("two", request("gpus", 2))
+    pods = [pod(name, spec={"resourceClaims": pod_claims(gpu="template/two")}) for name in ("a", "b")]
+    found = json.loads(plan(*CLUSTER, template, *pods))
+    [bind] = found["cycles"][0]["binds"]
+    assert (bind["pod"], bind["node"]) == ("ns/a", "n1")
+    [devices] = bind["claims"]["devices"].values()
+    assert devices == ["gpu.example.com/n1/gpu-0", "gpu.example.com/n1/gpu-1"]
+    assert "cannot allocate all claims" in found["unschedulable"]["ns/b"]["message"]
+    told = plan(*CLUSTER, template, *pods, output="text")
+    assert "devices n1/gpu-0 and 1 more" in told
+
+
+def test_devices_that_a_cycle_gave_away_are_taken_in_the_next() -> None:
+    one = claim_template("one", request("gpus", 1))
+    pods = [pod(name, spec={"resourceClaims": pod_claims(gpu="template/one")}) for name in "abc"]
+    found = json.loads(plan(*CLUSTER, one, *pods, cycles=3))
+    devices = [
+        each for cycle in found["cycles"] for bind in cycle["binds"] for each in bind["claims"]["devices"].values()
+    ]
+    assert sorted(devices) == [["gpu.example.com/n1/gpu-0"], ["gpu.example.com/n1/gpu-1"]]
+    assert list(found["unschedulable"]) == ["ns/c"]
+
+
+# -- what is submitted to a cluster that runs
+
+RUNNABLE = {"containers": [{"name": "main", "image": "busybox"}]}
+"""What an API server accepts."""
+
+
+def submitted(folder: Path, *manifests: Fields) -> PlanTrial:
+    path = folder / "new.yaml"
+    path.write_text(yaml.safe_dump_all(manifests), encoding="utf-8")
+    snapshot = freeze(mirror([*CLUSTER, claim("there", storage_class="made")]).snapshot(NOW))
+    trial = PlanTrial(ClusterEditor(snapshot, OUR_NAMES))
+    submit_of(str(path)).apply(trial)
+    return trial
+
+
+def test_claims_of_submitted_pods_are_made(tmp_path: Path) -> None:
+    entry = {**RUNNABLE, "resourceClaims": pod_claims(gpu="template/two"), "volumes": [ephemeral_volume("scratch")]}
+    template = claim_template("two", request("gpus", 2), namespace="default")
+    trial = submitted(tmp_path, template, pod("p", namespace="default", spec=entry))
+    found = trial.mirror.snapshot(NOW).claims
+    [made] = found.devices.claims.values()
+    assert made.key.startswith("default/p-gpu-")
+    assert made.spec.requests[0][0].count == 2
+    assert found.volumes.claims["default/p-scratch"].owner == made.owner != ""
+    [task] = [task for job in trial.mirror.snapshot(NOW).jobs.values() for task in job.tasks.values()]
+    assert task.uid == made.owner
+    assert trial.ignored == {}
+    assert not [note for note in trial.notes if "Template" in note]
+
+
+def test_what_is_not_known_of_submitted_claims_is_said(tmp_path: Path) -> None:
+    unnamed = claim("new")
+    del unnamed["spec"]["storageClassName"]
+    gone = pod("p", spec={**RUNNABLE, "resourceClaims": pod_claims(gpu="template/gone")})
+    notes = "\n".join(submitted(tmp_path, unnamed, gone, claim("there", storage_class="made")).notes)
+    assert "ResourceClaimTemplate gone is not among what was submitted: its claims are not made" in notes
+    assert "PersistentVolumeClaim ns/new names no storage class" in notes
+    assert "PersistentVolumeClaim there is there already, and stays as it is" in notes
+
+
+def test_a_submitted_claim_that_does_not_wait_for_a_pod_is_bound(tmp_path: Path) -> None:
+    found = submitted(tmp_path, claim("one", storage_class="now"), claim("two", storage_class="made"))
+    claims = found.mirror.snapshot(NOW).claims.volumes.claims
+    assert (claims["ns/one"].bound, claims["ns/two"].bound) == (True, False)

@@ -6,7 +6,7 @@ there already, so it is left as it is where it names one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -31,11 +31,11 @@ ENDED = ("Succeeded", "Failed")
 class Known(NamedTuple):
     """What the manifests have of claims."""
 
-    volumes: set[Name]
+    volumes: Container[Name]
     """The PersistentVolumeClaims."""
-    claims: set[Name]
+    claims: Container[Name]
     """The ResourceClaims."""
-    templates: Mapping[Name, Manifest]
+    templates: dict[Name, Manifest]
 
 
 def with_claims(found: Iterable[Found]) -> list[Found]:
@@ -63,10 +63,9 @@ def claims_for(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
         return pod, []
     made = list(_ephemeral(pod, known.volumes))
     statuses = list((pod.get("status") or {}).get("resourceClaimStatuses") or ())
-    there = {each.get("name") for each in statuses if isinstance(each, dict)}
-    for entry in _entries(pod, "resourceClaims"):
+    for entry in _unmade(pod):
         template = known.templates.get((_namespace(pod), str(entry.get("resourceClaimTemplateName"))))
-        if template is None or entry.get("name") in there:
+        if template is None:
             continue
         claim = _from_template(pod, str(entry.get("name")), template)
         statuses.append({"name": entry.get("name"), "resourceClaimName": claim["metadata"]["name"]})
@@ -112,6 +111,21 @@ def _annotations(manifest: Manifest) -> Manifest:
     return found if isinstance(found, dict) else {}
 
 
+def missing_templates(pod: Manifest, known: Mapping[Name, Manifest]) -> list[str]:
+    """The ResourceClaimTemplates that a pod names and that are not known, so that its claims cannot be made."""
+    named = (
+        str(entry["resourceClaimTemplateName"]) for entry in _unmade(pod) if entry.get("resourceClaimTemplateName")
+    )
+    return sorted({name for name in named if (_namespace(pod), name) not in known})
+
+
+def _unmade(pod: Manifest) -> list[Manifest]:
+    """The entries of ``spec.resourceClaims`` of which the status of the pod does not say what was made of them."""
+    statuses = (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+    there = {each.get("name") for each in statuses if isinstance(each, dict)}
+    return [entry for entry in _entries(pod, "resourceClaims") if entry.get("name") not in there]
+
+
 def _known(objects: Iterable[Found]) -> Known:
     volumes, claims, templates = set[Name](), set[Name](), dict[Name, Manifest]()
     for _, manifest in objects:
@@ -129,7 +143,7 @@ def _wants_claims(pod: Manifest) -> bool:
     return bool(_entries(pod, "resourceClaims")) or any("ephemeral" in each for each in _entries(pod, "volumes"))
 
 
-def _ephemeral(pod: Manifest, known: set[Name]) -> Iterator[Manifest]:
+def _ephemeral(pod: Manifest, known: Container[Name]) -> Iterator[Manifest]:
     """The claims of generic ephemeral volumes that are not there."""
     for volume in _entries(pod, "volumes"):
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")

@@ -6,12 +6,13 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
 from vsched.cli.plan.server import WORKLOADS, Made
 from vsched.cli.plan.trial import PlanTrial, Sent
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
-from vsched.mirror.wire.manifests import STDIN, Origin, read
+from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read
 from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind
@@ -70,7 +71,8 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     if versions:
         asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
         raise BadInput(f"{origin}: {asked} (expected {', '.join(versions)})")
-    if kind is None or kind.kind not in (*wire.KINDS, *WORKLOADS) or not _is_of_group(kind):
+    is_template = kind is not None and kind.kind == TEMPLATE
+    if kind is None or not (is_template or _makes_difference(kind)):
         trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
         if kind is None or kind.kind in PODLESS:
             trial.notes.append(f"{origin}: {manifest['kind']}: no pods are made of it here")
@@ -87,6 +89,9 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
             _replace(trial, wanted)
             return
         made = trial.server.create(kind, wanted)
+        if is_template:
+            trial.claims.templates[namespace, made.obj["metadata"]["name"]] = made.obj
+            return
     except Failure as failure:
         raise BadInput(f"{origin}: {failure.message}") from None
     except BadInput as error:
@@ -94,7 +99,9 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     _admit(trial, origin, kind, made, names_scheduler(wanted))
 
 
-def _is_of_group(kind: Kind) -> bool:
+def _makes_difference(kind: Kind) -> bool:
+    if kind.kind not in (*wire.KINDS, *WORKLOADS):
+        return False
     return kind.kind == "Deployment" or wire.RESOURCES[kind.kind].group == kind.group
 
 
@@ -115,7 +122,8 @@ def _stays(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     if kind.kind == "PriorityClass":
         known = trial.mirror.origin.priority_classes.get(name)
         return known is not None and known.value == wanted.get("value")
-    return False
+    namespace = wanted["metadata"].get("namespace", "")
+    return trial.mirror.has_claimed(kind.kind, f"{namespace}/{name}" if kind.namespaced else name)
 
 
 def _is_there(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
@@ -145,13 +153,14 @@ def _replace(trial: PlanTrial, wanted: Manifest) -> None:
 def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
     """A new object and what is made of it, as the watch tells of them."""
     sent = Sent(kind.kind, _name_of(made.obj))
-    objects = [as_told(obj, named) for obj in (made.obj, *made.others)]
+    objects = _with_claims(trial, origin, [as_told(obj, named) for obj in (made.obj, *made.others)])
     there = _there_already(trial, kind, made.obj)
     pods = [obj for obj in objects if obj["kind"] == "Pod"]
     charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
     for obj in (*objects, *charged):
         if obj["kind"] in wire.KINDS:
             trial.mirror.tell(obj)
+    trial.mirror.bind_volumes(_name_of(obj) for obj in objects if obj["kind"] == VOLUME_CLAIM)
     if there:
         trial.notes.append(
             f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to be there already: "
@@ -173,6 +182,32 @@ def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool
     joined = _join(trial, sent.pods)
     if kind.kind in (*GROUP_KINDS, *WORKLOADS) or (sent.pods and not joined):
         trial.sent.append(sent)
+
+
+def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> list[Manifest]:
+    """The objects, with the claims that controllers make for the pods among them."""
+    complete: list[Manifest] = []
+    missing: dict[str, None] = {}
+    for obj in objects:
+        pod, claims = claims_for(obj, trial.claims) if obj["kind"] == "Pod" else (obj, [])
+        complete += [pod, *(_with_uid(claim) for claim in claims)]
+        missing |= dict.fromkeys(missing_templates(obj, trial.claims.templates) if obj["kind"] == "Pod" else ())
+        if obj["kind"] == VOLUME_CLAIM and obj["spec"].get("storageClassName") is None:
+            trial.notes.append(
+                f"{origin}: PersistentVolumeClaim {_name_of(obj)} names no storage class, and which one is the "
+                "cluster's default is not known here"
+            )
+    for name in missing:
+        trial.notes.append(
+            f"{origin}: ResourceClaimTemplate {name} is not among what was submitted: its claims are not made"
+        )
+    return complete
+
+
+def _with_uid(claim: Manifest) -> Manifest:
+    metadata = claim["metadata"]
+    uid = made_up_uid(claim["kind"], metadata["namespace"], metadata["name"])
+    return {**claim, "metadata": {**metadata, "uid": uid}}
 
 
 def _there_already(trial: PlanTrial, kind: Kind, obj: Manifest) -> int:

@@ -12,6 +12,7 @@ from rich.text import Text
 from vsched.cli.allocations.view import as_table
 from vsched.cli.plan.view import Planned, quantities
 from vsched.cli.show.drawing import look_for
+from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 
@@ -60,6 +61,8 @@ class Decision(NamedTuple):
     beneficiary: str = ""
     beneficiaries: str = ""
     """The group of the beneficiary."""
+    claims: str = ""
+    """What the claims of the pod get."""
 
     @property
     def alike(self) -> tuple[str, ...]:
@@ -79,7 +82,9 @@ def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
         rows.setdefault(one.alike if len(found) > ROWS_MAX else at, []).append(one)
     for alike in rows.values():
         beneficiary = _and_more(one.beneficiary for one in alike)
-        why = f"{alike[0].note} for {beneficiary}" if beneficiary else alike[0].note
+        why = f"{alike[0].note} for {beneficiary}" if beneficiary else alike[0].note or alike[0].claims
+        if alike[0].claims and len(alike) > 1:
+            why = "with volumes and devices of their own"
         table.add_row(alike[0].kind, _and_more(one.pod for one in alike), _and_more(one.node for one in alike), why)
     return table
 
@@ -92,10 +97,26 @@ def _found(report: CycleReport) -> Iterator[Decision]:
         told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
         yield told._replace(note=evict.action, beneficiary=pods.get(job, job), beneficiaries=group)
     for bind in report.binds:
-        yield Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
+        told = Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
+        yield told._replace(claims=_claims(bind.claims))
     for one in report.nominations:
         group = _group(report, one.job)
         yield Decision("nominate", f"{one.namespace}/{one.name}", group, one.node or NONE, _reservation(one))
+
+
+def _claims(plan: ClaimPlan | None) -> str:
+    """``volume pv-1, a new volume for data, devices n1/gpu-0 and 1 more``."""
+    if plan is None:
+        return ""
+    told = [f"volume {one.volume}" if one.volume else f"a new volume for {_name(one.claim)}" for one in plan.volumes]
+    devices = [f"{each.device.pool}/{each.device.device}" for one in plan.devices for each in one.allocation.devices]
+    if devices:
+        told.append(f"device{'s' if len(devices) > 1 else ''} {_and_more(devices)}")
+    return ", ".join(told)
+
+
+def _name(key: str) -> str:
+    return key.partition("/")[2]
 
 
 def _is_pod(report: CycleReport, job: str) -> bool:

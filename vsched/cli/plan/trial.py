@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from vsched.cli.plan.claims import Known
 from vsched.errors import BadInput
 from vsched.mirror.whatif.editor import ClusterEditor
 
@@ -41,6 +43,17 @@ class Sent:
     """Uids of the pods it consists of: its own, its members, or those made for it."""
 
 
+class Lookup(Container[tuple[str, str]]):
+    """The names (namespace and name) for which a function finds something."""
+
+    def __init__(self, find: Callable[[str], object]) -> None:
+        self._find = find
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is something of this name."""
+        return isinstance(name, tuple) and self._find("/".join(name)) is not None
+
+
 class PlanTrial:
     """A cluster that may be changed, once for each question."""
 
@@ -51,6 +64,8 @@ class PlanTrial:
         """What has to be said of the changes, a sentence each."""
         self.ignored: dict[str, int] = {}
         """Objects that were submitted and make no difference, by kind."""
+        self.claims = Known(Lookup(mirror.volume_claim), Lookup(mirror.claim), {})
+        """The claims of the cluster, and the templates that were submitted."""
 
     @cached_property
     def server(self) -> PaperServer:

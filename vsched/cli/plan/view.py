@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from vsched.cli.allocations.source import AllocationShares
 from vsched.cli.allocations.view import as_document as allocations
 from vsched.model.amounts.resources import format_amount
+from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 
@@ -59,7 +60,9 @@ def as_document(planned: Planned) -> Document:
 
 def _cycle(report: CycleReport) -> Document:
     return {
-        "binds": [{"pod": f"{bind.namespace}/{bind.name}", "node": bind.node} for bind in report.binds],
+        "binds": [
+            {"pod": f"{bind.namespace}/{bind.name}", "node": bind.node, **_claims(bind.claims)} for bind in report.binds
+        ],
         "evictions": [
             {
                 "pod": f"{evict.namespace}/{evict.name}",
@@ -70,6 +73,18 @@ def _cycle(report: CycleReport) -> Document:
             for evict in report.evictions
         ],
         "nominations": [{"pod": f"{one.namespace}/{one.name}", "node": one.node} for one in report.nominations],
+    }
+
+
+def _claims(plan: ClaimPlan | None) -> Document:
+    """What the pod's claims get: the volume of each, null for one that is made; and devices, as driver/pool/device."""
+    if plan is None or not (plan.volumes or plan.devices):
+        return {}
+    return {
+        "claims": {
+            "volumes": {one.claim: one.volume or None for one in plan.volumes},
+            "devices": {one.claim: ["/".join(each.device) for each in one.allocation.devices] for one in plan.devices},
+        }
     }
 
 

@@ -78,6 +78,26 @@ class PaperClaims(ClaimStore):
             for one in attached:
                 store.put_attachment(one.name, one)
 
+    def has(self, kind: str, key: str) -> bool:
+        """Whether there is an object of this kind and key; False for kinds that are not kept here."""
+        volumes, devices = self.volumes, self.devices
+        match kind:
+            case "PersistentVolumeClaim":
+                return volumes.watched(key) is not None
+            case "PersistentVolume":
+                return volumes.watched_volume(key) is not None
+            case "StorageClass":
+                return key in volumes.classes.items
+            case "CSIDriver":
+                return key in volumes.drivers.items
+            case "CSINode":
+                return key in volumes.limits.items
+            case "ResourceClaim":
+                return devices.watched(key) is not None
+            case "DeviceClass":
+                return key in devices.classes.items
+        return False
+
     # Pods
 
     def move(self, before: Task | None, after: Task | None) -> None:

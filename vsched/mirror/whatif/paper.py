@@ -31,3 +31,7 @@ class PaperMirror(Cache):
     def bind_volumes(self, claims: Iterable[str]) -> None:
         """Bind those of the claims (``namespace/name``) that do not wait for a pod, as the volume controller would."""
         self._paper.bind_volumes(claims)
+
+    def has_claimed(self, kind: str, key: str) -> bool:
+        """Whether there is a volume, a device class or another such object of this kind and key."""
+        return self._paper.has(kind, key)
