@@ -8,6 +8,7 @@ from typing import Protocol
 
 from vsched.clock import Clock
 from vsched.kube.client import ApiClient
+from vsched.mirror import wire
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher
@@ -32,6 +33,8 @@ ATTEMPTS = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
 class ClaimMirror(TransactionMirror, ReleaseMirror, Protocol):
     """What is asked of the mirror."""
 
+    def written(self, kind: str, found: wire.Object) -> None: ...
+
 
 class ClaimWrites:
     """Takes the decisions of each cycle about claims."""
@@ -49,7 +52,12 @@ class ClaimWrites:
         attempts: Attempts = ATTEMPTS,
     ) -> None:
         """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
-        settling, holds = Settling(client, writer, IN_FLIGHT, attempts), Holds()
+
+        def written(kind: str, body: bytes) -> None:
+            # The next session must not count on what was taken back, nor take it for missing, until the watch shows it.
+            mirror.written(kind, wire.read(kind, body))
+
+        settling, holds = Settling(client, writer, IN_FLIGHT, attempts, written), Holds()
         self.gangs = GangTransactions(
             settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings or TransactionSettings()
         )

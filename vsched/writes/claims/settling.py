@@ -34,11 +34,20 @@ class Deposed(VschedError):
 class Settling:
     """Reads and writes objects for transactions; so many requests at once, waits not included."""
 
-    def __init__(self, client: ApiClient, writer: Writer, in_flight: int, attempts: Attempts) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        in_flight: int,
+        attempts: Attempts,
+        told: Callable[[str, bytes], None] = lambda kind, body: None,
+    ) -> None:
+        """``told`` hears of each object that was written: its kind, and the object as the API server has it."""
         self._client = client
         self._writer = writer
         self._slots = asyncio.Semaphore(in_flight)
         self._attempts = attempts
+        self._told = told
 
     async def settle(self, read: type[R], key: str, decide: Callable[[R | None], Step]) -> Step:
         """What the decision comes to: anything but a further write. ``key`` is ``namespace/name``, or the name.
@@ -69,6 +78,8 @@ class Settling:
                 raise Deposed
             found, known = self._written(read, answer) if step.write.method != "DELETE" else (None, False)
             if answer.done:
+                if known:
+                    self._told(kind_of(read)[0], answer.body)
                 continue
             why = answer.message
             if answer.code not in (NO_ANSWER, 404, 409, *RETRIED):
