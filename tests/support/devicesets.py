@@ -121,6 +121,7 @@ class DeviceWorld:
         self.extended: dict[str, str] = {}
         """Class by resource."""
         self.plugins: dict[str, frozenset[str]] = {}
+        self.made: dict[str, str] = {}
 
     def claim(self, name: str, asked: ClaimSpec | DeviceRequest | None = None, **fields: Any) -> DeviceClaim:
         """A claim in namespace ``ns``; ``users`` are pods with a node that it is reserved for."""
@@ -160,6 +161,7 @@ class DeviceWorld:
             allocated={key: claim for key, claim in self.claims.items() if claim.allocation is not None},
             users={key: dict(tasks) for key, tasks in self.users.items()},
             extended={column(name): kind for name, kind in self.extended.items()},
+            made=self.made,
             plugins={column(name): nodes for name, nodes in self.plugins.items()},
         )
 

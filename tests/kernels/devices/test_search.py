@@ -192,7 +192,7 @@ def test_the_search_gives_up_after_its_steps() -> None:
     many = gpus("n1", 16, attributes={"numa": 0})
     impossible = [claim(Ask("r", ANY, 8), Ask("s", ANY, 8), Ask("t", ANY, 1))]
     inventory = inventory_of((many,), NODES)
-    assert search(impossible, 0, inventory, DeviceBooks(inventory), later=False, steps=500) == Found(None, False)
+    assert search(impossible, 0, inventory, DeviceBooks(inventory), later=False, steps=500) == Found(None, False, 500)
     assert found([claim(Ask("r", ANY, 8))], many, steps=8) is not None
 
 

@@ -20,7 +20,9 @@ from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, Dev
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Toleration
 
-REPELLING = ("NoSchedule", "NoExecute")
+EVICTING = ("NoExecute",)
+"""Effects of taints that also make pods leave which use the device."""
+REPELLING = ("NoSchedule", *EVICTING)
 _MOST_ANSWERS = 1 << 17
 
 
@@ -61,10 +63,12 @@ def match(want: Want, inventory: Inventory) -> Match:
     return inventory.keep(("match", want), lambda: _match(want, inventory))
 
 
-def is_repelled(taints: Sequence[DeviceTaint], tolerations: Sequence[Toleration]) -> bool:
+def is_repelled(
+    taints: Sequence[DeviceTaint], tolerations: Sequence[Toleration], effects: Sequence[str] = REPELLING
+) -> bool:
     """Whether a taint keeps the request off a device; the effect ``None`` never does."""
     return any(
-        one.taint.effect in REPELLING
+        one.taint.effect in effects
         and not any(each.tolerates(one.taint.key, one.taint.value, one.taint.effect) for each in tolerations)
         for one in taints
     )

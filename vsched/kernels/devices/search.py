@@ -58,6 +58,8 @@ class Found(NamedTuple):
     """For each claim its devices; None where there is no solution, or none was found in time."""
     complete: bool
     """Whether the search came to its end."""
+    steps: int = 0
+    """How many devices were tried."""
 
 
 def search(
@@ -68,8 +70,8 @@ def search(
     try:
         done = running.claim(0)
     except _OutOfSteps:
-        return Found(None, False)
-    return Found(tuple(map(tuple, running.picks)) if done else None, True)
+        return Found(None, False, running.steps)
+    return Found(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
 
 
 def attribute(inventory: Inventory, device: int, name: str) -> Attribute | Version | None:
@@ -111,7 +113,7 @@ class _Search:
         self._inventory = inventory
         self._books = books
         self._later = later
-        self._steps = steps or -1
+        self._most = steps
         self._devices = inventory.reaching(row)
         self._candidates: dict[Want, list[int]] = {}
         self._used: set[int] = set()
@@ -119,6 +121,7 @@ class _Search:
         self._counters: dict[Counter, int] = {}
         self._values: dict[tuple[int, int], list[tuple[object, object]]] = {}
         self.picks: list[list[Pick]] = [[] for _ in claims]
+        self.steps = 0
 
     def claim(self, at: int) -> bool:
         """Find devices for the claims from position ``at`` on."""
@@ -180,9 +183,9 @@ class _Search:
         return candidates
 
     def _pick(self, claim: int, ask: Ask, found: Match, device: int) -> bool:
-        if self._steps == 0:
+        if self.steps == self._most and self._most:
             raise _OutOfSteps
-        self._steps -= 1
+        self.steps += 1
         taken = found.taken.get(device)
         if not self._is_free(claim, ask, device, taken) or not self._constrain(claim, ask.name, device):
             return False

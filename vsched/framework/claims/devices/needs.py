@@ -37,7 +37,7 @@ class Needs:
         self,
         number: int,
         asks: tuple[ClaimAsk, ...],
-        implicit: tuple[tuple[int, Ask], ...],
+        implicit: tuple[tuple[int, Ask | None], ...],
         problem: str,
         inventory: Inventory,
     ) -> None:
@@ -46,7 +46,8 @@ class Needs:
         self.asks = asks
         """What each claim asks for."""
         self.implicit = implicit
-        """Extended resources: (column, what it stands for on nodes where devices serve it)."""
+        """Extended resources: (column, what it stands for on nodes where devices serve it); None where nobody can get
+        that: then only nodes with a device plugin are left."""
         self.problem = problem
         """Why nobody can get this: a class that does not exist, a broken selector; empty where somebody might."""
         self.totals: tuple[Total, ...] = ()
@@ -76,9 +77,10 @@ class Needs:
                     key = ask.want, at if ask.want.admin else -1
                     plain[key] = plain.get(key, 0) + ask.number
         columns: dict[Want, tuple[tuple[int, int], ...]] = {}
-        for column, ask in self.implicit:
-            columns[ask.want] = (*columns.get(ask.want, ()), (column, ask.number))
-            plain.setdefault((ask.want, -1), 0)
+        for column, extended in self.implicit:
+            if extended is not None:
+                columns[extended.want] = (*columns.get(extended.want, ()), (column, extended.number))
+                plain.setdefault((extended.want, -1), 0)
         self.totals = tuple(Total(want, number, columns.get(want, ())) for (want, _), number in plain.items())
         self.whole = tuple(whole)
         self.choices = tuple(choices)
@@ -91,7 +93,7 @@ class Needs:
             return requests == 1 and all(_is_countable(ask, inventory) for ask in self.choices[0])
         wants = [*(total.want for total in self.totals), *self.whole]
         asks = [ask for claim in self.asks for alternatives in claim.requests for ask in alternatives]
-        asks.extend(ask for _, ask in self.implicit)
+        asks.extend(ask for _, ask in self.implicit if ask is not None)
         if len(asks) > 1 and any(_has_counters(ask.want, inventory) for ask in asks):
             return False
         return all(_is_countable(ask, inventory) for ask in asks) and _are_apart(wants, inventory)
@@ -113,10 +115,8 @@ class NeedsTable:
         return found
 
     def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> Needs:
-        requests = [DeviceRequest(one.resource, one.device_class, count=one.number) for one in implicit]
-        extended = ClaimSpec(tuple((request,) for request in requests))
         number = len(self._found)
-        for spec in (*specs, extended):
+        for spec in specs:
             problem = self._problem(spec)
             if problem:
                 return Needs(number, (), (), problem, self._inventory)
@@ -126,8 +126,11 @@ class NeedsTable:
             )
             for spec in specs
         )
-        columns = [(one.column, self._ask(request)) for one, request in zip(implicit, requests, strict=True)]
-        return Needs(number, asks, tuple(columns), "", self._inventory)
+        return Needs(number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory)
+
+    def _ask_of(self, one: Implicit) -> Ask | None:
+        request = DeviceRequest(one.resource, one.device_class, count=one.number)
+        return None if self._problem(ClaimSpec(((request,),))) else self._ask(request)
 
     def _ask(self, request: DeviceRequest) -> Ask:
         return Ask(request.name, self.want(request), ALL_DEVICES if request.mode == ALL else request.count)

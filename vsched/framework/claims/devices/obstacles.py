@@ -6,12 +6,14 @@ from vsched.framework.claims.devices.words import (
     binding_failed,
     deleting,
     device_gone,
+    device_tainted,
     not_found,
     not_made,
     not_owner,
 )
 from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.inventory import Inventory
+from vsched.kernels.devices.matching import EVICTING, is_repelled
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim
 from vsched.model.pods.task import Task
@@ -52,12 +54,16 @@ class DeviceObstacles:
             return binding_failed(claim)
         if self._catalogue.users.get(claim.key):
             return None
-        gone = next((one for one in claim.allocation.devices if self._is_gone(one)), None)
-        return None if gone is None else device_gone(claim, gone)
+        for one in claim.allocation.devices:
+            number = self._inventory.number(one.device)
+            if number is None:
+                if self._is_gone(one):
+                    return device_gone(claim, one)
+            elif is_repelled(self._inventory.devices[number].taints, one.tolerations, EVICTING):
+                return device_tainted(claim, one)
+        return None
 
     def _is_gone(self, one: AllocatedDevice) -> bool:
-        if self._inventory.number(one.device) is not None:
-            return False
         pool = self._inventory.first.get((one.device.driver, one.device.pool))
         # While slices of a pool are missing, its device may be in one of those.
         return pool is None or self._inventory.blocks[pool[1]].pool.complete

@@ -16,8 +16,8 @@ from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of
-from vsched.framework.claims.devices.uses import Choice, ClaimUses, Gone
-from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TOO_FEW, refused
+from vsched.framework.claims.devices.uses import Choice, ClaimUses, Gone, is_for_group
+from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -35,6 +35,9 @@ from vsched.model.snapshot import Snapshot
 
 STEPS_A_SECOND = 200_000
 """Devices that the exact search tries in about a second."""
+SLOW_NODES = 3
+"""So many nodes may use up all the steps of a search in one session; searches on further nodes get ``FEW_STEPS``."""
+FEW_STEPS = 2_000
 
 
 class HeldClaim(NamedTuple):
@@ -70,6 +73,9 @@ class DevicePart:
         self._needs = NeedsTable(self._catalogue.classes, self._inventory)
         self._room = DeviceRoom(self._inventory, self._uses.books, self._served())
         self._steps = int(rules.search_seconds * STEPS_A_SECOND)
+        self._left = self._steps * SLOW_NODES
+        self._unfinished: set[int] = set()
+        """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
         self._last: tuple[Task, int, TaskDevices] | None = None
@@ -130,7 +136,9 @@ class DevicePart:
 
     def unfit(self, task: Task) -> Unfit:
         """The reason for rows without a solution."""
-        return Unfit(TOO_FEW, Code.DEVICES)
+        needs = self._of(task).needs
+        unfinished = needs is not None and needs.number in self._unfinished
+        return Unfit(TIMED_OUT if unfinished else TOO_FEW, Code.DEVICES)
 
     def limits(self, task: Task) -> Sequence[ClaimRoom]:
         """How many tasks like this one could get devices; claims that people made are shared, and set no limit."""
@@ -157,7 +165,7 @@ class DevicePart:
         devices, reserve = [], []
         for key in self._keys(task):
             claim, choice = self._catalogue.claims.get(key), self._uses.chosen(key)
-            if claim is not None:
+            if claim is not None and not is_for_group(claim, task):
                 reserve.append(key)
             if choice is not None:
                 devices.append(DeviceChoice(key if claim else "", claim.uid if claim else "", choice.allocation))
@@ -224,7 +232,11 @@ class DevicePart:
         known = self._searched.get(key)
         if known is None or known[0] != version:
             asks = self._room.asks_on(needs, row)
-            found = search(asks, row, self._inventory, self._uses.books, later=later, steps=self._steps)
+            steps = min(self._steps, max(self._left, FEW_STEPS))
+            found = search(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
+            self._left -= found.steps
+            if not found.complete:
+                self._unfinished.add(needs.number)
             known = self._searched[key] = version, found
         return known[1]
 
@@ -251,7 +263,7 @@ class DevicePart:
             else:
                 fresh.append(key)
                 specs.append(claim.spec)
-            full = full or (key == name and self._uses.is_full(claim, task.uid))
+            full = full or (key == name and self._uses.is_full(claim, task))
         implicit = self._implicit(task)
         needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
         return TaskDevices(tuple(fresh), needs, tuple(held), full)

@@ -36,7 +36,7 @@ class DeviceRoom:
 
     def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
         """What is asked for on a row; the last one is for extended resources, if devices serve some there."""
-        mine = tuple((ask,) for column, ask in needs.implicit if self._served[column][row])
+        mine = tuple((ask,) for column, ask in needs.implicit if ask is not None and self._served[column][row])
         return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
 
     def checks(self, needs: Needs) -> list[Check]:
@@ -103,6 +103,9 @@ class DeviceRoom:
         return found[1]
 
     def _parts(self, needs: Needs, *, later: bool) -> Iterator[Mask]:
+        for column, ask in needs.implicit:
+            if ask is None:
+                yield ~self._served[column]
         for total in needs.totals:
             yield self.free(total.want, later=later) >= self._needed(total)
         for want in needs.whole:
@@ -134,7 +137,8 @@ class DeviceRoom:
             needed = whole if ask.number == ALL_DEVICES else ask.number
             return (whole > 0) & (self.at_most(ask.want) >= needed)
 
-        parts = [self.at_most(total.want) >= self._needed(total) for total in needs.totals]
+        parts = [~self._served[column] for column, ask in needs.implicit if ask is None]
+        parts.extend(self.at_most(total.want) >= self._needed(total) for total in needs.totals)
         parts.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
         parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
         return self._all(iter(parts))

@@ -18,6 +18,9 @@ MOST_CONSUMERS = 256
 """The most pods that a claim can be reserved for."""
 
 
+POD_GROUPS = "podgroups"
+
+
 class Choice(NamedTuple):
     """Devices that this session chose for a claim."""
 
@@ -59,10 +62,13 @@ class ClaimUses:
         """Whether the task was evicted in this session."""
         return uid in self._evicted
 
-    def is_full(self, claim: DeviceClaim, uid: str) -> bool:
+    def is_full(self, claim: DeviceClaim, task: Task) -> bool:
         """Whether the claim can be reserved for no further pod."""
-        reserved = {one.uid for one in claim.consumers} | self._takers.get(claim.key, set())
-        return len(reserved) >= MOST_CONSUMERS and uid not in reserved
+        takers = self._takers.get(claim.key, ())
+        if len(claim.consumers) + len(takers) < MOST_CONSUMERS or is_for_group(claim, task):
+            return False
+        reserved = {one.uid for one in claim.consumers}.union(takers)
+        return len(reserved) >= MOST_CONSUMERS and task.uid not in reserved
 
     def choose(self, key: str, choice: Choice) -> None:
         """The claim gets devices."""
@@ -127,6 +133,11 @@ class ClaimUses:
                 del self._left[key]
             else:
                 self._left[key] = now
+
+
+def is_for_group(claim: DeviceClaim, task: Task) -> bool:
+    """Whether the claim is reserved for the PodGroup of the task, and so for all its pods."""
+    return any(one.resource == POD_GROUPS and f"{task.namespace}/{one.name}" == task.job for one in claim.consumers)
 
 
 def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: set[str] | None = None) -> bool:

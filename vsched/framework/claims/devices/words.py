@@ -10,6 +10,7 @@ from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequ
 from vsched.model.pods.task import Task
 
 TOO_FEW = "cannot allocate all claims"
+TIMED_OUT = "timed out trying to allocate devices"
 ELSEWHERE = "resourceclaim not available on the node"
 IN_USE = "resourceclaim in use"
 REASON = "ResourceClaim"
@@ -50,6 +51,14 @@ def device_gone(claim: DeviceClaim, lost: AllocatedDevice) -> Refusal:
     """A device of the claim is in no slice any more."""
     name = "/".join(lost.device)
     return refused(f"resourceclaim {claim.key}: its device {name} is not there any more", claim.key)
+
+
+def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
+    """A device of the claim got a taint that makes pods leave it."""
+    name = "/".join(tainted.device)
+    return refused(
+        f"resourceclaim {claim.key}: its device {name} has a taint that the claim does not tolerate", claim.key
+    )
 
 
 def class_missing(request: DeviceRequest) -> str:
