@@ -123,7 +123,7 @@ def test_of_two_restless_pods_on_one_node(text: str, expected: list[str]) -> Non
         pytest.param("cpu=1 volcano.sh/preemptable=false", False, id="not one that may not be preempted"),
         pytest.param("cpu=1 bound", False, id="not one that does not run yet"),
         pytest.param("cpu=1 leaving", False, id="not one that is leaving anyway"),
-        pytest.param("cpu=1 claim=data", False, id="not one that would wait, for what it asks is not supported"),
+        pytest.param("cpu=1 ebs=data", False, id="not one that would wait, for what it asks is not supported"),
     ],
 )
 def test_a_restless_pod_leaves_for_another_node(pod: str, leaves: bool) -> None:

@@ -12,7 +12,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.settings.built_in import REGISTRY
 
-VOLUME = "spec.volumes[0].persistentVolumeClaim: not supported yet (--ignore-unsupported volumes ignores it)"
+VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet (--ignore-unsupported volumes ignores it)"
 TOPOLOGY = "PodGroup ns/a: spec.networkTopology: not supported yet (--ignore-unsupported topology ignores it)"
 
 
@@ -28,9 +28,9 @@ def helped(text: str) -> Explanation:
 @pytest.mark.parametrize(
     ("text", "key", "message"),
     [
-        pytest.param("job ns/a min=2 pods=2 claim=c", "ns/a.0", VOLUME, id="a pod"),
+        pytest.param("job ns/a min=2 pods=2 ebs=c", "ns/a.0", VOLUME, id="a pod"),
         pytest.param(
-            "job ns/a min=2 pods=2 claim=c", "ns/a", f"2 of its pods wait: a.0: {VOLUME}", id="the gang that needs it"
+            "job ns/a min=2 pods=2 ebs=c", "ns/a", f"2 of its pods wait: a.0: {VOLUME}", id="the gang that needs it"
         ),
         pytest.param("job ns/a topology=hard pods=1", "ns/a", TOPOLOGY, id="a PodGroup"),
         pytest.param("job ns/a topology=hard pods=1", "ns/a.0", TOPOLOGY, id="its pod"),
@@ -46,7 +46,7 @@ def test_the_field_is_named_and_waiting_does_not_help(text: str, key: str, messa
 
 
 def test_a_job_that_runs_says_what_its_other_pods_wait_for() -> None:
-    text = "node n1\njob ns/a min=1 phase=Running\npods ns/a 1 on=n1\npods ns/a 1 claim=c"
+    text = "node n1\njob ns/a min=1 phase=Running\npods ns/a 1 on=n1\npods ns/a 1 ebs=c"
 
     assert explained(text).message == f"1 of its pods waits: a.1: {VOLUME}"
     assert explained(text, "ns/a.1").state is Whereabouts.NEVER
@@ -54,7 +54,7 @@ def test_a_job_that_runs_says_what_its_other_pods_wait_for() -> None:
 
 
 def test_nothing_is_tried_for_what_nobody_can_turn() -> None:
-    assert helped("node n1 cpu=1\njob ns/a min=2 pods=2 cpu=1 claim=c").changes == ()
+    assert helped("node n1 cpu=1\njob ns/a min=2 pods=2 cpu=1 ebs=c").changes == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
-VOLUME = "spec.volumes[0].persistentVolumeClaim: not supported yet (--ignore-unsupported volumes ignores it)"
+VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet (--ignore-unsupported volumes ignores it)"
 TOPOLOGY = "spec.networkTopology: not supported yet (--ignore-unsupported topology ignores it)"
 NO_CLASS = "spec.priorityClassName: PriorityClass gone does not exist"
 WAITS = f"{NO_CLASS} (--ignore-unsupported priority-classes ignores it)"
@@ -26,27 +26,27 @@ def reported(text: str) -> CycleReport:
 @pytest.mark.parametrize(
     ("text", "bound", "message"),
     [
-        pytest.param("job ns/a pods=1 claim=c", {}, VOLUME, id="a job of one pod waits"),
+        pytest.param("job ns/a pods=1 ebs=c", {}, VOLUME, id="a job of one pod waits"),
         pytest.param(
-            "job ns/a min=2 pods=1 claim=c\npods ns/a 1",
+            "job ns/a min=2 pods=1 ebs=c\npods ns/a 1",
             {},
             f"1 of its pods waits: a.0: {VOLUME}",
             id="a gang that needs the pod waits as a whole",
         ),
         pytest.param(
-            "job ns/a min=2 pods=1 claim=c\npods ns/a 2",
+            "job ns/a min=2 pods=1 ebs=c\npods ns/a 2",
             {"a": 2},
             f"1 of its pods waits: a.0: {VOLUME}",
             id="a gang that has enough others starts without it",
         ),
         pytest.param(
-            "job ns/a min=2 pods=1 claim=c phase=Running\npods ns/a 2 on=n1",
+            "job ns/a min=2 pods=1 ebs=c phase=Running\npods ns/a 2 on=n1",
             {},
             f"1 of its pods waits: a.0: {VOLUME}",
             id="what runs stays, and new pods wait",
         ),
         pytest.param(
-            "job ns/a min=3 roles=ps:1,worker:2 pods=1 role=ps claim=c\npods ns/a 3 role=worker",
+            "job ns/a min=3 roles=ps:1,worker:2 pods=1 role=ps ebs=c\npods ns/a 3 role=worker",
             {},
             f"1 of its pods waits: a.0: {VOLUME}",
             id="a role that needs the pod waits, however many others there are",
@@ -83,13 +83,13 @@ def test_what_becomes_of_a_job(text: str, bound: dict[str, int], message: str) -
     assert found.jobs["ns/a"].reasons == ({"Unsupported": 1} if message else {})
 
 
-@pytest.mark.parametrize("asks", ["claim=c", "topology=hard", "class=gone"])
+@pytest.mark.parametrize("asks", ["ebs=c", "topology=hard", "class=gone"])
 def test_nobody_has_to_leave_for_a_job_that_waits_so(asks: str) -> None:
     cluster = "node n1 cpu=2\nclass high 9\njob x/low phase=Running\npods x/low 2 cpu=1 on=n1\n"
     wanting = "job x/a class=high\npods x/a 1 cpu=1"
     evicted = plan(cluster + wanting, TAKING).evicted
     head, _, pods = wanting.partition("\n")
-    waiting = f"{pods} {asks}" if asks == "claim=c" else pods
+    waiting = f"{pods} {asks}" if asks == "ebs=c" else pods
     waiting = f"{head.replace('high', 'gone') if asks == 'class=gone' else f'{head} {asks}'}\n{waiting}"
     found = plan(cluster + waiting, TAKING)
 
@@ -97,7 +97,7 @@ def test_nobody_has_to_leave_for_a_job_that_waits_so(asks: str) -> None:
     assert [(*report.evictions, *report.nominations) for report in found.reports] == [()]
 
 
-@pytest.mark.parametrize("asks", ["", "claim=c", "topology=hard", "class=gone"])
+@pytest.mark.parametrize("asks", ["", "ebs=c", "topology=hard", "class=gone"])
 def test_it_takes_no_share_of_the_cluster(asks: str) -> None:
     found = plan(
         f"node n1 cpu=8\nqueue q\nqueue r\njob ns/a phase=Inqueue queue=q pods=8 cpu=1 {asks}\n"
@@ -108,7 +108,7 @@ def test_it_takes_no_share_of_the_cluster(asks: str) -> None:
 
 
 def test_others_of_its_queue_go_on() -> None:
-    found = plan("node n1 cpu=4\njob ns/a pods=4 claim=c age=9\njob ns/b min=4 pods=4")
+    found = plan("node n1 cpu=4\njob ns/a pods=4 ebs=c age=9\njob ns/b min=4 pods=4")
 
     assert found.bound == {"b": 4}
 
@@ -117,12 +117,12 @@ def test_others_of_its_queue_go_on() -> None:
     ("text", "pods"),
     [
         pytest.param(
-            "job ns/a min=2 pods=1 claim=c\npods ns/a 1",
+            "job ns/a min=2 pods=1 ebs=c\npods ns/a 1",
             {"ns/a.0": VOLUME, "ns/a.1": f"1 of its pods waits: a.0: {VOLUME}"},
             id="of the pods",
         ),
         pytest.param("job ns/a topology=hard pods=1", {"ns/a.0": f"PodGroup ns/a: {TOPOLOGY}"}, id="of the PodGroup"),
-        pytest.param("job ns/a pods=1 gated claim=c", {"ns/a.0": VOLUME}, id="whatever gates there are"),
+        pytest.param("job ns/a pods=1 gated ebs=c", {"ns/a.0": VOLUME}, id="whatever gates there are"),
     ],
 )
 def test_the_pods_say_why_with_a_reason_of_its_own(text: str, pods: dict[str, str]) -> None:
@@ -133,7 +133,7 @@ def test_the_pods_say_why_with_a_reason_of_its_own(text: str, pods: dict[str, st
 
 
 @pytest.mark.parametrize("plugins", ["priority gang", "priority"])
-@pytest.mark.parametrize("asks", ["claim=c", "topology=hard"])
+@pytest.mark.parametrize("asks", ["ebs=c", "topology=hard"])
 def test_the_object_says_why_with_a_reason_of_its_own(asks: str, plugins: str) -> None:
     cache = mirror(manifests(f"node n1\njob ns/a min=2 pods=2 {asks}"))
     outcome = run_cycle(cache.snapshot(NOW), policy_of(plugins, "predicates"), REGISTRY).jobs["ns/a"]
@@ -209,7 +209,7 @@ def test_a_queue_says_that_its_class_is_missing() -> None:
 
 
 def test_the_plan_says_so_of_a_pod_that_names_no_group() -> None:
-    pod = manifests("pods ns/alone 1 claim=c")[0]
+    pod = manifests("pods ns/alone 1 ebs=c")[0]
     pod["metadata"]["annotations"] = {}
     cache = mirror([*manifests("node n1"), pod])
     told = run_cycle(cache.snapshot(NOW), policy_of("priority gang", "predicates"), REGISTRY).unschedulable
@@ -218,7 +218,7 @@ def test_the_plan_says_so_of_a_pod_that_names_no_group() -> None:
 
 
 def test_plans_are_made_of_what_is_ignored() -> None:
-    text = "node n1 cpu=8\njob ns/a min=2 pods=2 claim=c topology=hard"
+    text = "node n1 cpu=8\njob ns/a min=2 pods=2 ebs=c topology=hard"
     some, all_of_it = (plan(text, ignored=ignored) for ignored in (("volumes",), ("volumes", "topology")))
 
     assert [one.bound for one in (some, all_of_it)] == [{}, {"a": 2}]

@@ -20,8 +20,6 @@ from vsched.settings.load import load_text
 from vsched.settings.names import SWITCH_BY_KEY
 from vsched.settings.reading.scalars import why_inert
 
-VOLUMES = "volume claims are not supported yet: pods with any wait (--ignore-unsupported volumes ignores them)"
-CLAIMS = "resource claims are not supported yet: pods with any wait (--ignore-unsupported claims ignores them)"
 SOURCES = [Path(vsched.__file__).parent / room for room in ("plugins", "actions")]
 
 POLICY = """\
@@ -71,21 +69,12 @@ def test_what_has_an_effect_is_not_told() -> None:
                 f"policy.yaml:12: tiers[1].plugins[0].arguments.{name}: has no effect: {why}",
                 id=name,
             )
-            for name, value, why in (
-                ("predicate.VolumeBindingEnable", "true", VOLUMES),
-                ("predicate.VolumeZoneEnable", "false", VOLUMES),
-                ("predicate.NodeVolumeLimitsEnable", '"true"', VOLUMES),
-                ("predicate.DynamicResourceAllocationEnable", "true", CLAIMS),
-                ("predicate.CacheEnable", "true", "what can be remembered is remembered anyway"),
-                ("volumebinding.weight", "3", VOLUMES),
-                ("volumebinding.bindTimeoutSeconds", "3", VOLUMES),
-                ("volumebinding.shape", "[{utilization: 0, score: 0}]", VOLUMES),
-                ("dynamicresources.filterTimeoutSeconds", "3", CLAIMS),
-            )
+            for name, value, why in (("predicate.CacheEnable", "true", "what can be remembered is remembered anyway"),)
         ),
         pytest.param(
-            {"predicates": "predicate: {VolumeZoneEnable: true}"},
-            f"policy.yaml:12: tiers[1].plugins[0].arguments.predicate.VolumeZoneEnable: has no effect: {VOLUMES}",
+            {"predicates": "predicate: {CacheEnable: true}"},
+            "policy.yaml:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: has no effect: "
+            "what can be remembered is remembered anyway",
             id="nested",
         ),
         pytest.param(

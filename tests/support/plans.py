@@ -19,12 +19,14 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     job ns/near topology=hard
     pods ns/train 1 cpu=1 claim=data
+    pods ns/train 1 cpu=1 ebs=vol-1
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
 
 A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
 annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. What a node really uses is no object; it is given to
 the plan beside them, and ``spread`` is of cpu and memory both. A pod that is ``apart`` from a job shares no node
-with the job's pods; one that is ``never`` has the preemption policy of that name.
+with the job's pods; one that is ``never`` has the preemption policy of that name. A ``claim`` is a
+PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
 """
 
 from __future__ import annotations
@@ -371,6 +373,8 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         "nodeSelector": _mapping(fields.get("selector", "")),
         "tolerations": tolerations,
     } | _manners(fields, switches)
+    if "ebs" in fields:
+        spec["volumes"] = [{"name": "ebs", "awsElasticBlockStore": {"volumeID": fields["ebs"]}}]
     if "claim" in fields:
         spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": fields["claim"]}}]
     status: Manifest = {"nominatedNodeName": fields.get("nominated", "")}

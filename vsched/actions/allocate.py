@@ -73,7 +73,7 @@ def worksheet(session: Session, job: JobView) -> Worksheet:
         workable(session, job)
         return deque()
     shut = session.shut(job)
-    if shut is not None and any(not task.shape.best_effort for task in job.job.pending.values()):
+    if shut is not None and any(not task.best_effort for task in job.job.pending.values()):
         session.job_refusals[job.key] = shut
         return deque()
     if not workable(session, job):

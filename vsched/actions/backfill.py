@@ -1,4 +1,7 @@
-"""The action backfill: places best-effort tasks, which ask only for a pod slot, on nodes they fit (reference 3.3)."""
+"""The action backfill: places best-effort tasks, which ask only for a pod slot, on nodes they fit (reference 3.3).
+
+A task with claims is none of them, unlike in the reference: ``allocate`` places it, as a part of its gang.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,6 @@ def backfill(session: Session) -> None:
         queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
             for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
-                obstacle = session.claims.obstacle(task) if task.claims is not None else None
-                if obstacle is not None:
-                    session.task_refusals[task.uid] = obstacle
-                    continue
                 before = statement.savepoint()
                 lift(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)
@@ -61,7 +60,7 @@ def holding_nodes(session: Session) -> set[str]:
     return {
         job.key
         for job in jobs
-        if any(task.shape.best_effort and task.uid in session.held for task in job.job.pending.values())
+        if any(task.best_effort and task.uid in session.held for task in job.job.pending.values())
     }
 
 

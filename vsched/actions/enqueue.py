@@ -8,10 +8,10 @@ total of admitted jobs is limited, and such jobs would use it up while nodes sta
 
 from __future__ import annotations
 
+from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
@@ -55,25 +55,13 @@ def refused(session: Session, job: JobView) -> bool:
 
     Plugins always admit a job without minResources (reference 3.1.3).
     """
-    refusal = lacks_claims(session, job) if job.job.claiming else None
-    if refusal is None and job.spec.min_resources is not None:
-        refusal = session.plugins.job_enqueueable(job)
+    missing = max(1, job.min_member - job.ready)
+    if job.job.claiming and lacks_claims(session, list(job.job.pending.values()), missing):
+        return True  # it could not start, so room promised to it would be lost to others
+    refusal = None if job.spec.min_resources is None else session.plugins.job_enqueueable(job)
     if refusal is not None:
         session.job_refusals[job.key] = refusal
     return refusal is not None
-
-
-def lacks_claims(session: Session, job: JobView) -> Refusal | None:
-    """Why claims leave too few of a job's pods for its minimum; None where they do not, or where pods are missing.
-
-    Such a job could not start. Room that is promised to it would only be lost to others.
-    """
-    found = (session.claims.obstacle(task) for task in job.job.pending.values())
-    obstacles = [obstacle for obstacle in found if obstacle is not None]
-    able = job.ready + job.pending_count
-    if not obstacles or able < job.min_member or able - len(obstacles) >= max(1, job.min_member):
-        return None
-    return min(obstacles, key=lambda one: one.message)
 
 
 def admit(session: Session, job: JobView) -> None:

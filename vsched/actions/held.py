@@ -37,13 +37,16 @@ def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 
 
 def lacks_claims(session: Session, tasks: Sequence[Task], missing: int) -> bool:
-    """Whether claims that cannot be used, because they do not exist for instance, leave too few of the tasks."""
+    """Whether claims that cannot be used, because they do not exist for instance, leave too few of the tasks.
+
+    False where there are fewer tasks than ``missing`` anyway.
+    """
     obstacles = {
         task.uid: obstacle
         for task in tasks
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None
     }
-    if not obstacles or len(tasks) - len(obstacles) >= missing:
+    if not obstacles or len(tasks) < missing or len(tasks) - len(obstacles) >= missing:
         return False
     session.task_refusals.update(obstacles)
     return True

@@ -65,7 +65,7 @@ def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools
     while tasks:
         task = tasks.popleft()
         alike = likeness(session, task)
-        if task.shape.best_effort or alike in in_vain:
+        if task.best_effort or alike in in_vain:
             continue
         if take_for(session, search, pools, [task], first_that_does):
             return True

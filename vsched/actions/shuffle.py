@@ -56,7 +56,7 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
     queue = session.snapshot.queues.get(job.queue)
     if task.unsupported or job.job.unsupported:
         return False  # the running pod is fine, but a new one like it would not be scheduled
-    if queue is None or not (task.shape.best_effort or _may_have_again(session, queue, task)):
+    if queue is None or not (task.best_effort or _may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")
     choice = session.node_selection.choose(successor, besides=row)

@@ -98,12 +98,12 @@ class PreemptSearch(VictimSearch):
                 yield job
 
     def takes(self, task: Task, victim: Task) -> bool:
-        return victim.shape.best_effort or not task.shape.best_effort
+        return victim.best_effort or not task.best_effort
 
     def evictor_class(self, task: Task) -> Hashable:
         # A job's own tasks are never its victims here, so each job that holds something has a class of its own.
         own = self.job.key if self.job.job.holding else ""
-        return PREEMPT, self.queue.name, own, task.shape.best_effort, self.agreement.class_of(task)
+        return PREEMPT, self.queue.name, own, task.best_effort, self.agreement.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts
@@ -127,7 +127,7 @@ class PreemptWithinJob(PreemptSearch):
         return (self.job.job,)
 
     def evictor_class(self, task: Task) -> Hashable:
-        return "within", self.job.key, task.priority, task.shape.best_effort, self.agreement.class_of(task)
+        return "within", self.job.key, task.priority, task.best_effort, self.agreement.class_of(task)
 
 
 class ReclaimSearch(VictimSearch):

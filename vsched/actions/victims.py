@@ -73,7 +73,7 @@ class Attempt:
             return False
         choice = self._choice_without_victims(task)
         if choice is not None:
-            if task.shape.best_effort:
+            if task.best_effort:
                 return False  # backfill places it at once
             self.statement.pipeline(self.search.job, task, choice.row)
             self._record_wait(task, choice)

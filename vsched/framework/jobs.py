@@ -81,7 +81,7 @@ class JobView:
         if before is Status.PENDING or after is Status.PENDING:
             step = 1 if after is Status.PENDING else -1
             self.pending_count += step
-            if task.shape.best_effort:
+            if task.best_effort:
                 self.best_effort_pending += step
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
@@ -152,7 +152,7 @@ class RoleCounts:
             self.waiting += by
         elif status is Status.PENDING:
             self.pending += by
-            if task.shape.best_effort and not task.unsupported:
+            if task.best_effort and not task.unsupported:
                 self.best_effort += by
 
     def occupied(self, *, waiting: bool, pending: bool) -> int:

@@ -22,14 +22,6 @@ def inert(why: str) -> msgspec.Meta:
     return msgspec.Meta(extra={"inert": why})
 
 
-NO_VOLUMES = inert(
-    "volume claims are not supported yet: pods with any wait (--ignore-unsupported volumes ignores them)"
-)
-NO_CLAIMS = inert(
-    "resource claims are not supported yet: pods with any wait (--ignore-unsupported claims ignores them)"
-)
-
-
 @runtime_checkable
 class Normalising(Protocol):
     """Arguments that replace bad values by the values that Volcano uses in their place."""

@@ -154,7 +154,7 @@ class Session:
         Tasks whose nominated node is only reserved are included.
         """
         for task in job.job.pending.values():
-            if task.gated or task.shape.best_effort is not best_effort:
+            if task.gated or task.best_effort is not best_effort:
                 continue
             moved = job.moved.get(task.uid)
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):

@@ -2,25 +2,26 @@
 
 Node name, cordons, taints, node selector and node affinity depend on node attributes only, so their results are cached
 until the attributes change. Host ports, pod (anti-)affinity and hard topology spread follow the placements of the
-cycle. The number of pods on a node is a resource like any other (``pods``). Pods with volumes that bind them to nodes,
-or with resource claims, never reach this plugin; it accepts the arguments about these, so that a policy file can be
-shared with Volcano.
+cycle. The number of pods on a node is a resource like any other (``pods``). Volumes and devices are checked by the
+engine (``framework.claims``), by the arguments of this plugin.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Hashable, Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
 
+from vsched.framework.claims.part import ClaimRules, VolumeScoring
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter
 from vsched.framework.points.victims import Rehearsing
-from vsched.framework.policy import NO_CLAIMS, NO_VOLUMES, inert
+from vsched.framework.policy import inert
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
@@ -38,6 +39,14 @@ NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
 NO_TOPOLOGY = f"{SKEWED} (missing required label)"
 
 
+class ShapePoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A point of the curve that turns the utilisation of storage into a score."""
+
+    utilization: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    """Per cent of the storage that the pod would use."""
+    score: Annotated[int, msgspec.Meta(ge=0, le=10)]
+
+
 class PredicatesArgs(msgspec.Struct, frozen=True):
     """Which checks are made. Cordons are always looked at."""
 
@@ -50,24 +59,49 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
     cache: Annotated[bool, inert("what can be remembered is remembered anyway")] = msgspec.field(
         default=False, name="predicate.CacheEnable"
     )
-    node_volume_limits: Annotated[bool, NO_VOLUMES] = msgspec.field(
-        default=True, name="predicate.NodeVolumeLimitsEnable"
-    )
-    volume_zone: Annotated[bool, NO_VOLUMES] = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
-    volume_binding: Annotated[bool, NO_VOLUMES] = msgspec.field(default=True, name="predicate.VolumeBindingEnable")
-    dynamic_resources: Annotated[bool, NO_CLAIMS] = msgspec.field(
-        default=False, name="predicate.DynamicResourceAllocationEnable"
-    )
-    bind_timeout_seconds: Annotated[int, msgspec.Meta(ge=0), NO_VOLUMES] = msgspec.field(
+    node_volume_limits: bool = msgspec.field(default=True, name="predicate.NodeVolumeLimitsEnable")
+    """How many volumes of a CSI driver a node can attach."""
+    volume_zone: bool = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
+    """Zones and regions in the labels of volumes."""
+    volume_binding: bool = msgspec.field(default=True, name="predicate.VolumeBindingEnable")
+    """Where volumes can be used; also, volumes are chosen or made for claims that wait for their first pod."""
+    dynamic_resources: bool = msgspec.field(default=True, name="predicate.DynamicResourceAllocationEnable")
+    """Resource claims: the devices for them are chosen, reserved and written before pods are bound."""
+    bind_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
         default=600, name="volumebinding.bindTimeoutSeconds"
     )
-    volume_weight: Annotated[int, NO_VOLUMES] = msgspec.field(default=1, name="volumebinding.weight")
-    volume_shape: Annotated[list[dict[str, int]], NO_VOLUMES] = msgspec.field(
-        default_factory=list, name="volumebinding.shape"
-    )
-    claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0), NO_CLAIMS] = msgspec.field(
+    """How long volumes may take to be bound before a gang gives everything back."""
+    volume_weight: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(default=1, name="volumebinding.weight")
+    """The weight of the score by the storage that the pod's volumes would use; 0 turns it off."""
+    volume_shape: list[ShapePoint] = msgspec.field(default_factory=list, name="volumebinding.shape")
+    """How utilisation is scored: points of ascending utilisation. Without any, the default of kube-scheduler."""
+    claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
         default=10, name="dynamicresources.filterTimeoutSeconds"
     )
+    """Bounds the exact search for devices on one node; 0 means no bound. A second stands for a number of steps."""
+
+    def normalised(self) -> Self:
+        """The same; raises ValueError where the points of the curve are not in order."""
+        points = [point.utilization for point in self.volume_shape]
+        if any(later <= earlier for earlier, later in itertools.pairwise(points)):
+            raise ValueError(
+                f"volumebinding.shape: the utilizations are {', '.join(map(str, points))} "
+                "(expected each to be greater than the one before)"
+            )
+        return self
+
+    def claim_rules(self) -> ClaimRules:
+        """The rules for claims by these arguments."""
+        points = tuple((point.utilization, point.score) for point in self.volume_shape)
+        return ClaimRules(
+            volume_binding=self.volume_binding,
+            volume_zones=self.volume_zone,
+            volume_limits=self.node_volume_limits,
+            devices=self.dynamic_resources,
+            bind_seconds=float(self.bind_timeout_seconds),
+            search_seconds=float(self.claim_timeout_seconds),
+            scoring=VolumeScoring(self.volume_weight, points),
+        )
 
 
 class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsing):

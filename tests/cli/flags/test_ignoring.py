@@ -17,7 +17,7 @@ from vsched.model.pods.ignorable import IGNORABLE
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
     path = tmp_path / "cluster.yaml"
-    objects = manifests("node n1 cpu=4\njob ns/a min=2 pods=2 claim=c topology=hard")
+    objects = manifests("node n1 cpu=4\njob ns/a min=2 pods=2 ebs=c topology=hard")
     path.write_text(yaml.safe_dump_all([{"apiVersion": "v1", **found} for found in objects]), encoding="utf-8")
     return path
 

@@ -11,6 +11,7 @@ from vsched.framework.claims.claims import Claims
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -138,5 +139,7 @@ def test_a_resource_that_devices_serve_is_a_claim_too() -> None:
     asking = cluster.task(cluster.job("a", 0), "a-0", cluster.shape(**{"example.com/gpu": 1}))
     column = cluster.axis.column("example.com/gpu")
 
-    assert Claims(lambda: [Serving([1], {})], 1, [column], scores=True).concerns(asking)
+    extended, made = DeviceCatalogue(extended={column: "gpu"}), DeviceCatalogue(made={asking.uid: "ns/a-0-gpu"})
+    for devices in (extended, made):
+        assert Claims(lambda: [Serving([1], {})], 1, devices, scores=True).concerns(asking)
     assert not Claims(lambda: [Serving([1], {})], 1, scores=True).concerns(asking)

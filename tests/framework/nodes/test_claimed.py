@@ -45,8 +45,9 @@ class World:
         )
         self.view, self.others = JobView(job), JobView(others)
 
-    def task(self, *claims: str, name: str = "a-0") -> Task:
-        """A pending task with these claims; without any, one that claims nothing."""
+    def task(self, *claims: str) -> Task:
+        """A further pending task with these claims; without any, one that claims nothing."""
+        name = f"a-{len(self.a.tasks)}"
         return self.cluster.task(self.a, name, self.shape, claims=slots(*claims) if claims else None)
 
     def evict(self, row: int) -> None:
@@ -170,6 +171,6 @@ def test_nodes_worth_freeing() -> None:
 def test_tasks_of_one_kind_ask_for_the_same() -> None:
     world = World([1], [0])
 
-    assert world.selection.kind(world.task("x")) == world.selection.kind(world.task("x", name="a-1"))
+    assert world.selection.kind(world.task("x")) == world.selection.kind(world.task("x"))
     assert world.selection.kind(world.task("x")) != world.selection.kind(world.task("y"))
     assert world.selection.kind(world.task()) == world.shape

@@ -40,7 +40,7 @@ WAITS = StorageClass("late", "example.com/disks", waits=True)
 class World:
     """A node with four cores and a device, a pod ``a-0`` that asks for so many cores, and what it holds."""
 
-    def __init__(self, cpu: int, *, extended: bool = False) -> None:
+    def __init__(self, cpu: int, *, named: bool = True) -> None:
         self.cluster = SmallCluster().node("n1", cpu=4000)
         self.job = self.cluster.job("a", 0, min_member=1)
         self.shape = self.cluster.shape(cpu=cpu)
@@ -49,10 +49,9 @@ class World:
         self.disks: dict[str, Volume] = {}
         self.device_users: dict[str, dict[str, Task]] = {}
         self.volume_users: dict[str, dict[str, Task]] = {}
-        self.extended = extended
         self.policy: Policy = DEFAULT_POLICY
         claims = PodClaims((PodVolume("data"),), (PodDevices("gpu", "gpu"),))
-        self.pod = self.cluster.task(self.job, "a-0", self.shape, claims=None if extended else claims)
+        self.pod = self.cluster.task(self.job, "a-0", self.shape, claims=claims if named else None)
         self.volumes["ns/data"] = VolumeClaim("ns/data", "uid-data", "late", 1, volume="pv", bound=True)
         self.disks["pv"] = Volume("pv", "late", 1, available=False, claim="ns/data", claim_uid="uid-data")
         self.device("gpu")
@@ -73,7 +72,7 @@ class World:
                 (Pool(GPU.driver, GPU.pool, 1, (Device(GPU, DeviceModel(GPU.driver), node="n1"),)),),
                 {key: claim for key, claim in self.devices.items() if claim.allocation is not None},
                 self.device_users,
-                {self.cluster.axis.column("example.com/gpu"): "gpu"} if self.extended else {},
+                made={claim.owner: key for key, claim in self.devices.items() if claim.owner},
             ),
         )
         report = run_cycle(replace(self.cluster.snapshot(), claims=catalogue), self.policy, REGISTRY)
@@ -118,7 +117,7 @@ def test_devices_that_are_reserved_for_pods_of_others_stay() -> None:
 
 
 def test_devices_made_for_extended_resources_are_given_back_too() -> None:
-    world = World(9000, extended=True)
+    world = World(9000, named=False)
     world.device("a-0-extended", "ns-a-0", owner="ns-a-0")
 
     assert world.run() == [("ns/a-0-extended", True, "ns/a")]

@@ -12,7 +12,7 @@ from tests.support import builders as make
 HARD = {"networkTopology": {"mode": "hard"}}
 NODE = make.node()
 PODS = [make.pod(name, group="pg") for name in ("a", "b")]
-CLAIM = make.pod("c", group="pg", spec={"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]})
+CLAIM = make.pod("c", group="pg", spec={"volumes": [{"name": "d", "rbd": {}}]})
 
 
 def waits(world: Parties) -> int:

@@ -57,30 +57,11 @@ def asking(**amounts: str) -> make.Fields:
 
 
 POD_ASKS = [
-    pytest.param(with_volumes(PVC), "spec.volumes[1].persistentVolumeClaim", "volumes", id="a claim"),
-    pytest.param(
-        with_volumes({"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}),
-        "spec.volumes[1].ephemeral",
-        "volumes",
-        id="a claim that is made for the pod",
-    ),
     *(
         pytest.param(
             with_volumes({"name": "d", kind: {}}), f"spec.volumes[1].{kind}", "volumes", id=f"a volume: {kind}"
         )
         for kind in NODE_BOUND
-    ),
-    pytest.param(
-        make.pod(spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}),
-        "spec.resourceClaims[0]",
-        "claims",
-        id="a resource claim",
-    ),
-    pytest.param(
-        make.pod(spec={"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]}),
-        "spec.resourceClaims[0]",
-        "claims",
-        id="a resource claim by template",
     ),
     pytest.param(
         asking(**{"deviceclass.resource.kubernetes.io__gpu": "1"}),
@@ -152,11 +133,18 @@ def test_a_pod_that_has_a_node_stays_as_it_is(fields: make.Fields, path: str, wo
         pytest.param(make.pod(spec={"volumes": []}), id="no volumes"),
         pytest.param(make.pod(spec={"volumes": None, "resourceClaims": None, "schedulingGroup": None}), id="nulls"),
         pytest.param(make.pod(spec={"resourceClaims": [], "schedulingGroup": {}}), id="emptiness"),
-        pytest.param(with_volumes({"name": "persistentVolumeClaim", "configMap": {"name": "ephemeral"}}), id="names"),
-        pytest.param(with_volumes({"name": "c", "persistentVolumeClaim": None, "secret": {}}), id="a null claim"),
+        pytest.param(with_volumes({"name": "rbd", "configMap": {"name": "cinder"}}), id="names"),
+        pytest.param(with_volumes(PVC), id="a claim"),
         pytest.param(
-            with_volumes({"name": "p", "projected": {"sources": [{"persistentVolumeClaim": {}}]}}), id="deeper down"
+            with_volumes({"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}),
+            id="a claim that is made for the pod",
         ),
+        pytest.param(
+            make.pod(spec={"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]}),
+            id="a resource claim",
+        ),
+        pytest.param(with_volumes({"name": "d", "rbd": None, "secret": {}}), id="a null disk"),
+        pytest.param(with_volumes({"name": "p", "projected": {"sources": [{"rbd": {}}]}}), id="deeper down"),
         pytest.param(asking(nvidia__com="1"), id="a resource of another name"),
         pytest.param(asking(**{"nvidia.com__gpu": "1"}), id="whole GPUs"),
         pytest.param(make.pod(metadata={"annotations": {NUMA: "none"}}), id="no NUMA policy"),
@@ -169,21 +157,21 @@ def test_what_asks_for_nothing_of_that_does_not_wait(fields: make.Fields) -> Non
 
 
 def test_several_fields_are_named_and_the_rest_is_counted() -> None:
-    fields = with_volumes(*({"name": f"v{at}", "persistentVolumeClaim": {}} for at in range(3)))
-    fields["spec"]["resourceClaims"] = [{"name": "gpu"}, {"name": "nic"}]
+    fields = with_volumes(*({"name": f"v{at}", "rbd": {}} for at in range(3)))
+    fields["metadata"]["annotations"] = {NUMA: "restricted"}
+    fields["spec"]["schedulingGroup"] = {"podGroupName": "g"}
 
     assert of_pod(fields)[0].unsupported == (
-        "spec.volumes[1].persistentVolumeClaim, spec.volumes[2].persistentVolumeClaim, "
-        "spec.volumes[3].persistentVolumeClaim and 2 more: not supported yet "
-        "(--ignore-unsupported volumes,claims ignores it)"
+        "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 2 more: not supported yet "
+        "(--ignore-unsupported volumes,scheduling-groups,numa ignores it)"
     )
-    assert of_pod(fields, "volumes")[0].unsupported.startswith("spec.resourceClaims[0], spec.resourceClaims[1]: ")
+    assert of_pod(fields, "volumes")[0].unsupported.startswith(f"spec.schedulingGroup, metadata.annotations[{NUMA}]: ")
 
 
 def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
     gate = "scheduling.volcano.sh/queue-allocation-gate"
     fields = make.pod(metadata={"annotations": {gate: "true"}}, spec={"schedulingGates": [{"name": gate}]})
-    waiting = make.merged(fields, {"spec": {"volumes": [PVC]}})
+    waiting = make.merged(fields, {"spec": {"volumes": [{"name": "d", "rbd": {}}]}})
 
     assert of_pod(fields)[0].awaits_queue
     assert not of_pod(waiting)[0].awaits_queue
@@ -293,9 +281,9 @@ FIELDS: dict[str, dict[str, str]] = {
             DONE,
             "containers initContainers activeDeadlineSeconds restartPolicy nodeSelector nodeName hostNetwork affinity "
             "schedulerName tolerations priorityClassName priority preemptionPolicy overhead topologySpreadConstraints "
-            "schedulingGates resources",
+            "schedulingGates resources resourceClaims",
         ),
-        **_all(WAITS, "volumes resourceClaims schedulingGroup"),
+        **_all(WAITS, "volumes schedulingGroup"),
         # The API server adds the overhead and the node selector of a runtime class; kubelets see to the rest.
         **_all(
             NO_MATTER,
@@ -307,6 +295,7 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "core/v1.Volume": {
         "name": NO_MATTER,
+        **_all(DONE, "persistentVolumeClaim ephemeral"),
         **dict.fromkeys(NODE_BOUND, WAITS),
         **_all(
             NO_MATTER,
@@ -323,7 +312,7 @@ FIELDS: dict[str, dict[str, str]] = {
             "startupProbe resizePolicy restartPolicyRules",
         ),
     },
-    # Which of the pod's claims a container uses; the claims themselves make the pod wait.
+    # Which of the pod's claims a container uses; all claims of the pod are served.
     "core/v1.ResourceRequirements": {"limits": DONE, "requests": DONE, "claims": NO_MATTER},
     "core/v1.TopologySpreadConstraint": _all(
         DONE,

@@ -150,7 +150,7 @@ class Examiner:
         dividers = (one for one in plugins.taking_part(Overused) if isinstance(one, QueueDivider))
         asked.append(plugins.claim_limit(queue, tasks))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
-        if not said and tasks and not tasks[0].shape.best_effort and any(one.overused(queue) for one in dividers):
+        if not said and tasks and not tasks[0].best_effort and any(one.overused(queue) for one in dividers):
             message = f"queue {queue.name} holds all that it deserves"
             asked.append(Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)

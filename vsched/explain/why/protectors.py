@@ -25,7 +25,7 @@ REFUSED = "the API server refused to evict them, and is asked again within 5m"
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
     """What protects the victims that could make room for a pending task, by action; empty without such victims."""
-    if task.shape.best_effort or view.queue not in session.snapshot.queues:
+    if task.best_effort or view.queue not in session.snapshot.queues:
         return
     growing = session.plugins.knows_starving and session.plugins.job_pipelined(view)
     searches: tuple[VictimSearch, ...] = (PreemptSearch(session, view), ReclaimSearch(session, view, growing=growing))

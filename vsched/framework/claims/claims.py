@@ -13,6 +13,7 @@ from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
+from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.pods.task import Task
@@ -131,15 +132,17 @@ class Claims:
         self,
         make_parts: Callable[[], Sequence[ClaimPart]],
         nodes: int,
-        extended: Sequence[int] = (),
+        devices: DeviceCatalogue = NO_CLAIMS.devices,
         *,
         scores: bool,
         unread: Mapping[str, str] = _NOTHING_UNREAD,
     ) -> None:
         self._make_parts = make_parts
         self._nodes = nodes
-        self._extended = frozenset(extended)
+        self._extended = devices.extended
         """Columns of resources that devices serve: tasks that ask for them may need devices without naming claims."""
+        self._made = devices.made
+        """Claims that were made for such tasks, by uid."""
         self._scores = scores
         self._unread = unread
         """By kind of object that cannot be read: why."""
@@ -244,7 +247,9 @@ class Claims:
     def _concerned(self, task: Task) -> Sequence[ClaimPart]:
         if task.claims is None:
             extended = self._extended
-            if not extended or not any(column in extended for column, _ in task.shape.request):
+            if not extended and not self._made:
+                return _WITHOUT_PARTS
+            if task.uid not in self._made and not any(column in extended for column, _ in task.shape.request):
                 return _WITHOUT_PARTS
         found = self._concerns.get(task.uid)
         if found is None:

@@ -15,6 +15,7 @@ ClaimKind = Callable[[Snapshot, NodeTable, ClaimRules], ClaimPart | None]
 """Makes the part of one kind for a session; None where the rules turn the kind off."""
 
 KINDS: tuple[ClaimKind, ...] = (volume_part, device_part)
+"""In the order of kube-scheduler's filters."""
 
 
 def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Sequence[ClaimKind] = KINDS) -> Claims:
@@ -24,4 +25,4 @@ def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Se
         return [part for kind in kinds if (part := kind(snapshot, nodes, rules)) is not None]
 
     claims = snapshot.claims
-    return Claims(parts, len(nodes), tuple(claims.devices.extended), scores=rules.scores, unread=claims.unread)
+    return Claims(parts, len(nodes), claims.devices, scores=rules.scores, unread=claims.unread)

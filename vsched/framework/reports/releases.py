@@ -46,15 +46,15 @@ Held = tuple[bool, DeviceClaim | VolumeClaim, Task]
 
 def _waiting(session: Session) -> Iterator[Task]:
     """Pending tasks that may hold claims and that have no place in this session."""
-    extended = bool(session.snapshot.claims.devices.extended)
+    made = bool(session.snapshot.claims.devices.made)
     for view in chain(session.jobs.values(), session.stranded.values()):
-        yield from _pending(view.job, extended, view)
+        yield from _pending(view.job, made, view)
     for job in session.snapshot.strays.values():
-        yield from _pending(job, extended, None)
+        yield from _pending(job, made, None)
 
 
-def _pending(job: Job, extended: bool, view: JobView | None) -> Iterator[Task]:
-    if not job.claiming and not extended:
+def _pending(job: Job, made: bool, view: JobView | None) -> Iterator[Task]:
+    if not job.claiming and not made:
         return
     for uid, task in job.pending.items():
         if view is None or uid not in view.moved:
@@ -76,9 +76,8 @@ def _device_claims(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Ite
     for task in waiting.values():
         for one in task.claims.devices if task.claims is not None else ():
             yield f"{task.namespace}/{one.claim}", task
-    for key, claim in devices.allocated.items() if devices.extended else ():
-        if claim.owner in waiting:
-            yield key, waiting[claim.owner]
+    for uid in sorted(devices.made.keys() & waiting.keys()):
+        yield devices.made[uid], waiting[uid]
 
 
 def _volumes_held(waiting: Mapping[str, Task], volumes: VolumeCatalogue) -> Iterator[Held]:

@@ -76,9 +76,20 @@ class UnschedulableReasons:
         why = session.task_refusals[cause.uid]
         if isinstance(why, NodeReasons):
             return self._unplaced(view, cause, why)
+        if why.code is Code.CLAIM:
+            return self._lacking_claims(view, cause, why)
         if not _waits(why):
             return self.refused(view, why)
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
+
+    def _lacking_claims(self, view: JobView, cause: Task, why: Refusal) -> UnschedulableReason:
+        """The reason for a job with pods whose claims cannot be used; it names the oldest such pod."""
+        if len(view.job.tasks) == 1:
+            return self.refused(view, why)
+        refusals = (self.session.task_refusals.get(uid) for uid in view.job.pending)
+        count = sum(isinstance(one, Refusal) and one.code is Code.CLAIM for one in refusals)
+        others = counted(count, "of its pods waits", "of its pods wait")
+        return self.refused(view, why._replace(message=f"{others}: {cause.name}: {why.message}"))
 
     def _leaving(self, view: JobView) -> UnschedulableReason:
         """The reason for a job that will have its minimum once other pods have left the nodes chosen for it."""
@@ -178,7 +189,7 @@ class UnschedulableReasons:
         None where all would fit, for best-effort tasks, and where the pods of the gang differ in shape.
         """
         room = self._if_empty(view, task).room
-        if room >= view.min_member or task.shape.best_effort:
+        if room >= view.min_member or task.best_effort:
             return None
         own = [one for one in view.job.tasks.values() if one.status is not Status.SUCCEEDED]
         if any(one.shape is not task.shape for one in own):

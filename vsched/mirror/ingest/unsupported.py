@@ -26,8 +26,6 @@ PATHS_NAMED = 3
 """How many fields of one object are named; further ones are counted."""
 
 NODE_BOUND = (
-    "persistentVolumeClaim",
-    "ephemeral",
     "awsElasticBlockStore",
     "azureDisk",
     "cinder",
@@ -37,10 +35,10 @@ NODE_BOUND = (
     "rbd",
     "vsphereVolume",
 )
-"""Volumes that limit the nodes for a pod: claims, and disks that kube-scheduler counts or gives to one pod at a time.
+"""Volumes that name a disk directly, which kube-scheduler counts or gives to one pod at a time.
 
-All others (configMap, secret, emptyDir, projected, downwardAPI, hostPath, image, csi, nfs, cephfs …) are available on
-every node as far as schedulers know.
+Claims are served. All others (configMap, secret, emptyDir, projected, downwardAPI, hostPath, image, csi, nfs, cephfs …)
+are available on every node as far as schedulers know.
 """
 SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/vgpu-")
 """Prefixes of resources for which the scheduler would have to choose cards."""
@@ -96,11 +94,6 @@ def _volumes(pod: Pod) -> Paths:
         for kind in NODE_BOUND:
             if kind in volume and bytes(volume[kind]) != b"null":
                 yield f"spec.volumes[{number}].{kind}"
-
-
-def _claims(pod: Pod) -> Paths:
-    for number, _ in enumerate(decoded(pod.spec.resource_claims, list[Raw], "spec.resourceClaims") or ()):
-        yield f"spec.resourceClaims[{number}]"
 
 
 def _scheduling_groups(pod: Pod) -> Paths:
@@ -190,7 +183,6 @@ def _queue_wishes(queue: Queue) -> Paths:
 
 POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     ("volumes", _may_have_volumes, _volumes),
-    ("claims", lambda pod: pod.spec.resource_claims is not NO_BYTES, _claims),
     ("scheduling-groups", _may_have_group, _scheduling_groups),
     ("numa", _is_annotated, _numa),
 )

@@ -131,7 +131,7 @@ class Job:
         self.nominated = 0
         """Pending tasks with a reserved node."""
         self.best_effort = 0
-        """Pending tasks without requests and without unsupported requirements."""
+        """Pending tasks without requests, claims and unsupported requirements."""
         self.gated = 0
         """Pending tasks with scheduling gates other than the queue's gate."""
         self.awaiting = 0
@@ -189,7 +189,7 @@ class Job:
     def _count_pending(self, task: Task, by: int) -> None:
         if task.nominated:
             self.nominated += by
-        if task.shape.best_effort and not task.unsupported:
+        if task.best_effort and not task.unsupported:
             self.best_effort += by
         if task.awaits_queue:
             self.awaiting += by

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
-    "volumes": "volume claims, and disks that one node has at a time",
-    "claims": "resource claims",
+    "volumes": "disks that pods name without a claim, and that one node has at a time",
+    "claims": "resources that stand for resource claims",
     "topology": "network topology that is required",
     "subgroups": "sub-groups of gangs",
     "scheduling-groups": "Kubernetes' own PodGroups",

@@ -73,6 +73,11 @@ class Task(msgspec.Struct, frozen=True, eq=False):
         return self.gated and not self.unsupported
 
     @property
+    def best_effort(self) -> bool:
+        """Whether it asks for nothing but a pod slot, and claims nothing either."""
+        return self.shape.best_effort and self.claims is None
+
+    @property
     def key(self) -> str:
         """``namespace/name``, as in reports."""
         return f"{self.namespace}/{self.name}"
