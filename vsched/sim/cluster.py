@@ -24,6 +24,7 @@ from vsched.sim.auth.access import AccessControl
 from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, UsageMeter, start_engine
+from vsched.sim.fleet.device_file import DeviceFile
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
@@ -64,19 +65,24 @@ class Cluster:
         host: str = "127.0.0.1",
         manifests: Sequence[Obj | Path] = (),
         residents: Sequence[Residents] | Path = (),
+        devices: Path | None = None,
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
         faults: FaultInjector | None = None,
         now: Clock = utc_now,
         seed: int | None = None,
     ) -> None:
-        """``now`` gives the time stamps of objects; with a ``seed`` equal requests give equal names and uids."""
+        """``devices`` is a file of the devices of nodes, which is followed.
+
+        ``now`` gives the time stamps of objects; with a ``seed`` equal requests give equal names and uids.
+        """
         _check_loopback(host)
         self._settings = settings or ClusterSettings()
         self._host, self._port = host, port
         self._nodes = _read_nodes(nodes)
         self._manifests = _read_all(manifests)
         self._residents = read_residents(residents) if isinstance(residents, Path) else residents
+        self._device_file = DeviceFile(devices) if devices is not None else None
         self._engine: Engine | None = None
         self.store = Store()
         self._writer = ObjectWriter(self.store, now=now, seed=seed)
@@ -108,12 +114,15 @@ class Cluster:
             await self._server.start(self._host, self._port, self._tls())
             await self._settle_residents()
             if self._settings.controllers is not None:
-                self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter)
+                fleet = self._device_file.fleet if self._device_file is not None else None
+                self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter, fleet)
             for index, node in enumerate(self._nodes):
                 self.client.create("nodes", node)
                 if not index % _NODES_A_TURN:
                     await asyncio.sleep(0)
             apply_all(self.client, self.store.registry, self._manifests)
+            if self._device_file is not None:
+                self._device_file.start(self.client, self.store.registry)
         except BaseException:
             await self.close()
             raise
@@ -147,6 +156,8 @@ class Cluster:
 
     async def close(self) -> None:
         """Stops the controllers, then the server."""
+        if self._device_file is not None:
+            await self._device_file.close()
         if self._engine is not None:
             await self._engine.close()
             self._engine = None

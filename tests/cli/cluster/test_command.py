@@ -20,8 +20,9 @@ from click.testing import CliRunner
 
 from tests.support.waiting import until_now
 from vsched.cli import cli
-from vsched.cli.cluster.command import FLEET
+from vsched.cli.cluster.command import DEVICES, FLEET
 from vsched.errors import VschedError
+from vsched.sim.fleet.devices import DeviceGroup, read_devices
 from vsched.sim.fleet.nodes import FleetGroup, read_fleet
 
 GUIDE = Path(__file__).parents[3] / "vsched/sim/README.md"
@@ -45,6 +46,44 @@ def test_the_description_of_nodes_that_help_and_guide_show_is_whole_and_good(tmp
     path.write_text(FLEET)
     assert [node["metadata"]["name"] for node in read_fleet(path)][99:101] == ["cpu-99", "gpu-0"]
     assert {key for group in yaml.safe_load(FLEET)[:2] for key in group} == {each.name for each in fields(FleetGroup)}
+
+
+def test_the_description_of_devices_that_help_and_guide_show_is_whole_and_good(tmp_path: Path) -> None:
+    assert indent(DEVICES, "    ") in CliRunner().invoke(cli, ["cluster", "--help"]).stdout
+    assert DEVICES in GUIDE.read_text(encoding="utf-8")
+    path = tmp_path / "devices.yaml"
+    path.write_text(DEVICES)
+    assert [len(pool.devices) for pool in read_devices(path).pools] == [8, 2, 2]
+    assert {key for group in yaml.safe_load(DEVICES)[:3] for key in group} == set(DeviceGroup.__struct_encode_fields__)
+
+
+def test_it_publishes_the_devices_of_a_file(tmp_path: Path) -> None:
+    config, path = tmp_path / "config", tmp_path / "devices.yaml"
+    path.write_text("- {driver: gpu.example.com, count: 2}")
+    with running("--nodes", "2", "--kubeconfig-out", str(config), "--devices", str(path)) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("API server")
+        url = yaml.safe_load(config.read_text())["clusters"][0]["cluster"]["server"]
+
+        def published() -> list[str]:
+            with urlopen(f"{url}/apis/resource.k8s.io/v1/resourceslices") as answer:
+                return [each["spec"]["nodeName"] for each in json.load(answer)["items"]]
+
+        until_now(lambda: published() == ["node-0", "node-1"])
+
+
+def test_devices_need_their_driver() -> None:
+    result = CliRunner().invoke(cli, ["cluster", "--api-only", "--devices", "devices.yaml"])
+    assert (result.exit_code, "--devices: nobody publishes them" in result.output) == (2, True)
+
+
+def test_a_bad_file_of_devices_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "devices.yaml"
+    path.write_text("- driver: d\n  count: many\n")
+    with running("--devices", str(path)) as child:
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (1, "")
+    assert err.splitlines() == [f"vsched: {path}, line 2: [0].count: Expected `int`, got `str`"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

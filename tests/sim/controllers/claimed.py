@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.sim.builders import pod as bound_pod
@@ -16,9 +17,10 @@ from vsched.sim.writer import WriteOptions
 Obj = dict[str, Any]
 
 
-def cluster(nodes: int | list[Obj] = 3, **settings: Any) -> Cluster:
-    chosen = ControllerSettings(**{"pods": PodTimes(termination=0.0), "provisioning": 0.0, "events": True, **settings})
-    return Cluster(nodes, settings=ClusterSettings(controllers=chosen))
+def cluster(nodes: int | list[Obj] = 3, devices_file: Path | None = None) -> Cluster:
+    """A cluster whose controllers lose no time."""
+    settings = ControllerSettings(pods=PodTimes(termination=0.0), provisioning=0.0, events=True)
+    return Cluster(nodes, devices=devices_file, settings=ClusterSettings(controllers=settings))
 
 
 def node(name: str, **labels: str) -> Obj:
@@ -76,10 +78,11 @@ def allocate(
     pods: Sequence[str],
     consumers: Sequence[Obj] = (),
     uid: str = "",
+    result: Obj | None = None,
 ) -> None:
     """Allocates devices of a node's pool to a claim and reserves it, as a scheduler does.
 
-    ``uid`` is that of the pods, if it is not their own.
+    ``uid`` is that of the pods, if it is not their own; ``result`` is laid over each device of the allocation.
     """
     client = cluster.client
     found = [client.get("pods", "default", each) or {} for each in pods]
@@ -89,6 +92,8 @@ def allocate(
     status = manifests.allocated(resource_claim(cluster, name), node, *devices)["status"]
     if users or consumers:
         status["reservedFor"] = [*users, *consumers]
+    for each in status["allocation"]["devices"]["results"]:
+        each |= result or {}
     resource = "resource.k8s.io/resourceclaims"
 
     def protected(claim: Obj) -> Obj:

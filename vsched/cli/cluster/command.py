@@ -37,9 +37,42 @@ FLEET = """\
 - {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
 """
 """An example for ``--nodes FILE`` with every key."""
+DEVICES = """\
+- driver: gpu.example.com                 # needed, as is a count or devices
+  nodes: ["gpu-*"]                        # names with wildcards; all nodes, unless said
+  count: 8                                # devices of each node; they are called prefix + number
+  prefix: gpu-
+  attributes: {model: h100, numa: 0, firmware: {version: 1.2.3}, uuid: "{node}-{n}"}
+  capacity: {memory: 80Gi}
+  taints: ["example.com/burn-in=yes:NoSchedule"]
+  device: {allowMultipleAllocations: true} # other fields of each device, as in the API
+  devices:                                # what differs for some of them, and further ones
+  - {name: gpu-7, attributes: {model: a100}, taints: ["example.com/broken=yes:NoExecute"]}
+  class: gpu.example.com                  # a DeviceClass is made, called as the driver unless said; false for none
+  extendedResourceName: example.com/gpu   # of that class
+- driver: mig.example.com
+  nodes: [gpu-0]
+  pool: mig                               # else the pool is called as its node
+  sharedCounters: {card: {memory: 80Gi}}
+  devices:
+  - {name: whole, consumesCounters: [{counterSet: card, counters: {memory: {value: 80Gi}}}]}
+  - {name: half, consumesCounters: [{counterSet: card, counters: {memory: {value: 40Gi}}}]}
+- driver: fabric.example.com
+  shared: true                            # one pool for all nodes
+  count: 2
+  prefix: port-
+  device: {bindingConditions: [attached], bindingFailureConditions: [failed]}
+  bindingDelay: 2s                        # until these conditions are true
+  bindingFailure: ""                      # or the message of a failure
+- {kind: DeviceClass, metadata: {name: any}, spec: {}}   # or whole DeviceClasses and ResourceSlices
+"""
+"""An example for ``--devices FILE`` with every key."""
 EPILOG = f"""\b
 The YAML of --nodes FILE:
 {indent(FLEET, "  ")}
+\b
+The YAML of --devices FILE:
+{indent(DEVICES, "  ")}
 \b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig
@@ -61,6 +94,10 @@ Examples:
 
 \b
   vsched cluster --nodes 200 --faults config/faults.yaml
+
+\b
+  vsched cluster --nodes 4 --devices devices.yaml --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig get resourceslices,deviceclasses
 """
 
 
@@ -109,6 +146,13 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Pods that are there from the start, as groups of likenesses in YAML; for clusters of any size.",
+)
+@click.option(
+    "--devices",
+    "devices_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Devices of the nodes, which a pretended DRA driver publishes (see below); the file is followed.",
 )
 @click.option(
     "--default-duration", type=Period(zero=True, bounded=False), help="Pods that say nothing end after this, not never."
@@ -169,6 +213,7 @@ def command(
     kubeconfig_out: Path,
     manifests: tuple[Path, ...],
     residents: Path | None,
+    devices_file: Path | None,
     default_duration: float | None,
     termination_seconds: float,
     usage: tuple[float, float] | None,
@@ -200,6 +245,8 @@ def command(
     times = PodTimes(run=default_duration, termination=termination_seconds)
     if usage is not None and api_only:
         raise click.UsageError("--usage: nobody measures it with --api-only, where no pod runs")
+    if devices_file is not None and api_only:
+        raise click.UsageError("--devices: nobody publishes them with --api-only, where no driver runs")
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
@@ -207,7 +254,14 @@ def command(
     settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
     faults = None if faults_file is None else read_faults(faults_file)
     embedded = Cluster(
-        nodes, host=host, port=port, manifests=manifests, residents=residents or (), settings=settings, faults=faults
+        nodes,
+        host=host,
+        port=port,
+        manifests=manifests,
+        residents=residents or (),
+        devices=devices_file,
+        settings=settings,
+        faults=faults,
     )
     with tuned():
         run_fast(_serve(embedded, kubeconfig_out, listed))

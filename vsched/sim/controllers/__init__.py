@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.claims import PodResourceClaims, ResourceClaims
+from vsched.sim.controllers.devices.driver import BindingConditions, DeviceDriver
+from vsched.sim.controllers.devices.pools import DeviceFleet
 from vsched.sim.controllers.devices.preparing import DevicesPrepared
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
@@ -49,6 +51,7 @@ from vsched.sim.store.store import Store
 
 __all__ = [
     "ControllerSettings",
+    "DeviceFleet",
     "Engine",
     "JobTimes",
     "PodIndex",
@@ -84,6 +87,7 @@ def every_controller(
     registry: KindRegistry,
     settings: ControllerSettings,
     catch_up: Callable[[], None],
+    devices: DeviceFleet,
 ) -> list[Controller]:
     """All controllers, in the order in which they run."""
     kubelet = client.named("kubelet")
@@ -106,7 +110,7 @@ def every_controller(
         Jobs(client, pod_index, settings.jobs),
         CronJobs(client, pod_index),
         *_of_volumes(client, pod_index, settings),
-        *_of_devices(client, pod_index),
+        *_of_devices(client, pod_index, devices),
         DisruptionBudgets(client, pod_index),
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),
@@ -128,19 +132,30 @@ def _of_volumes(client: LocalClient, pod_index: PodIndex, settings: ControllerSe
     ]
 
 
-def _of_devices(client: LocalClient, pod_index: PodIndex) -> list[Controller]:
-    return [PodResourceClaims(client, pod_index), ResourceClaims(client, pod_index)]
+def _of_devices(client: LocalClient, pod_index: PodIndex, devices: DeviceFleet) -> list[Controller]:
+    driver = client.named("dra-driver")
+    return [
+        PodResourceClaims(client, pod_index),
+        ResourceClaims(client, pod_index),
+        DeviceDriver(driver, pod_index, devices),
+        BindingConditions(driver, pod_index, devices),
+    ]
 
 
 def start_engine(
-    store: Store, client: LocalClient, settings: ControllerSettings, meter: UsageMeter | None = None
+    store: Store,
+    client: LocalClient,
+    settings: ControllerSettings,
+    meter: UsageMeter | None = None,
+    devices: DeviceFleet | None = None,
 ) -> Engine:
     """Starts all controllers, and the meter if there is one; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index
     engine = Engine(store, pod_index, ControllerEventRecorder(client) if settings.events else None)
     if meter is not None:
         engine.add(meter)
-    for controller in every_controller(client, pod_index, store.registry, settings, engine.catch_up):
+    fleet = devices or DeviceFleet()
+    for controller in every_controller(client, pod_index, store.registry, settings, engine.catch_up, fleet):
         engine.add(controller)
     engine.start()
     return engine
