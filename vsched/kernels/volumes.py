@@ -31,28 +31,59 @@ FULL = 100
 """Per cent."""
 SAFE_BITS = 56
 """Numbers of so many bits can be multiplied by ``FULL`` within int64."""
+MANY = 2
 NOTHING = np.iinfo(np.int64).max
 """Stands for "no volume" in ``least``."""
 
 
 class Reach(NamedTuple):
-    """The nodes of each of several groups."""
+    """Which nodes belong to which groups."""
 
     rows: Rows
-    """Rows of nodes, group by group."""
+    """The rows of the nodes of each group, group by group."""
     groups: Rows
-    """The group of each entry of ``rows``."""
-    size: int
-    """The number of groups."""
-    nodes: int
+    """The groups of each node, node by node."""
+    group_starts: Rows
+    """Where each group begins in ``rows``, and the end."""
+    row_starts: Rows
+    """Where each node begins in ``groups``, and the end."""
+    disjoint: bool
+    """Whether no node belongs to two groups."""
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.group_starts) - 1
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.row_starts) - 1
+
+    def rows_of(self, group: int) -> Rows:
+        """The nodes of a group, ascending."""
+        return self.rows[self.group_starts[group] : self.group_starts[group + 1]]
+
+    def groups_at(self, row: int) -> Rows:
+        """The groups of a node, ascending."""
+        return self.groups[self.row_starts[row] : self.row_starts[row + 1]]
 
 
 def reach(affinities: Sequence[Terms], statics: NodeStatics) -> Reach:
     """The nodes that meet each affinity."""
     found = [matching_rows(terms, statics) for terms in affinities]
-    sizes = [len(rows) for rows in found]
     rows = np.concatenate(found) if found else np.empty(0, dtype=np.intp)
-    return Reach(rows, np.repeat(np.arange(len(found)), sizes), len(found), len(statics))
+    groups = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
+    by_row = groups[np.argsort(rows, kind="stable")]
+    each = np.bincount(rows, minlength=len(statics))
+    return Reach(rows, by_row, starts([len(rows) for rows in found]), starts(each), bool(each.max(initial=0) < MANY))
+
+
+def starts(sizes: Sequence[int] | Ints) -> Rows:
+    """Where each of several parts begins that follow each other, and where the last ends."""
+    found = np.zeros(len(sizes) + 1, dtype=np.intp)
+    np.cumsum(sizes, out=found[1:])
+    return found
 
 
 def matching_rows(terms: Terms, statics: NodeStatics) -> Rows:
@@ -101,30 +132,20 @@ def rows_by_value(statics: NodeStatics, key: str) -> Sequence[Rows]:
     return statics.remember(("rows by value", known), compute)
 
 
-def reached(where: Reach, groups: Mask) -> Mask:
-    """bool[nodes]: the nodes of at least one of the groups; ``groups`` is bool[groups]."""
-    mask = np.zeros(where.nodes, dtype=np.bool_)
-    mask[where.rows[groups[where.groups]]] = True
-    return mask
-
-
 def least(where: Reach, values: Ints) -> Ints:
     """int64[nodes]: the smallest value of the groups of each node, else ``NOTHING``; ``values`` is by group."""
     found = np.full(where.nodes, NOTHING, dtype=np.int64)
-    np.minimum.at(found, where.rows, values[where.groups])
+    if len(where.groups):
+        there = np.diff(where.row_starts) > 0
+        found[there] = np.minimum.reduceat(values[where.groups], where.row_starts[:-1][there])
     return found
 
 
 def totals(where: Reach, values: Ints) -> Ints:
     """int64[nodes]: the sum of the values of the groups of each node."""
-    found = np.zeros(where.nodes, dtype=np.int64)
-    np.add.at(found, where.rows, values[where.groups])
-    return found
-
-
-def groups_at(where: Reach, row: int) -> Rows:
-    """The groups that a node belongs to, ascending."""
-    found: Rows = where.groups[where.rows == row]
+    sums = np.zeros(len(where.groups) + 1, dtype=np.int64)
+    np.cumsum(values[where.groups], out=sums[1:])
+    found: Ints = sums[where.row_starts[1:]] - sums[where.row_starts[:-1]]
     return found
 
 

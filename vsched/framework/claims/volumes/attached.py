@@ -68,6 +68,8 @@ class AttachedVolumes:
         self._users: dict[Attachable, dict[int, Users]] = {}
         self.journal: list[int] = []
         """Rows where counts changed, in order, once the nodes are counted."""
+        self.version = 0
+        """Grows with each step that changes what is attached."""
         self._before: list[tuple[int, tuple[Attachable, ...], int, int]] | None = []
         """Steps before the nodes were counted; None once they are."""
 
@@ -104,6 +106,7 @@ class AttachedVolumes:
 
     def shift(self, row: int, names: tuple[Attachable, ...], now: int, later: int) -> None:
         """One user more (1) or less (-1), or as many as before (0), of each volume on the node: now, and later."""
+        self.version += bool(names)
         if self._before is not None:
             self._before.append((row, names, now, later))
             return

@@ -1,56 +1,64 @@
-"""Volumes and segments of storage by the nodes that reach them."""
+"""Volumes and segments of storage by the nodes that reach them, and the best of them for each node."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from vsched.kernels.volumes import NOTHING, Reach, Rows, Terms, reach
+from vsched.kernels.volumes import NOTHING, Reach, Rows, Terms, least, reach, starts
 from vsched.model.claims.volumes import StorageCapacity, Volume
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.shape import NodeTerm, Selector
 
 NONE = -1
 """Stands for "no volume" and "no segment" where a position is expected."""
+FIRSTS_MAX = 64
+"""The most ``Firsts`` that a session keeps for one class; at 5,000 nodes each takes 45 KB."""
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 class Grouped(NamedTuple):
-    """Volumes or segments of storage of one class, and the nodes that reach them."""
+    """Volumes or segments of storage of one class (entries), and the nodes that reach them.
 
-    source: Sequence[Volume | StorageCapacity]
-    """What it was made of; as long as this is the same object, it is current."""
+    Entries that the same nodes reach form a group. They are numbered in the order in which they are preferred.
+    """
+
     where: Reach
     group: Rows
-    """intp[entries]: the group of each volume or segment."""
+    """intp[entries]: the group of each entry."""
+    members: Rows
+    """The entries group by group, ascending in each group."""
+    member_starts: Rows
+    """Where each group begins in ``members``, and the end."""
+
+    def members_of(self, group: int) -> Rows:
+        """The entries of a group, ascending."""
+        return self.members[self.member_starts[group] : self.member_starts[group + 1]]
+
+    def members_at(self, row: int) -> Rows:
+        """The entries that a node reaches, ascending."""
+        groups = self.where.groups_at(row)
+        if len(groups) == 1:
+            return self.members_of(int(groups[0]))
+        return np.sort(np.concatenate([self.members_of(int(group)) for group in groups] or [self.members[:0]]))
 
 
-class Held:
-    """Keeps one ``Grouped`` of a class from one session to the next, while the nodes' attributes do not change."""
-
-    __slots__ = ("grouped",)
-
-    def __init__(self) -> None:
-        self.grouped: Grouped | None = None
-
-
-def grouped(kind: str, name: str, source: Sequence[Volume | StorageCapacity], statics: NodeStatics) -> Grouped:
-    """The volumes or segments of a class by group; worked out again only when they or the nodes change."""
-    held = statics.remember((kind, name), Held)
-    found = held.grouped
-    if found is None or found.source is not source:
-        numbers: dict[Hashable, int] = {}
-        affinities: list[Terms] = []
-        group = np.empty(len(source), dtype=np.intp)
-        for position, one in enumerate(source):
-            terms = _terms(one.nodes) if isinstance(one, StorageCapacity) else one.affinity
-            number = numbers.setdefault(terms, len(numbers))
-            if number == len(affinities):
-                affinities.append(terms)
-            group[position] = number
-        found = held.grouped = Grouped(source, reach(affinities, statics), group)
-    return found
+def grouped(source: Sequence[Volume | StorageCapacity], statics: NodeStatics) -> Grouped:
+    """The volumes or segments of a class by group."""
+    numbers: dict[Hashable, int] = {}
+    affinities: list[Terms] = []
+    group = np.empty(len(source), dtype=np.intp)
+    for position, one in enumerate(source):
+        terms = _terms(one.nodes) if isinstance(one, StorageCapacity) else one.affinity
+        number = numbers.setdefault(terms, len(numbers))
+        if number == len(affinities):
+            affinities.append(terms)
+        group[position] = number
+    sizes = np.bincount(group, minlength=len(affinities))
+    return Grouped(reach(affinities, statics), group, np.argsort(group, kind="stable"), starts(sizes))
 
 
 def _terms(selector: Selector | None) -> Terms:
@@ -59,13 +67,65 @@ def _terms(selector: Selector | None) -> Terms:
     return (NodeTerm(selector.requirements),) if selector.requirements else None
 
 
-def first_of(group: Rows, chosen: Mask, count: int) -> Ints:
-    """int64[groups]: the first chosen position of each group, ``NOTHING`` where none is chosen."""
-    found = np.full(count, NOTHING, dtype=np.int64)
-    positions = np.flatnonzero(chosen)[::-1]
-    found[group[positions]] = positions  # of several, the last assignment stays: that of the first position
-    return found
+class Kept(Generic[T]):
+    """Keeps something that was made of a source, as long as the source is the same object."""
+
+    __slots__ = ("_made", "_source")
+
+    def __init__(self) -> None:
+        self._source: object = None
+        self._made: T | None = None
+
+    def of(self, source: object, make: Callable[[], T]) -> T:
+        """What was made of the source."""
+        if self._made is None or self._source is not source:
+            self._made, self._source = make(), source
+        return self._made
+
+
+class Firsts:
+    """For each node the first of the entries that it reaches and that are usable; follows changes entry by entry."""
+
+    __slots__ = ("_by_group", "_grouped", "first", "position", "usable")
+
+    def __init__(self, by_group: Grouped, usable: Mask, position: int) -> None:
+        self._grouped = by_group
+        self.usable = usable
+        """bool[entries]."""
+        self.position = position
+        """How many changes are taken into account."""
+        self._by_group: Ints = np.full(by_group.where.size, NOTHING, dtype=np.int64)
+        positions = np.flatnonzero(usable)[::-1]
+        self._by_group[by_group.group[positions]] = positions  # the last assignment stays: that of the first position
+        self.first: Ints = least(by_group.where, self._by_group)
+        """int64[nodes]: ``NOTHING`` for nodes that reach no usable entry."""
+
+    def change(self, entry: int, usable: bool) -> None:
+        """An entry is usable from now on, or is not."""
+        if bool(self.usable[entry]) is usable:
+            return
+        self.usable[entry] = usable
+        group = int(self._grouped.group[entry])
+        members = self._grouped.members_of(group)
+        there = members[self.usable[members]]
+        first = int(there[0]) if len(there) else int(NOTHING)
+        if self._by_group[group] == first:
+            return
+        self._by_group[group] = first
+        where = self._grouped.where
+        if where.disjoint:
+            self.first[where.rows_of(group)] = first
+        else:
+            self.first = least(where, self._by_group)
+
+
+def add_bounded(known: dict[K, Firsts], key: K, firsts: Firsts) -> None:
+    """Keep one more; the oldest is dropped where there are too many."""
+    if len(known) >= FIRSTS_MAX:
+        del known[next(iter(known))]
+    known[key] = firsts
 
 
 def integers(values: Iterable[int]) -> Ints:
+    """int64[entries]."""
     return np.array(list(values), dtype=np.int64)

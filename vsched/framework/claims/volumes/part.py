@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
@@ -47,6 +47,34 @@ class Taken(NamedTuple):
     claims: tuple[str, ...]
 
 
+class Versioned(Protocol):
+    """Something whose ``version`` grows when it changes."""
+
+    @property
+    def version(self) -> int:
+        """Grows with each change."""
+
+
+class Answers:
+    """What is known of tasks of one class."""
+
+    __slots__ = ("checks", "exact", "once", "sources", "version", "waiting")
+
+    def __init__(
+        self, waiting: Sequence[Wanted], once: Sequence[str], sources: Sequence[Versioned], *, exact: bool
+    ) -> None:
+        self.waiting = waiting
+        """The claims that wait for their first pod, and that nothing is chosen for."""
+        self.once = once
+        """The claims that one pod may use at a time, and some pod does."""
+        self.sources = sources
+        """What the checks depend on."""
+        self.exact = exact
+        self.version = -1
+        """That of the checks: the sum over their sources."""
+        self.checks: list[Check] = []
+
+
 class VolumePart:
     """Which nodes can serve the volume claims of tasks, and what this session chose for them (a ``ClaimPart``)."""
 
@@ -57,9 +85,7 @@ class VolumePart:
         """By claim: how many tasks that this session placed use it."""
         self._chosen: dict[str, Arranged] = {}
         """By claim: the choice of this session."""
-        self._version = 0
-        """The number of steps and undos so far."""
-        self._checks: dict[Hashable, tuple[int, list[Check]]] = {}
+        self._answers: dict[Hashable, Answers] = {}
         self._storages = Storages(catalogue, statics)
         self._attached = AttachedVolumes(catalogue, statics, lambda task: self._resolver.names_of(task))
         self._resolver = Resolver(
@@ -84,37 +110,34 @@ class VolumePart:
         return found if isinstance(found, Refusal) else None
 
     def class_of(self, task: Task) -> Hashable:
-        """The contents of the claims, and those claims by name that tasks of this session use."""
+        """The contents of the claims, and of claims that tasks of this session use also the name and the choice."""
         wants = self._wants(task)
         held = self._held
         if held:
-            shared = [one.claim.key for one in wants.claims if one.claim.key in held]
+            shared = [(key, self._chosen.get(key)) for one in wants.claims if (key := one.claim.key) in held]
             if shared:
                 return (wants.number, *shared)
         return wants.number
 
     def checks(self, task: Task) -> Sequence[Check]:
         """The nodes that can serve the claims, in the order of kube-scheduler's filters."""
-        key = self.class_of(task)
-        known = self._checks.get(key)
-        if known is None or known[0] != self._version:
-            wants = self._wants(task)
-            found = [check for claim in self._in_use(wants) for check in self._once.checks(claim)]
+        answers, wants = self._answers_for(task), self._wants(task)
+        version = sum(source.version for source in answers.sources)
+        if answers.version != version:
+            found = [check for claim in answers.once for check in self._once.checks(claim)]
             found += self._limits.checks(wants)
             found += self._reaching.checks(wants)
-            known = self._checks[key] = (self._version, found)
-        return known[1]
+            answers.checks, answers.version = found, version
+        return answers.checks
 
     def is_exact(self, task: Task) -> bool:
         """Whether no two claims of the task compete, and each takes the same of the limits wherever it goes."""
-        wants = self._wants(task)
-        waiting = self._waiting(wants)
-        return self._storages.are_apart(waiting) and all(self._limits.is_certain(one) for one in waiting)
+        return self._answers_for(task).exact
 
     def fits(self, task: Task, row: int, *, later: bool) -> bool:
         """Whether each claim can have a volume on the row that no other one gets, and the node can attach them."""
         wants = self._wants(task)
-        if not all(self._once.is_free(claim, later=later) for claim in self._in_use(wants)):
+        if not all(self._once.is_free(claim, later=later) for claim in self._answers_for(task).once):
             return False
         arranged = self._arrange(wants, row)
         return (
@@ -141,7 +164,8 @@ class VolumePart:
 
     def score(self, task: Task) -> Floats | None:
         """By how full the storage would be that the claims get, as kube-scheduler does."""
-        return self._scores.of(self.class_of(task), self._waiting(self._wants(task)))
+        answers = self._answers_for(task)
+        return self._scores.of(answers.waiting) if answers.waiting else None
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -181,13 +205,11 @@ class VolumePart:
 
     def evict(self, task: Task, row: int) -> None:
         """The node can attach other volumes later, and claims for one pod are free later. Choices stay."""
-        self._version += 1
         self._evicted.add(task.uid)
         self._leave(task, row, -1)
 
     def restore(self, task: Task, row: int) -> None:
         """The task stays."""
-        self._version += 1
         self._evicted.remove(task.uid)
         self._leave(task, row, 1)
 
@@ -200,12 +222,27 @@ class VolumePart:
         choices = (*given, *(VolumeChoice(one.claim, one.uid, one.volume) for one in taken.arranged))
         return ClaimPlan(volumes=choices, wait=tuple(one.claim for one in choices)) if choices else None
 
-    # -- parts of it ------------------------------------------------------------------------------------------------
+    # -- what is known ------------------------------------------------------------------------------------------------
 
     def _wants(self, task: Task) -> Wants:
         found = self._resolver.of(task)
         if isinstance(found, Refusal):
             raise ValueError(f"{task.key} cannot be placed: {found.message}")
+        return found
+
+    def _answers_for(self, task: Task) -> Answers:
+        key = self.class_of(task)
+        found = self._answers.get(key)
+        if found is None:
+            wants = self._wants(task)
+            waiting, once = self._waiting(wants), self._in_use(wants)
+            exact = self._storages.are_apart(waiting) and all(self._limits.is_certain(one) for one in waiting)
+            sources: list[Versioned] = [*self._storages.used_by(waiting)]
+            if once:
+                sources.append(self._once)
+            if any(one.name is not None for one in wants.claims):
+                sources.append(self._attached)
+            found = self._answers[key] = Answers(waiting, once, sources, exact=exact)
         return found
 
     def _waiting(self, wants: Wants) -> list[Wanted]:
@@ -225,7 +262,6 @@ class VolumePart:
         return arrange(self._storages, self._resolver, self._waiting(wants), row)
 
     def _put(self, task: Task, taken: Taken) -> None:
-        self._version += 1
         self._taken[task.uid] = taken
         for one in taken.arranged:
             if one.claim not in self._chosen:
@@ -238,7 +274,6 @@ class VolumePart:
         self._attached.shift(taken.row, taken.names, 1, 1)
 
     def _remove(self, task: Task) -> Taken:
-        self._version += 1
         taken = self._taken.pop(task.uid)
         self._attached.shift(taken.row, taken.names, -1, -1)
         for key in taken.once:

@@ -93,7 +93,7 @@ class Reaching:
         """The nodes for further pods with a claim that the session chose something for."""
         static = self._storages.of(chosen.storage_class).static
         if chosen.volume and static is not None:
-            return self._terms(static.volumes[static.position[chosen.volume]].affinity)
+            return self._terms(static.volume(chosen.volume).affinity)
         mask = np.zeros(len(self._statics), dtype=np.bool_)
         mask[chosen.row] = True
         return mask

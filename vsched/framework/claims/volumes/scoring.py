@@ -7,14 +7,14 @@ gets the mean over classes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from vsched.framework.claims.part import VolumeScoring
-from vsched.framework.claims.volumes.arranging import StorageLookup
 from vsched.framework.claims.volumes.static import Wish
 from vsched.framework.claims.volumes.storage import ClassStorage
+from vsched.framework.claims.volumes.storages import Storages
 from vsched.framework.claims.volumes.wants import Wanted
 from vsched.kernels.volumes import NOTHING, broken_line, rounded_mean, utilisation
 from vsched.model.amounts.quantity import UNLIMITED
@@ -32,33 +32,62 @@ Figures = tuple[Ints, Ints, Mask]
 class VolumeScores:
     """The scores of one session."""
 
-    def __init__(self, storages: StorageLookup, scoring: VolumeScoring, nodes: int) -> None:
+    def __init__(self, storages: Storages, scoring: VolumeScoring, nodes: int) -> None:
         self._storages = storages
         self._weight = scoring.weight
         self._shape = [(at, points * TENFOLD) for at, points in scoring.shape or DEFAULT_SHAPE]
         self._nodes = nodes
-        self._known: dict[Hashable, tuple[tuple[int, ...], Floats | None]] = {}
+        self._known: dict[tuple[Wish, ...], tuple[int, Floats | None]] = {}
+        self._values: dict[tuple[str, int], Floats] = {}
 
-    def of(self, key: Hashable, waiting: Sequence[Wanted]) -> Floats | None:
+    def of(self, waiting: Sequence[Wanted]) -> Floats | None:
         """The weighted scores for the claims that wait for their first pod. Callers must not change the array."""
-        wishes: dict[str, list[Wish]] = {}
-        for one in sorted(waiting, key=lambda one: one.claim.request):
-            wish = one.content.wish
-            if wish is not None:
-                wishes.setdefault(wish.storage_class, []).append(wish)
-        if not wishes or not self._weight:
+        if not self._weight:
             return None
-        storages = [self._storages.of(name) for name in wishes]
-        versions = tuple(storage.version for storage in storages)
-        known = self._known.get(key)
-        if known is None or known[0] != versions:
-            scores = self._scores([(storage, wishes[storage.name]) for storage in storages])
-            known = self._known[key] = (versions, scores)
+        wishes = tuple(wish for one in waiting if (wish := one.content.wish) is not None)
+        version = sum(storage.version for storage in self._storages.used_by(waiting))
+        known = self._known.get(wishes)
+        if known is None or known[0] != version:
+            scores = self._alone(wishes[0]) if len(wishes) == 1 else self._together(wishes)
+            known = self._known[wishes] = (version, scores)
         return known[1]
 
-    def _scores(self, classes: Sequence[tuple[ClassStorage, Sequence[Wish]]]) -> Floats | None:
-        static = [found for storage, wishes in classes if (found := self._static(storage, wishes)) is not None]
-        made = [found for storage, wishes in classes if (found := self._made(storage, wishes)) is not None]
+    # -- one claim --------------------------------------------------------------------------------------------------
+
+    def _alone(self, wish: Wish) -> Floats | None:
+        """A lookup by the volume, or by the segment of storage, that each node offers."""
+        storage = self._storages.of(wish.storage_class)
+        scores: Floats | None = None
+        if storage.segments is not None and storage.provisions and not wish.counted:
+            values = self._value("segments", storage.name, wish.request, storage.segments.capacity)
+            scores = values[np.minimum(storage.segments.first(wish.request), len(values) - 1)]
+        if storage.static is not None and not wish.selected_node:
+            values = self._value("volumes", storage.name, wish.request, storage.static.sizes)
+            first = storage.static.first(wish)
+            found = values[np.minimum(first, len(values) - 1)]
+            scores = found if scores is None else np.where(first == NOTHING, scores, found)
+        return scores if scores is not None and scores.any() else None
+
+    def _value(self, kind: str, name: str, request: int, capacity: Ints) -> Floats:
+        """float64[entries + 1]: the score of each volume or segment; the last element is for nodes without."""
+        key = (f"{kind} of {name}", request)
+        found = self._values.get(key)
+        if found is None:
+            scores = broken_line(self._shape, utilisation(np.full(len(capacity), request), capacity))
+            stated = (capacity > 0) & (capacity < UNLIMITED)
+            found = np.append(np.where(stated, scores * self._weight, 0), 0).astype(np.float64)
+            self._values[key] = found
+        return found
+
+    # -- several claims ---------------------------------------------------------------------------------------------
+
+    def _together(self, wishes: Sequence[Wish]) -> Floats | None:
+        by_class: dict[str, list[Wish]] = {}
+        for wish in sorted(wishes, key=lambda wish: wish.request):
+            by_class.setdefault(wish.storage_class, []).append(wish)
+        classes = [(self._storages.of(name), several) for name, several in by_class.items()]
+        static = [found for storage, several in classes if (found := self._static(storage, several)) is not None]
+        made = [found for storage, several in classes if (found := self._made(storage, several)) is not None]
         # Storage for new volumes counts only on nodes where the task gets no static volume.
         bound = np.zeros(self._nodes, dtype=np.bool_)
         for _, _, counts in static:
@@ -67,8 +96,7 @@ class VolumeScores:
         if not any(counts.any() for _, _, counts in figures):
             return None
         values = [broken_line(self._shape, utilisation(requested, capacity)) for requested, capacity, _ in figures]
-        scores = rounded_mean(values, [counts for _, _, counts in figures])
-        weighted: Floats = self._weight * scores
+        weighted: Floats = self._weight * rounded_mean(values, [counts for _, _, counts in figures])
         return weighted
 
     def _static(self, storage: ClassStorage, wishes: Sequence[Wish]) -> Figures | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.groups import NONE, Grouped, first_of, integers
-from vsched.kernels.volumes import groups_at, least, reached, totals
+from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, Kept, add_bounded, grouped, integers
+from vsched.kernels.volumes import NOTHING, Rows, totals
 from vsched.model.claims.volumes import Volume, VolumeClaim
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.shape import Selector
 
 
@@ -37,70 +37,140 @@ def is_for(volume: Volume, claim: VolumeClaim) -> bool:
     return volume.claim == claim.key and volume.claim_uid in ("", claim.uid)
 
 
-class StaticVolumes:
-    """Volumes of a class that exist, smallest first, without those that are reserved or taken."""
+class Kind(NamedTuple):
+    """What of a volume must agree with a claim, besides its size and labels."""
 
-    def __init__(self, volumes: Sequence[Volume], by_group: Grouped) -> None:
-        self.volumes = volumes
-        self.where, self._group = by_group.where, by_group.group
-        self.sizes = integers(one.capacity for one in volumes)
-        self.free = np.array([one.available and not one.claim for one in volumes], dtype=np.bool_)
-        self.position = {one.name: position for position, one in enumerate(volumes)}
-        self._reserved: dict[str, list[Volume]] = {}
+    block: bool
+    attributes_class: str
+    modes: tuple[str, ...]
+
+    def suits(self, wish: Wish) -> bool:
+        """Whether volumes of this kind suit a claim."""
+        same = (self.block, self.attributes_class) == (wish.block, wish.attributes_class)
+        return same and all(mode in self.modes for mode in wish.modes)
+
+
+class VolumeTable(NamedTuple):
+    """The volumes of a class as the snapshot shows them; sessions share it."""
+
+    volumes: Sequence[Volume]
+    """Smallest first, then by name."""
+    by_group: Grouped
+    sizes: Ints
+    """Bytes."""
+    kinds: Sequence[Kind]
+    """The distinct kinds of volumes."""
+    kind: Rows
+    """intp[volumes]: the kind of each, by its position in ``kinds``."""
+    free: Mask
+    """Those that no claim has and that are not reserved."""
+    position: Mapping[str, int]
+    """By name."""
+    reserved: Mapping[str, Sequence[Volume]]
+    """By the claim that they are reserved for."""
+    drivers: frozenset[str]
+
+
+def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> VolumeTable:
+    """The volumes of a class; read again only when they or the nodes change."""
+
+    def read() -> VolumeTable:
+        reserved: dict[str, list[Volume]] = {}
         for one in volumes:
             if one.claim:
-                self._reserved.setdefault(one.claim, []).append(one)
-        self.drivers = frozenset(one.driver for one in volumes)
+                reserved.setdefault(one.claim, []).append(one)
+        kinds: dict[Kind, int] = {}
+        kind = [kinds.setdefault(Kind(one.block, one.attributes_class, one.modes), len(kinds)) for one in volumes]
+        return VolumeTable(
+            volumes,
+            grouped(volumes, statics),
+            integers(one.capacity for one in volumes),
+            tuple(kinds),
+            np.array(kind, dtype=np.intp),
+            np.array([one.available and not one.claim for one in volumes], dtype=np.bool_),
+            {one.name: position for position, one in enumerate(volumes)},
+            reserved,
+            frozenset(one.driver for one in volumes),
+        )
+
+    kept: Kept[VolumeTable] = statics.remember(("static volumes", name), Kept)
+    return kept.of(volumes, read)
+
+
+class StaticVolumes:
+    """The volumes of a class in one session, less those that it takes."""
+
+    def __init__(self, table: VolumeTable) -> None:
+        self._table = table
+        self.volumes, self.sizes, self.drivers = table.volumes, table.sizes, table.drivers
+        self._by_group = table.by_group
+        self._free = table.free.copy()
+        self._changes: list[int] = []
         self._suited: dict[Wish, Mask] = {}
+        self._firsts: dict[Wish, Firsts] = {}
+
+    def volume(self, name: str) -> Volume:
+        """A volume of the class."""
+        return self.volumes[self._table.position[name]]
 
     def reserved_for(self, claim: VolumeClaim) -> Volume | None:
         """The smallest volume that is reserved for a claim and large enough."""
-        for volume in self._reserved.get(claim.key, ()):
+        for volume in self._table.reserved.get(claim.key, ()):
             if is_for(volume, claim) and volume.capacity >= claim.request and volume.block is claim.block:
                 return volume
         return None
 
-    def suited(self, wish: Wish) -> Mask:
-        """bool[volumes]: the free volumes that such a claim may get. A reserved one is all that its claim may get."""
-        if wish.reserved:
-            only = np.zeros(len(self.volumes), dtype=np.bool_)
-            only[self.position[wish.reserved]] = True
-            return only
-        found = self._suited.get(wish)
-        if found is None:
-            suits = [self._suits(one, wish) for one in self.volumes]
-            found = self._suited[wish] = np.array(suits, dtype=np.bool_)
-        return found & self.free
-
-    def mask(self, wish: Wish) -> Mask:
-        """bool[nodes]: the nodes that reach such a volume."""
-        groups = np.zeros(self.where.size, dtype=np.bool_)
-        groups[self._group[self.suited(wish)]] = True
-        return reached(self.where, groups)
-
-    def at(self, wish: Wish, row: int, besides: Sequence[int] = ()) -> int:
-        """The smallest volume for the claim that the node reaches, without some; ``NONE`` where there is none."""
-        suited = self.suited(wish) & np.isin(self._group, groups_at(self.where, row))
-        suited[list(besides)] = False
-        found = np.flatnonzero(suited)
-        return int(found[0]) if len(found) else NONE
-
     def first(self, wish: Wish) -> Ints:
-        """int64[nodes]: the volume that ``at`` finds for each node, ``NOTHING`` where it finds none."""
-        return least(self.where, first_of(self._group, self.suited(wish), self.where.size))
+        """int64[nodes]: the smallest volume that such a claim may get on each node, ``NOTHING`` where there is none."""
+        found = self._firsts.get(wish)
+        suits = self._suits(wish)
+        if found is None:
+            usable = suits.copy() if wish.reserved else suits & self._free
+            found = Firsts(self._by_group, usable, len(self._changes))
+            add_bounded(self._firsts, wish, found)
+        if not wish.reserved:
+            for position in range(found.position, len(self._changes)):
+                volume = self._changes[position]
+                found.change(volume, bool(suits[volume] and self._free[volume]))
+            found.position = len(self._changes)
+        return found.first
+
+    def at(self, wish: Wish, row: int, besides: Collection[int] = ()) -> int:
+        """The smallest volume for the claim that the node reaches, without some; ``NONE`` where there is none."""
+        first = int(self.first(wish)[row])
+        if first == NOTHING:
+            return NONE
+        if first not in besides:
+            return first
+        usable = self._firsts[wish].usable
+        here = self._by_group.members_at(row)
+        return next((int(one) for one in here[usable[here]].tolist() if one not in besides), NONE)
 
     def count(self, wishes: Iterable[Wish]) -> tuple[Ints, int]:
         """int64[nodes]: how many volumes that suit one of the claims each node reaches; and how many there are."""
-        suited = np.logical_or.reduce([self.suited(wish) for wish in wishes])
-        by_group = np.zeros(self.where.size, dtype=np.int64)
-        np.add.at(by_group, self._group[suited], 1)
-        return totals(self.where, by_group), int(suited.sum())
+        suited = np.logical_or.reduce([self._suits(wish) for wish in wishes]) & self._free
+        by_group = np.zeros(self._by_group.where.size, dtype=np.int64)
+        np.add.at(by_group, self._by_group.group[suited], 1)
+        return totals(self._by_group.where, by_group), int(suited.sum())
 
-    def _suits(self, volume: Volume, wish: Wish) -> bool:
-        return (
-            volume.capacity >= wish.request
-            and volume.block is wish.block
-            and volume.attributes_class == wish.attributes_class
-            and all(mode in volume.modes for mode in wish.modes)
-            and (wish.selector is None or wish.selector.matches(volume.labels))
-        )
+    def shift(self, name: str, *, free: bool) -> None:
+        """A volume is taken, or given back."""
+        position = self._table.position[name]
+        self._free[position] = free
+        self._changes.append(position)
+
+    def _suits(self, wish: Wish) -> Mask:
+        """bool[volumes]: those that suit such a claim, free or not. A reserved one is all that its claim may get."""
+        found = self._suited.get(wish)
+        if found is None:
+            if wish.reserved:
+                found = np.zeros(len(self.volumes), dtype=np.bool_)
+                found[self._table.position[wish.reserved]] = True
+            else:
+                kinds = np.array([kind.suits(wish) for kind in self._table.kinds], dtype=np.bool_)
+                found = kinds[self._table.kind] & (self.sizes >= wish.request)
+                if wish.selector is not None:
+                    for position in np.flatnonzero(found).tolist():
+                        found[position] = wish.selector.matches(self.volumes[position].labels)
+            self._suited[wish] = found
+        return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.volumes.groups import NONE, grouped
-from vsched.framework.claims.volumes.segments import Segments
-from vsched.framework.claims.volumes.static import StaticVolumes, Wish
-from vsched.kernels.volumes import terms_mask
+from vsched.framework.claims.volumes.groups import NONE
+from vsched.framework.claims.volumes.segments import Segments, segment_table
+from vsched.framework.claims.volumes.static import StaticVolumes, Wish, volume_table
+from vsched.kernels.volumes import NOTHING, terms_mask
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 
@@ -31,12 +31,9 @@ class ClassStorage:
         self._statics = statics
         self.version = 0
         """Grows with each step that changes what is free."""
-        self.static = StaticVolumes(volumes, grouped("static volumes", name, volumes, statics)) if volumes else None
-        self.segments = (
-            None if capacities is None else Segments(capacities, grouped("segments", name, capacities, statics))
-        )
+        self.static = StaticVolumes(volume_table(name, volumes, statics)) if volumes else None
+        self.segments = None if capacities is None else Segments(segment_table(name, capacities, statics))
         self._counted: set[str] = set()
-        self._masks: dict[Hashable, tuple[int, Mask]] = {}
 
     @property
     def provisions(self) -> bool:
@@ -89,7 +86,8 @@ class ClassStorage:
         """bool[nodes]: the nodes where a static volume can be had; None where nowhere."""
         if self.static is None or wish.selected_node:
             return None
-        return self._current(("static", wish), lambda: self.static.mask(wish) if self.static else self._nowhere())
+        mask: Mask = self.static.first(wish) != NOTHING
+        return mask
 
     def allowed_mask(self, wish: Wish) -> Mask | None:
         """bool[nodes]: the nodes where a volume may be made, whatever is free; None where nowhere."""
@@ -105,10 +103,10 @@ class ClassStorage:
 
     def room_mask(self, wish: Wish) -> Mask | None:
         """bool[nodes]: the nodes with enough storage for a new volume; None where the driver does not say."""
-        segments = self.segments
-        if segments is None or wish.counted:
+        if self.segments is None or wish.counted:
             return None
-        return self._current(("room", wish.request), lambda: segments.mask(wish.request))
+        mask: Mask = self.segments.first(wish.request) != NOTHING
+        return mask
 
     def count_static(self, wishes: Sequence[Wish]) -> tuple[Ints, int]:
         """int64[nodes]: how many static volumes each node reaches that suit one of the claims; and how many in all."""
@@ -118,14 +116,9 @@ class ClassStorage:
 
     def can_make(self, wish: Wish, row: int) -> bool:
         """Whether a volume may be made on the node, whatever is free."""
-        mask = self.allowed_mask(wish)
-        return mask is not None and bool(mask[row])
-
-    def _current(self, key: Hashable, compute: Callable[[], Mask]) -> Mask:
-        found = self._masks.get(key)
-        if found is None or found[0] != self.version:
-            found = self._masks[key] = (self.version, compute())
-        return found[1]
+        if not self.provisions or not self.topology()[row]:
+            return False
+        return not wish.selected_node or self._statics.row.get(wish.selected_node) == row
 
     def _nowhere(self) -> Mask:
         return np.zeros(len(self._statics), dtype=np.bool_)

@@ -34,14 +34,20 @@ class Storages:
         names = [wish.storage_class for one in waiting if (wish := one.content.wish) is not None]
         return len(names) < 2 or len(set(names)) == len(names) or not any(self.of(name).competes for name in names)
 
+    def used_by(self, waiting: Sequence[Wanted]) -> list[ClassStorage]:
+        """The storage classes of claims, each once."""
+        names = {wish.storage_class: None for one in waiting if (wish := one.content.wish) is not None}
+        return [self.of(name) for name in names]
+
     def shift(self, arranged: Arranged, sign: int) -> None:
         """Take what was chosen for a claim (1), or give it back (-1)."""
         storage = self.of(arranged.storage_class)
-        storage.version += 1
         if arranged.volume and storage.static is not None and not arranged.reserved:
-            storage.static.free[storage.static.position[arranged.volume]] = sign < 0
+            storage.static.shift(arranged.volume, free=sign < 0)
+            storage.version += 1
         if arranged.segment != NONE and storage.segments is not None:
             storage.segments.shift(arranged.segment, sign * arranged.request)
+            storage.version += 1
 
     def _read(self, name: str) -> ClassStorage:
         catalogue = self._catalogue
