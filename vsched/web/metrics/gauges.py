@@ -15,6 +15,7 @@ from vsched.model.amounts.resources import ResourceAxis, Vector, add
 from vsched.model.plan import QueueOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.device_gauges import of_devices
 from vsched.web.metrics.help_texts import meaning_of
 from vsched.web.metrics.job_gauges import MOST_NAMESPACES, of_jobs
 
@@ -54,6 +55,7 @@ class Gauges(Unannounced):
         if snapshot is not None:
             yield from _queues(snapshot, self._findings.queues)
             yield from of_jobs(snapshot, self._findings)
+            yield from of_devices(snapshot)
         if self._findings.arbitrated is not None:
             evicted = dict(self._findings.arbitrated_away)
             yield from _namespaces(self._findings.arbitrated, evicted, self._most_namespaces)
