@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 from collections import Counter
@@ -41,6 +42,9 @@ class FaultProxy:
         """Those open now."""
         self.seen: Counter[tuple[str, int]] = Counter()
         """Requests by what they write and the code that was answered."""
+        self.cut = asyncio.Event()
+        """Set once nothing gets through any more."""
+        self._last: tuple[str, int] | None = None
         self.on_request: Callable[[str, str], None] = lambda method, path: None
 
     @property
@@ -53,6 +57,13 @@ class FaultProxy:
         """Spoil the next requests of a kind; underscores in header names stand for dashes."""
         named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
         self._faults.append(Fault(method, path, code, times, message, named))
+
+    def cut_after(self, what: str, count: int) -> None:
+        """Let nothing through after the n-th request that matches ``METHOD path``, nor its answer.
+
+        For the client that is as if it was killed: whatever it sends later does not arrive. 0 cuts before the first.
+        """
+        self._last = what, count
 
     def mend(self) -> None:
         """No faults from now on."""
@@ -113,8 +124,26 @@ class FaultProxy:
                 return fault
         return None
 
+    def _is_last(self, request: web.Request) -> bool:
+        """Whether this request is carried out as the last one; one that comes too late is not carried out at all."""
+        if self._last is None or not re.fullmatch(self._last[0], f"{request.method} {request.path}"):
+            return False
+        what, left = self._last
+        self._last = what, left - 1
+        if left <= 1:
+            self.cut.set()
+        return left == 1
+
+    def _drop(self, request: web.Request) -> web.StreamResponse:
+        """Break the connection of a request."""
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response(status=500)
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.on_request(request.method, request.path)
+        if self.cut.is_set() or (not (last := self._is_last(request)) and self.cut.is_set()):
+            return self._drop(request)
         fault = self._fault(request.method, request.path)
         what = f"{request.method} {_what(request.path)}"
         if fault is not None and fault.code:
@@ -129,11 +158,9 @@ class FaultProxy:
             headers={name: value for name, value in request.headers.items() if name.lower() != "host"},
         ) as answer:
             self.seen[what, 0 if fault else answer.status] += 1
-            if fault is not None:
+            if fault is not None or last:
                 await answer.read()
-                assert request.transport is not None
-                request.transport.abort()
-                return web.Response(status=500)
+                return self._drop(request)
             if request.query.get("watch"):
                 return await self._stream(request, answer)
             return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)

@@ -1,0 +1,161 @@
+"""Daemons that are killed: nothing more of them reaches the API server, and they tidy up nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.support import devices, volumes
+from tests.support.builders import merged
+from tests.support.claiming import NS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
+from tests.support.fault_proxy import faulty
+from tests.support.running import pod
+from tests.support.waiting import until
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.kube.auth.connection import Connection
+from vsched.kube.client import ApiClient
+from vsched.settings.built_in import REGISTRY
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+CLAIM_WRITES = (
+    r"(PATCH|POST|DELETE) (/api/v1/namespaces/[^/]+/persistentvolumeclaims/.*|/api/v1/persistentvolumes/.*"
+    r"|/apis/resource\.k8s\.io/.*|/api/v1/namespaces/[^/]+/pods/[^/]+/binding)"
+)
+"""What a transaction writes: claims, volumes and bindings."""
+
+
+def member(name: str, group: str, claims: Sequence[str] = (), template: str = "", cpu: str = "1", **spec: Any) -> Obj:
+    """A pod of a gang with PersistentVolumeClaims, and with a device claim from a template."""
+    made = pod(name, group, cpu)
+    about: Obj = {"volumes": volumes.claim_volumes(*claims)} if claims else {}
+    if template:
+        about["resourceClaims"] = devices.pod_claims(gpu=f"template/{template}")
+    return merged(made, {"spec": {**about, **spec}})
+
+
+async def killed_after(cluster: Cluster, what: str, count: int, **options: Any) -> bool:
+    """Run a daemon until the n-th request that matches, and kill it; False where all pods were bound before that."""
+    async with faulty(cluster.url) as proxy, ApiClient(Connection(proxy.url)) as client:
+        proxy.cut_after(what, count)
+        daemon = Daemon(Options(listen_address="", healthz_address="", **options), client, REGISTRY)
+        running = asyncio.create_task(daemon.run())
+        try:
+            await until(lambda: proxy.cut.is_set() or all_bound(cluster))
+            return proxy.cut.is_set()
+        finally:
+            proxy.cut.set()
+            running.cancel()
+            await asyncio.wait((running,))
+
+
+async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path, *flags: str) -> None:
+    """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``."""
+    async with faulty(cluster.url) as proxy:
+        proxy.cut_after(what, count)
+        _write_kubeconfig(cluster, kubeconfig, proxy.url)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(kubeconfig)),
+            *("--listen-address", "", "--healthz-address", "", *flags),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            env={**os.environ, "HOME": "/nonexistent"},
+        )
+        try:
+            await until(proxy.cut.is_set)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+
+def _write_kubeconfig(cluster: Cluster, kubeconfig: Path, url: str) -> None:
+    cluster.write_kubeconfig(kubeconfig)
+    kubeconfig.write_text(kubeconfig.read_text().replace(cluster.url, url))
+
+
+def all_bound(cluster: Cluster) -> bool:
+    """Whether every pod has a node."""
+    return all(each["spec"].get("nodeName") for each in cluster.client.list("pods"))
+
+
+# -- what must hold
+
+
+def broken_promises(cluster: Cluster) -> list[str]:
+    """What must not be once everything is at rest: ``wrong`` things, and claims that are reserved for nobody."""
+    pods = {each["metadata"]["uid"]: each for each in cluster.client.list("pods")}
+    claims = cluster.client.list(RESOURCE_CLAIMS)
+    return [*wrong(cluster), *(told for each in claims for told in _for_nobody(each, pods))]
+
+
+def wrong(cluster: Cluster) -> list[str]:
+    """What must never be, not even for a moment: pods with a node and without their claims, devices of two claims."""
+    claims = {each["metadata"]["name"]: each for each in cluster.client.list(RESOURCE_CLAIMS)}
+    disks = {each["metadata"]["name"]: each for each in cluster.client.list(VOLUME_CLAIMS)}
+    placed = [each for each in cluster.client.list("pods") if each["spec"].get("nodeName")]
+    return [*(told for each in placed for told in _lacks(each, claims, disks)), *_twice(claims.values())]
+
+
+def _lacks(pod: Obj, claims: dict[str, Obj], disks: dict[str, Obj]) -> list[str]:
+    name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+    found = []
+    for volume in pod["spec"].get("volumes") or ():
+        claim = disks[volume["persistentVolumeClaim"]["claimName"]]
+        if not claim["spec"].get("volumeName"):
+            found.append(f"{name} is on {node}, and {claim['metadata']['name']} is not bound")
+    entries = {each["name"]: each for each in pod["status"].get("resourceClaimStatuses") or ()}
+    for asked in pod["spec"].get("resourceClaims") or ():
+        claim_name = asked.get("resourceClaimName") or entries[asked["name"]]["resourceClaimName"]
+        status = claims[claim_name].get("status") or {}
+        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+        reserved = {each["uid"] for each in status.get("reservedFor") or ()}
+        if not results or any(each["pool"] != node for each in results):
+            found.append(f"{name} is on {node}, and {claim_name} has no devices there")
+        if pod["metadata"]["uid"] not in reserved:
+            found.append(f"{name} is on {node}, and {claim_name} is not reserved for it")
+    return found
+
+
+def _for_nobody(claim: Obj, pods: dict[str, Obj]) -> list[str]:
+    status, name = claim.get("status") or {}, claim["metadata"]["name"]
+    users = status.get("reservedFor") or ()
+    lost = [each["name"] for each in users if each["uid"] not in pods]
+    idle = [each["name"] for each in users if each["uid"] in pods and not pods[each["uid"]]["spec"].get("nodeName")]
+    return [
+        *(f"{name} is reserved for {each}, which is gone" for each in lost),
+        *(f"{name} is reserved for {each}, which has no node" for each in idle),
+        *([f"{name} has devices for nobody"] if status.get("allocation") and not users else []),
+    ]
+
+
+def _twice(claims: Any) -> list[str]:
+    seen: dict[tuple[str, str], str] = {}
+    found = []
+    for claim in claims:
+        given = (claim.get("status") or {}).get("allocation") or {}
+        for each in (given.get("devices") or {}).get("results") or ():
+            device = each["pool"], each["device"]
+            if device in seen:
+                found.append(f"{device} belongs to {seen[device]} and {claim['metadata']['name']}")
+            seen[device] = claim["metadata"]["name"]
+    return found
+
+
+def is_free(cluster: Cluster) -> bool:
+    """Whether nothing at all is reserved: no devices, no node for a volume, no volume for a claim that is not bound."""
+    waiting = [each for each in cluster.client.list(VOLUME_CLAIMS, NS) if not each["spec"].get("volumeName")]
+    free = [each for each in cluster.client.list(VOLUMES) if each["status"].get("phase") != "Bound"]
+    return (
+        not any((each.get("status") or {}).get("allocation") for each in cluster.client.list(RESOURCE_CLAIMS))
+        and not any((each.get("status") or {}).get("reservedFor") for each in cluster.client.list(RESOURCE_CLAIMS))
+        and not any(volumes.SELECTED_NODE in (each["metadata"].get("annotations") or {}) for each in waiting)
+        and not any(each["spec"].get("claimRef") for each in free)
+    )
