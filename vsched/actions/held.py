@@ -80,6 +80,8 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     Room is counted only if a task of one of the kinds found no node earlier in this cycle, because counting takes time.
     """
     selection = session.node_selection
+    if not selection.is_short:
+        return False
     kinds = [selection.kind(task) for task in sheet]
     tasks = Counter(kinds)
     first = dict(zip(reversed(kinds), reversed(sheet), strict=True))

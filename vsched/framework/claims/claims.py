@@ -192,6 +192,8 @@ class Claims:
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
         plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
+        if len(plans) < 2:
+            return plans[0] if plans and plans[0] != NOTHING else None
         found = ClaimPlan(
             volumes=tuple(one for plan in plans for one in plan.volumes),
             devices=tuple(one for plan in plans for one in plan.devices),

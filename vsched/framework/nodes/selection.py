@@ -48,6 +48,8 @@ class NodeSelection:
         self._journal = journal
         self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
         self._looks = 0
+        self.is_short = False
+        """Whether some task found no node earlier in this cycle."""
 
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
@@ -73,7 +75,7 @@ class NodeSelection:
             row = self._best(fit, task, self._later(fit, masks), claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
-        fit.findings_for(claims).failed = True
+        fit.findings_for(claims).failed = self.is_short = True
         return None
 
     def kind(self, task: Task) -> Hashable:

@@ -57,8 +57,11 @@ class FreeCounts:
         self._counts: dict[Want, tuple[FreeCount, FreeCount]] = {}
         self.version = 0
         """Rises with each change."""
+        self.journal: list[int] = []
+        """Nodes whose own devices changed, in order."""
+        self.far = 0
+        """The version in which a device changed last that several nodes reach."""
         self._versions: dict[int, int] = {}
-        self._far = 0
 
     def of(self, want: Want, *, later: bool) -> FreeCount:
         """The count of a request."""
@@ -74,7 +77,7 @@ class FreeCounts:
     def version_of(self, row: int) -> int:
         """The version in which a device of a row changed last."""
         self.follow()
-        return max(self._versions.get(row, 0), self._far)
+        return max(self._versions.get(row, 0), self.far)
 
     def follow(self) -> None:
         """Take over what changed in the books."""
@@ -84,9 +87,12 @@ class FreeCounts:
         self.version += 1
         for device in changed:
             if self._inventory.group[device] != NOWHERE:
-                self._far = self.version
+                self.far = self.version
             else:
-                self._versions[int(self._inventory.row[device])] = self.version
+                row = int(self._inventory.row[device])
+                self._versions[row] = self.version
+                if row != NOWHERE:
+                    self.journal.append(row)
         for want, both in self._counts.items():
             if want.admin:
                 continue

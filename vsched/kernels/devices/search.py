@@ -7,7 +7,8 @@ The devices of one request are tried in ascending order: other orders of the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from vsched.kernels.devices.books import DeviceBooks
@@ -115,7 +116,8 @@ class _Search:
         self._later = later
         self._most = steps
         self._devices = inventory.reaching(row)
-        self._candidates: dict[Want, list[int]] = {}
+        self._candidates: dict[Want, tuple[list[int], Iterator[int]]] = {}
+        """By request: the free devices that were looked at so far, and the others."""
         self._used: set[int] = set()
         self._shares: dict[int, list[Quantities]] = {}
         self._counters: dict[Counter, int] = {}
@@ -146,9 +148,10 @@ class _Search:
     def _some(self, claim: int, at: int, ask: Ask, found: Match, missing: int, start: int) -> bool:
         if not missing:
             return self._request(claim, at + 1)
-        candidates = self._of(ask.want, found)
-        for position in range(start, len(candidates)):
-            device = candidates[position]
+        for position in count(start):
+            device = self._candidate(ask.want, found, position)
+            if device is None:
+                return False
             if not self._pick(claim, ask, found, device):
                 continue
             # A device that several claims may use may be picked several times.
@@ -170,17 +173,24 @@ class _Search:
             self._put_back(claim, ask, device)
         return False
 
-    def _of(self, want: Want, found: Match) -> list[int]:
-        candidates = self._candidates.get(want)
-        if candidates is None:
-            candidates = [
-                device
-                for device in self._devices
-                if found.units[device]
-                and (want.admin or self._books.units(device, found.taken.get(device), later=self._later))
-            ]
-            self._candidates[want] = candidates
-        return candidates
+    def _candidate(self, want: Want, found: Match, position: int) -> int | None:
+        """The free device at a position among those that match; None where there are fewer."""
+        if want not in self._candidates:
+            self._candidates[want] = ([], self._free(want, found))
+        known, others = self._candidates[want]
+        while len(known) <= position:
+            device = next(others, None)
+            if device is None:
+                return None
+            known.append(device)
+        return known[position]
+
+    def _free(self, want: Want, found: Match) -> Iterator[int]:
+        for device in self._devices:
+            if found.units[device] and (
+                want.admin or self._books.units(device, found.taken.get(device), later=self._later)
+            ):
+                yield device
 
     def _pick(self, claim: int, ask: Ask, found: Match, device: int) -> bool:
         if self.steps == self._most and self._most:

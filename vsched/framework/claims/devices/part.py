@@ -78,6 +78,8 @@ class DevicePart:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
+        self._names_of: dict[str, tuple[str, ...]] = {}
+        """By uid: what ``_named`` found."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
     # -- questions --------------------------------------------------------------------------------------------------
@@ -270,10 +272,13 @@ class DevicePart:
 
     def _named(self, task: Task) -> tuple[str, ...]:
         """The claims of the task that are there, by key; the one made for its extended resources comes last."""
-        entries = task.claims.devices if task.claims is not None else ()
-        named = tuple(f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none)
-        made = self._catalogue.made.get(task.uid)
-        return named if made is None else (*named, made)
+        found = self._names_of.get(task.uid)
+        if found is None:
+            entries = task.claims.devices if task.claims is not None else ()
+            named = tuple([f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none])
+            made = self._catalogue.made.get(task.uid)
+            found = self._names_of[task.uid] = named if made is None else (*named, made)
+        return found
 
     def _keys(self, task: Task) -> tuple[str, ...]:
         """The claims that the task uses when it is placed, and then the one for its extended resources.

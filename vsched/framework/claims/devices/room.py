@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -32,7 +32,10 @@ class DeviceRoom:
         self.counts = FreeCounts(inventory, books)
         self._served = served
         """By column of an extended resource: bool[nodes], where devices serve it."""
-        self._masks: dict[tuple[int, bool], tuple[int, Mask]] = {}
+        self._masks: dict[tuple[int, bool], tuple[int, int, int, Mask]] = {}
+        """By needs, and whether later: version, ``far`` and position in the journal that the mask is of; the mask."""
+        self._evers: dict[int, Mask] = {}
+        self._neededs: dict[tuple[int, int], Ints] = {}
 
     def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
         """What is asked for on a row; the last one is for extended resources, if devices serve some there."""
@@ -52,11 +55,11 @@ class DeviceRoom:
         """How many tasks with such needs the nodes could serve on top of what is placed."""
         most = np.where(self._mask(needs, later=True), BOUNDLESS, 0)
         together = BOUNDLESS
-        for total in needs.totals:
+        for at, total in enumerate(needs.totals):
             if total.want.admin:
                 continue
             free = self.counts.of(total.want, later=True)
-            needed = self._needed(total)
+            needed = self._needed(needs, at)
             most = np.minimum(most, np.where(needed > 0, free.nodes // np.maximum(needed, 1), BOUNDLESS))
             if int(needed.min(initial=BOUNDLESS)) > 0:
                 together = min(together, free.together // int(needed.min()))
@@ -94,20 +97,34 @@ class DeviceRoom:
         )
 
     def _mask(self, needs: Needs, *, later: bool) -> Mask:
-        self.counts.follow()
+        """bool[nodes]: where enough devices are free. Valid until the next step; not to be changed."""
+        counts = self.counts
+        counts.follow()
         key = needs.number, later
         found = self._masks.get(key)
-        if found is None or found[0] != self.counts.version:
-            mask = self._all(self._parts(needs, later=later))
-            found = self._masks[key] = self.counts.version, mask
-        return found[1]
+        if found is None or found[0] != counts.version:
+            if found is None or found[1] != counts.far or needs.whole or needs.choices or needs.implicit:
+                mask = self._all(self._parts(needs, later=later))
+            else:
+                mask = found[3]
+                self._follow(needs, mask, set(counts.journal[found[2] :]), later=later)
+            found = self._masks[key] = counts.version, counts.far, len(counts.journal), mask
+        return found[3]
+
+    def _follow(self, needs: Needs, mask: Mask, rows: Iterable[int], *, later: bool) -> None:
+        """Work out rows of a mask anew where devices of the node itself changed."""
+        totals = [
+            (self.free(total.want, later=later), self._needed(needs, at)) for at, total in enumerate(needs.totals)
+        ]
+        for row in rows:
+            mask[row] = all(free[row] >= needed[row] for free, needed in totals)
 
     def _parts(self, needs: Needs, *, later: bool) -> Iterator[Mask]:
         for column, ask in needs.implicit:
             if ask is None:
                 yield ~self._served[column]
-        for total in needs.totals:
-            yield self.free(total.want, later=later) >= self._needed(total)
+        for at, total in enumerate(needs.totals):
+            yield self.free(total.want, later=later) >= self._needed(needs, at)
         for want in needs.whole:
             yield self._has_whole(want, later=later)
         for asks in needs.choices:
@@ -132,18 +149,32 @@ class DeviceRoom:
         return self._inventory.keep(("whole", want), compute)
 
     def _ever(self, needs: Needs) -> Mask:
+        """bool[nodes]: where the devices would be enough if nothing were in use; no step changes that."""
+        found = self._evers.get(needs.number)
+        if found is None:
+            found = self._evers[needs.number] = self._worked_out(needs)
+        return found
+
+    def _worked_out(self, needs: Needs) -> Mask:
         def could(ask: Ask) -> Mask:
             whole = self._whole(ask.want)
             needed = whole if ask.number == ALL_DEVICES else ask.number
             return (whole > 0) & (self.at_most(ask.want) >= needed)
 
         parts = [~self._served[column] for column, ask in needs.implicit if ask is None]
-        parts.extend(self.at_most(total.want) >= self._needed(total) for total in needs.totals)
+        parts.extend(self.at_most(total.want) >= self._needed(needs, at) for at, total in enumerate(needs.totals))
         parts.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
         parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
         return self._all(iter(parts))
 
-    def _needed(self, total: Total) -> Ints:
+    def _needed(self, needs: Needs, at: int) -> Ints:
+        """int64[nodes]: how many devices a total asks for there."""
+        found = self._neededs.get((needs.number, at))
+        if found is None:
+            found = self._neededs[needs.number, at] = self._asked(needs.totals[at])
+        return found
+
+    def _asked(self, total: Total) -> Ints:
         needed = np.full(len(self._inventory.statics), total.number, dtype=np.int64)
         for column, number in total.columns:
             needed[self._served[column]] += number
