@@ -128,12 +128,11 @@ CLUSTER = [
     device_class(),
     resource_slice("n1", 2),
 ]
-IGNORED = ["--ignore-unsupported", "volumes,claims"]
 
 
 def plan(*manifests: Fields, output: str = "json", cycles: int = 1) -> str:
     text = yaml.safe_dump_all(manifests)
-    arguments = ["plan", "-f", "-", "-o", output, "--cycles", str(cycles), *IGNORED]
+    arguments = ["plan", "-f", "-", "-o", output, "--cycles", str(cycles)]
     result = CliRunner().invoke(cli, arguments, input=text)
     assert result.exit_code == 0, result.output
     return result.stdout

@@ -64,12 +64,6 @@ POD_ASKS = [
         for kind in NODE_BOUND
     ),
     pytest.param(
-        asking(**{"deviceclass.resource.kubernetes.io__gpu": "1"}),
-        "resources.requests[deviceclass.resource.kubernetes.io/gpu]",
-        "claims",
-        id="a resource that stands for a claim",
-    ),
-    pytest.param(
         make.pod(spec={"schedulingGroup": {"podGroupName": "g"}}),
         "spec.schedulingGroup",
         "scheduling-groups",
@@ -147,6 +141,7 @@ def test_a_pod_that_has_a_node_stays_as_it_is(fields: make.Fields, path: str, wo
         pytest.param(with_volumes({"name": "p", "projected": {"sources": [{"rbd": {}}]}}), id="deeper down"),
         pytest.param(asking(nvidia__com="1"), id="a resource of another name"),
         pytest.param(asking(**{"nvidia.com__gpu": "1"}), id="whole GPUs"),
+        pytest.param(asking(**{"deviceclass.resource.kubernetes.io__gpu": "1"}), id="devices of a class"),
         pytest.param(make.pod(metadata={"annotations": {NUMA: "none"}}), id="no NUMA policy"),
     ],
 )

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
-from vsched.model.pods.ignorable import IGNORABLE
+from vsched.model.pods.ignorable import IGNORABLE, SUPPORTED
 
 F = TypeVar("F", bound=Callable[..., Any])
 EXPECTED = ", ".join(IGNORABLE)
 
 
 class IgnorableWords(click.ParamType[tuple[str, ...]]):
-    """Comma-separated words of ``IGNORABLE``."""
+    """Comma-separated words of ``IGNORABLE``; words of ``SUPPORTED`` are left out, with a note on stderr."""
 
     name = "words"
 
@@ -24,9 +24,11 @@ class IgnorableWords(click.ParamType[tuple[str, ...]]):
             return tuple(value)
         words = tuple(word.strip() for word in value.split(","))
         for word in words:
-            if word not in IGNORABLE:
+            if word in SUPPORTED:
+                click.echo(f"--ignore-unsupported {word}: has no effect any more, {word} are supported", err=True)
+            elif word not in IGNORABLE:
                 self.fail(f"{word!r} is unknown (expected {EXPECTED})", param, ctx)
-        return words
+        return tuple(word for word in words if word in IGNORABLE)
 
 
 def ignore_flag(command: F) -> F:
@@ -39,7 +41,7 @@ def ignore_flag(command: F) -> F:
         metavar="WORD[,WORD…]",
         callback=lambda ctx, param, value: flattened(value),
         help=f"place what asks for these as if it did not, rather than have it wait: {EXPECTED}; repeatable, "
-        "such as --ignore-unsupported volumes,claims",
+        "such as --ignore-unsupported volumes,topology",
     )(command)
 
 

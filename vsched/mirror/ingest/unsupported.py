@@ -42,8 +42,6 @@ are available on every node as far as schedulers know.
 """
 SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/vgpu-")
 """Prefixes of resources for which the scheduler would have to choose cards."""
-DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
-"""Prefix of resources that are resource claims."""
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
 """Whether a policy is required; None for no policy."""
@@ -192,7 +190,7 @@ Every waiting pod is checked, and most use none of these.
 """
 OWN_GROUP_ASKS: tuple[tuple[str, Callable[[Mapping[str, str]], Paths]], ...] = (("topology", _own_topology),)
 """The same for annotations of implicit PodGroups."""
-RESOURCES: tuple[tuple[str, str], ...] = (("claims", DEVICE_CLASS), *(("devices", name) for name in SHARED_DEVICES))
+RESOURCES: tuple[tuple[str, str], ...] = tuple(("devices", name) for name in SHARED_DEVICES)
 """Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
 GROUP_ASKS: tuple[tuple[str, Callable[[PodGroup], Paths]], ...] = (
     ("topology", _group_topology),

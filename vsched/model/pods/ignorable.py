@@ -5,7 +5,6 @@ from __future__ import annotations
 PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
-    "claims": "resources that stand for resource claims",
     "topology": "network topology that is required",
     "subgroups": "sub-groups of gangs",
     "scheduling-groups": "Kubernetes' own PodGroups",
@@ -13,3 +12,5 @@ IGNORABLE = {
     "devices": "parts of GPUs",
     PRIORITY_CLASSES: "PriorityClasses that do not exist",
 }
+SUPPORTED = ("claims",)
+"""Words of features that are supported by now. Configurations may still have them; they have no effect."""
