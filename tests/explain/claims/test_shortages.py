@@ -28,7 +28,7 @@ LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) >
 def explained(key: str, *manifests: Fields) -> Explanation:
     """The explanation of a job or pod of the cluster with these objects."""
     objects = [found for _, found in with_claims([(Origin("text", ""), one) for one in manifests])]
-    snapshot = mirror(objects, ignored=("volumes", "claims")).snapshot(NOW)
+    snapshot = mirror(objects).snapshot(NOW)
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     namespace, _, name = key.partition("/")
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, namespace, name, simulations=0)
@@ -96,6 +96,8 @@ def test_a_pod_says_that_its_claim_does_not_exist() -> None:
     found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
     [one] = found.claims
     assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
+    assert 'persistentvolumeclaim "data" not found' in found.message
+    assert found.constraints[0].code == Code.CLAIM
 
 
 def test_a_pod_on_its_way_shows_its_claims() -> None:
