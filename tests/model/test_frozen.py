@@ -6,7 +6,10 @@ from dataclasses import fields
 
 import numpy as np
 
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests
+from tests.support.builders import node, pod
+from tests.support.devices import allocated, device_class, pod_claims, resource_claim, resource_slice
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.volumes import attachment, claim, claim_volumes, volume
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
@@ -71,3 +74,29 @@ def test_nothing_that_changes_in_place_is_shared() -> None:
         assert not np.shares_memory(getattr(frozen.nodes, name), getattr(snapshot.nodes, name)), name
     assert frozen.jobs is not snapshot.jobs
     assert frozen.placed.counts is not snapshot.placed.counts
+
+
+def test_the_claims_of_a_frozen_snapshot_stay_as_they_were() -> None:
+    user = pod("p", node="n1", spec={"volumes": claim_volumes("data"), "resourceClaims": pod_claims(gpu="c")})
+    before = [node("n1"), resource_slice("n1", 2), device_class(), resource_claim("c"), claim("data", volume="pv")]
+    cache = mirror([*before, volume("pv", claim="ns/data"), user, attachment("pv", "n1")])
+    snapshot = cache.snapshot(NOW)
+    frozen = freeze(snapshot)
+    seen = shown(frozen)
+
+    changed = [allocated(resource_claim("c"), "n1", "gpu-0", pods=[user]), claim("data", selected_node="n1")]
+    for one in [*changed, volume("pv", "9Gi"), attachment("other", "n1"), pod("q", node="n1", spec=user["spec"])]:
+        [read] = decode_manifests([(Origin("test", ""), one)]).objects[one["kind"]]
+        cache.apply(one["kind"], "MODIFIED", read)
+    after = cache.snapshot(NOW + 1)
+
+    assert shown(frozen) == seen
+    for at, name in enumerate(("claims", "volumes", "users", "by_node", "attachments", "claims", "allocated", "users")):
+        assert shown(after)[at] != seen[at], name
+
+
+def shown(snapshot: Snapshot) -> list[object]:
+    """What of the claims the mirror updates in place."""
+    volumes, devices = snapshot.claims.volumes, snapshot.claims.devices
+    maps = (volumes.claims, volumes.volumes, volumes.users, volumes.by_node, volumes.attachments)
+    return [repr(found) for found in (*maps, devices.claims, devices.allocated, devices.users)]

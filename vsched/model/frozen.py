@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.snapshot import Snapshot
 
 
@@ -29,4 +30,27 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
         held_limits=dict(snapshot.held_limits),
         learnt=dict(snapshot.learnt),
+        claims=_frozen_claims(snapshot.claims),
     )
+
+
+def _frozen_claims(found: ClaimCatalogue) -> ClaimCatalogue:
+    """The catalogue with copies of the maps by claim, volume, node and pod; the others never change."""
+    if found.is_empty:
+        return found
+    volumes = replace(
+        found.volumes,
+        claims=dict(found.volumes.claims),
+        volumes=dict(found.volumes.volumes),
+        attachments=dict(found.volumes.attachments),
+        users=dict(found.volumes.users),
+        by_node=dict(found.volumes.by_node),
+    )
+    devices = replace(
+        found.devices,
+        claims=dict(found.devices.claims),
+        allocated=dict(found.devices.allocated),
+        users=dict(found.devices.users),
+        made=dict(found.devices.made),
+    )
+    return ClaimCatalogue(volumes, devices, found.unread)
