@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.devicesets import amounts, device
-from vsched.kernels.devices.capacity import ENDLESS, consumption, times
+from vsched.kernels.devices.capacity import ENDLESS, as_published, consumption, times
 from vsched.model.claims.devices import CapacityPolicy
 
 RANGE = CapacityPolicy(least=2000, most=8000, step=2000)
@@ -55,6 +55,12 @@ def test_a_range_is_rounded_up_to_the_least_amount_that_it_allows(
     allowed = [amount for amount in range(least, least + most + 1, step) if amount >= wanted]
     expected = (("gpu/memory", allowed[0]),) if allowed else None
     assert consumption(one, (("gpu/memory", wanted),)) == expected
+
+
+def test_amounts_that_others_wrote_with_or_without_the_drivers_domain() -> None:
+    one = device("d", capacity=(("memory", 9000), ("gpu/cores", 9000)))
+    assert as_published(one, (("gpu/memory", 1000), ("cores", 2000))) == (("memory", 1000), ("gpu/cores", 2000))
+    assert as_published(one, (("memory", 1000), ("gone", 1000))) == (("memory", 1000),)
 
 
 def test_how_often_it_fits() -> None:

@@ -29,6 +29,15 @@ def consumption(device: Device, requested: Quantities) -> Quantities | None:
     return None if wanted else tuple(taken)
 
 
+def as_published(device: Device, taken: Quantities) -> Quantities:
+    """Amounts under the names that the device's driver publishes; a name may have the driver as its domain or none."""
+    driver = device.model.driver
+    amounts = {_full(name, driver): amount for name, amount in taken}
+    return tuple(
+        (name, amount) for name, _ in device.model.capacity if (amount := amounts.get(_full(name, driver))) is not None
+    )
+
+
 def times(model: DeviceModel, used: Quantities, taken: Quantities) -> int:
     """How often ``taken`` fits into what ``used`` leaves of the device's capacity."""
     held = dict(used)

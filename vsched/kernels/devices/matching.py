@@ -56,6 +56,8 @@ class Match(NamedTuple):
     taken: dict[int, Quantities]
     """By device that several claims may use: what one allocation takes."""
     failure: Failure | None = None
+    failed: Mask | None = None
+    """bool[devices]: those for which a selector has no answer; they are not selected. None where there are none."""
 
 
 def match(want: Want, inventory: Inventory) -> Match:
@@ -89,6 +91,7 @@ def _match(want: Want, inventory: Inventory) -> Match:
     if failure is not None:
         return Match(nothing, nothing.astype(np.int64), {}, failure)
     models = np.ones(len(inventory.models), dtype=np.bool_)
+    failed = np.zeros(len(inventory.models), dtype=np.bool_)
     offered = set(np.unique(inventory.model[inventory.usable]).tolist())
     for position, selector in enumerate(want.selectors):
         answers = _answers(selector.expression)
@@ -97,12 +100,16 @@ def _match(want: Want, inventory: Inventory) -> Match:
             answer = answers.of(inventory.models[number]) if number in offered else False
             if isinstance(answer, str):
                 failure = failure or Failure(position, True, answer)
+                failed[number] = True
             models[number] = answer is True
     selected = models[inventory.model] & inventory.usable
-    return _with_units(want, inventory, selected, failure)
+    found = _with_units(want, inventory, selected)
+    return (
+        found if failure is None else found._replace(failure=failure, failed=failed[inventory.model] & inventory.usable)
+    )
 
 
-def _with_units(want: Want, inventory: Inventory, selected: Mask, failure: Failure | None) -> Match:
+def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
     units = selected.astype(np.int64)
     for number in inventory.tainted:
         if units[number] and is_repelled(inventory.devices[number].taints, want.tolerations):
@@ -120,7 +127,7 @@ def _with_units(want: Want, inventory: Inventory, selected: Mask, failure: Failu
         elif device.model.shareable and not want.admin:
             taken[number] = amounts
             units[number] *= most
-    return Match(selected, units, taken, failure)
+    return Match(selected, units, taken)
 
 
 def _once(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace as changed
 
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
 from vsched.framework.claims.devices.part import device_part
 from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.devices import ALL, Consumer, DeviceClass, DeviceSelector
+from vsched.model.pods.shape import Rules
 from vsched.model.pods.status import Status
 
 N1, N2 = 0, 1
@@ -184,6 +186,30 @@ def test_a_broken_selector_of_a_class_names_the_class() -> None:
     found = world.part().obstacle(task)
     assert found is not None
     assert found.message == "class gpu: selector #1: CEL runtime error: must evaluate to bool, not int"
+
+
+@pytest.mark.parametrize(
+    ("zone", "stops"),
+    [
+        pytest.param("", True, id="the pod could run on the node of such a device"),
+        pytest.param("n1", False, id="it may not run on any of their nodes"),
+        pytest.param("n2", True, id="it may only run on such a node"),
+    ],
+)
+def test_a_selector_that_fails_for_some_devices_stops_the_pod_and_not_only_on_their_nodes(
+    zone: str, stops: bool
+) -> None:
+    world = DeviceWorld(gpus("n1", 1, attributes={"model": "h"}), gpus("n2", 1))
+    task = world.own("p", request("r", 1, "device.attributes['gpu'].model == 'h'"))
+    if zone:
+        rules = Rules(required=only(zone))
+        task = changed(task, shape=changed(task.shape, rules=rules))
+    part = world.part()
+    found = part.obstacle(task)
+    assert (found is not None) is stops
+    if found is not None:
+        assert found.message == "request r: selector #0: CEL runtime error: no such key: model"
+    assert part.serving(task) == ["n1"]
 
 
 def test_all_devices_of_a_node() -> None:

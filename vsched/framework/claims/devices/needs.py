@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from vsched.framework.claims.devices.words import class_missing, selector_failed, too_many
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.matching import Failure, Want, match
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
 from vsched.model.claims.devices import ALL, ClaimSpec, DeviceClass, DeviceRequest
+from vsched.model.nodes.table import Mask
 
 
 class Implicit(NamedTuple):
@@ -28,6 +31,14 @@ class Total(NamedTuple):
     number: int
     columns: tuple[tuple[int, int], ...] = ()
     """What comes to it on nodes where devices serve an extended resource: (column, number)."""
+
+
+class SelectorFailure(NamedTuple):
+    """A selector that has no answer for some devices: it stops pods that could run on one of their nodes."""
+
+    message: str
+    nodes: Mask
+    """bool[nodes]: the nodes that reach these devices."""
 
 
 class Needs:
@@ -50,6 +61,8 @@ class Needs:
         that: then only nodes with a device plugin are left."""
         self.problem = problem
         """Why nobody can get this: a class that does not exist, a broken selector; empty where somebody might."""
+        self.failures: tuple[SelectorFailure, ...] = ()
+        """Selectors that have no answer for some devices."""
         self.totals: tuple[Total, ...] = ()
         """Plain requests with equal conditions, put together."""
         self.whole: tuple[Want, ...] = ()
@@ -126,7 +139,9 @@ class NeedsTable:
             )
             for spec in specs
         )
-        return Needs(number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory)
+        needs = Needs(number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory)
+        needs.failures = tuple(self._failures(specs))
+        return needs
 
     def _ask_of(self, one: Implicit) -> Ask | None:
         request = DeviceRequest(one.resource, one.device_class, count=one.number)
@@ -148,10 +163,21 @@ class NeedsTable:
                     return class_missing(request)
             for request in alternatives:
                 failure = match(self.want(request), self._inventory).failure
-                if failure is not None:
-                    return selector_failed(request, failure, len(self._classes[request.device_class].selectors))
+                if failure is not None and not failure.compiles:
+                    return self._failed(request, failure)
             least += min((request.count if request.mode != ALL else 1 for request in alternatives), default=0)
         return too_many(least) if least > MOST_RESULTS else ""
+
+    def _failures(self, specs: tuple[ClaimSpec, ...]) -> Iterator[SelectorFailure]:
+        for spec in specs:
+            for request in (one for alternatives in spec.requests for one in alternatives):
+                found = match(self.want(request), self._inventory)
+                if found.failure is not None and found.failed is not None:
+                    nodes = self._inventory.per_node(found.failed.astype(np.int64)) > 0
+                    yield SelectorFailure(self._failed(request, found.failure), nodes)
+
+    def _failed(self, request: DeviceRequest, failure: Failure) -> str:
+        return selector_failed(request, failure, len(self._classes[request.device_class].selectors))
 
 
 def _is_countable(ask: Ask, inventory: Inventory) -> bool:

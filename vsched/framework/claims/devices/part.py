@@ -25,7 +25,7 @@ from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import Found, search
-from vsched.kernels.selectors import terms_mask
+from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
 from vsched.model.claims.devices import Allocation, ClaimSpec
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
@@ -100,7 +100,16 @@ class DevicePart:
         if found is not None:
             return found
         needs = self._of(task).needs
-        return refused(needs.problem) if needs is not None and needs.problem else None
+        if needs is None:
+            return None
+        if needs.problem:
+            return refused(needs.problem)
+        # As in kube-scheduler, an error stops the pod, not only on the node: but nodes that it excludes do not count.
+        allowed = affinity_mask(task.shape.rules, self._statics) if needs.failures else None
+        for failure in needs.failures:
+            if (failure.nodes if allowed is None else failure.nodes & allowed).any():
+                return refused(failure.message)
+        return None
 
     def class_of(self, task: Task) -> Hashable:
         """What of the claims affects checks and scores."""

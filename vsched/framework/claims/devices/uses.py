@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.kernels.devices.books import DeviceBooks, Holding
+from vsched.kernels.devices.capacity import as_published
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import Allocation, DeviceClaim
@@ -254,5 +255,6 @@ def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[
         if number is None:
             complete = False
         else:
-            found.append(Holding(number, one.consumed))
+            consumed = as_published(inventory.devices[number], one.consumed) if one.consumed else ()
+            found.append(Holding(number, consumed))
     return tuple(found), complete
