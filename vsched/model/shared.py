@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-KNOWN_MAX = 4096
+KNOWN_MAX = 16384
 """How many recent names are cached. A name that was dropped may get a second object; that only costs memory."""
 LENGTH_MAX = 512
 """The longest name that is interned; longer strings are no valid names."""

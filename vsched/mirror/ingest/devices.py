@@ -57,7 +57,7 @@ from vsched.model.claims.devices import (
 )
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import NodeTerm
-from vsched.model.shared import shared
+from vsched.model.shared import KNOWN_MAX, shared
 
 EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """Annotation, "true", of claims that schedulers make for the extended resources of pods."""
@@ -93,16 +93,17 @@ def device_claim_of(found: wire.ResourceClaim, key: str) -> DeviceClaim:
     with naming("ResourceClaim", metadata):
         read(status.reserved_for, CONSUMERS_MAX, "status.reservedFor")
         failed, ready = _conditions(status.allocation, status.devices or ())
+        owner = pod_owner_of(metadata)
         return DeviceClaim(
             key,
             metadata.uid,
             claim_spec_of(found.spec),
             _allocation(status.allocation),
-            tuple(_consumer(each) for each in status.reserved_for or ()),
+            tuple(_consumer(each, owner) for each in status.reserved_for or ()),
             failed,
             ready,
             metadata.deletion_timestamp is not None,
-            pod_owner_of(metadata),
+            owner,
             (metadata.annotations or _NONE).get(EXTENDED_CLAIM) == "true",
         )
 
@@ -206,8 +207,9 @@ def _constraint(fields: ConstraintFields, at: str) -> DeviceConstraint:
     return DeviceConstraint(attribute, tuple(fields.requests or ()), not fields.match_attribute)
 
 
-def _consumer(fields: ConsumerFields) -> Consumer:
-    return Consumer(fields.uid, fields.name, shared(fields.resource), shared(fields.api_group or ""))
+def _consumer(fields: ConsumerFields, owner: str) -> Consumer:
+    uid = owner if fields.uid == owner else fields.uid  # one string for both
+    return Consumer(uid, fields.name, shared(fields.resource), shared(fields.api_group or ""))
 
 
 def _allocation(fields: AllocationFields | None) -> Allocation | None:
@@ -313,7 +315,7 @@ def _nodes(selector: NodeSelector | None, at: str) -> tuple[NodeTerm, ...] | Non
     return None if selector is None else _same_nodes(node_terms(selector, at))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KNOWN_MAX)  # most allocations are for one node
 def _same_nodes(terms: tuple[NodeTerm, ...]) -> tuple[NodeTerm, ...]:
     return terms
 

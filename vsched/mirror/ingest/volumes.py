@@ -46,7 +46,7 @@ def volume_claim_of(found: wire.PersistentVolumeClaim, key: str) -> VolumeClaim:
     metadata, spec = found.metadata, found.spec
     annotations = metadata.annotations or _NONE
     with naming("PersistentVolumeClaim", metadata):
-        volume = shared(spec.volume_name or "")
+        volume = spec.volume_name or ""
         return VolumeClaim(
             key,
             metadata.uid,
@@ -66,21 +66,27 @@ def volume_claim_of(found: wire.PersistentVolumeClaim, key: str) -> VolumeClaim:
         )
 
 
-def volume_of(found: wire.PersistentVolume) -> Volume:
-    """What a PersistentVolume says."""
+def claim_key_of(found: wire.PersistentVolume) -> str:
+    """The key of the claim that a volume is for; empty where it is for none."""
+    reference = found.spec.claim_ref
+    return "" if reference is None else f"{reference.namespace or 'default'}/{reference.name}"
+
+
+def volume_of(found: wire.PersistentVolume, claim: VolumeClaim | None = None) -> Volume:
+    """What a PersistentVolume says; ``claim`` is the one that it is for, if that is known: they share strings."""
     metadata, spec, phase = found.metadata, found.spec, found.status.phase or ""
     with naming("PersistentVolume", metadata):
-        reference = spec.claim_ref
+        uid = "" if spec.claim_ref is None else spec.claim_ref.uid
         driver, handle = _source(spec)
         return Volume(
-            shared(metadata.name),
+            claim.volume if claim is not None and claim.volume == metadata.name else metadata.name,
             _class_of(metadata, spec.storage_class_name),
             _storage(spec.capacity, "spec.capacity"),
             _modes(spec.access_modes, "spec.accessModes"),
             spec.volume_mode == "Block",
             phase in ("", "Available") and metadata.deletion_timestamp is None,
-            "" if reference is None else shared(f"{reference.namespace or 'default'}/{reference.name}"),
-            "" if reference is None else reference.uid,
+            claim_key_of(found) if claim is None else claim.key,
+            claim.uid if claim is not None and claim.uid == uid else uid,
             None if spec.node_affinity is None else _affinity(spec.node_affinity.required),
             _labels(metadata),
             shared(driver),

@@ -28,13 +28,13 @@ class DeviceId(NamedTuple):
     device: str
 
 
-class Version(msgspec.Struct, frozen=True):
+class Version(msgspec.Struct, frozen=True, gc=False):
     """An attribute that is a semantic version."""
 
     text: str
 
 
-class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True):
+class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once."""
 
     driver: str
@@ -45,7 +45,7 @@ class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True):
     """``allowMultipleAllocations``."""
 
 
-class CapacityPolicy(msgspec.Struct, frozen=True):
+class CapacityPolicy(msgspec.Struct, frozen=True, gc=False):
     """How requests for a part of a device's capacity are rounded up (``requestPolicy``); thousandths."""
 
     default: int | None = None
@@ -57,7 +57,7 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
     step: int | None = None
 
 
-class DeviceTaint(msgspec.Struct, frozen=True):
+class DeviceTaint(msgspec.Struct, frozen=True, gc=False):
     """A taint of a device."""
 
     taint: Taint
@@ -65,7 +65,7 @@ class DeviceTaint(msgspec.Struct, frozen=True):
     """When it was added, seconds since the epoch; 0 where that is not known."""
 
 
-class Device(msgspec.Struct, frozen=True):
+class Device(msgspec.Struct, frozen=True, gc=False):
     """A device of a pool."""
 
     id: DeviceId
@@ -84,7 +84,7 @@ class Device(msgspec.Struct, frozen=True):
     binding_failures: tuple[str, ...] = ()
 
 
-class Pool(msgspec.Struct, frozen=True):
+class Pool(msgspec.Struct, frozen=True, gc=False):
     """The newest generation of one driver's pool."""
 
     driver: str
@@ -100,13 +100,13 @@ class Pool(msgspec.Struct, frozen=True):
     """Why the pool cannot be used (a device name twice); empty where it can."""
 
 
-class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True):
+class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A CEL expression over a device."""
 
     expression: str
 
 
-class DeviceClass(msgspec.Struct, frozen=True):
+class DeviceClass(msgspec.Struct, frozen=True, gc=False):
     """A DeviceClass."""
 
     name: str
@@ -115,7 +115,7 @@ class DeviceClass(msgspec.Struct, frozen=True):
     """The resource name by which pods may ask for its devices, besides ``deviceclass.resource.kubernetes.io/NAME``."""
 
 
-class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
+class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A request of a claim: ``exactly``, or one alternative of ``firstAvailable``."""
 
     name: str
@@ -131,7 +131,7 @@ class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What it asks of each device's capacity."""
 
 
-class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True):
+class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """All devices of some requests must have the same value of an attribute, or all different ones."""
 
     attribute: str
@@ -142,7 +142,7 @@ class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True):
     """False: ``matchAttribute``. True: ``distinctAttribute``."""
 
 
-class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True):
+class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What a ResourceClaim asks for. Interned by the mirror: equal specs are one object."""
 
     requests: tuple[tuple[DeviceRequest, ...], ...] = ()
@@ -150,7 +150,7 @@ class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True):
     constraints: tuple[DeviceConstraint, ...] = ()
 
 
-class AllocatedDevice(msgspec.Struct, frozen=True):
+class AllocatedDevice(msgspec.Struct, frozen=True, gc=False):
     """A device that a claim has (one result of an allocation)."""
 
     request: str
@@ -166,7 +166,7 @@ class AllocatedDevice(msgspec.Struct, frozen=True):
     binding_failures: tuple[str, ...] = ()
 
 
-class Allocation(msgspec.Struct, frozen=True):
+class Allocation(msgspec.Struct, frozen=True, gc=False):
     """The devices of a claim, and the nodes on which they can be used."""
 
     devices: tuple[AllocatedDevice, ...] = ()
@@ -174,7 +174,7 @@ class Allocation(msgspec.Struct, frozen=True):
     """Any one term must hold; None for every node."""
 
 
-class Consumer(msgspec.Struct, frozen=True):
+class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A pod, or a PodGroup, that a claim is reserved for."""
 
     uid: str
@@ -184,7 +184,7 @@ class Consumer(msgspec.Struct, frozen=True):
     """The API group of ``resource``."""
 
 
-class DeviceClaim(msgspec.Struct, frozen=True):
+class DeviceClaim(msgspec.Struct, frozen=True, gc=False):
     """A ResourceClaim: as the watch shows it, plus what was decided and the watch does not show yet."""
 
     key: str

@@ -12,7 +12,7 @@ ONCE_POD = "ReadWriteOncePod"
 """The access mode of volumes that one pod may use at a time."""
 
 
-class VolumeClaim(msgspec.Struct, frozen=True):
+class VolumeClaim(msgspec.Struct, frozen=True, gc=False):
     """A PersistentVolumeClaim: as the watch shows it, plus what was decided and the watch does not show yet."""
 
     key: str
@@ -45,7 +45,7 @@ class VolumeClaim(msgspec.Struct, frozen=True):
     """``spec.volumeAttributesClassName``: a static volume must have the same."""
 
 
-class Volume(msgspec.Struct, frozen=True):
+class Volume(msgspec.Struct, frozen=True, gc=False):
     """A PersistentVolume."""
 
     name: str
@@ -73,7 +73,7 @@ class Volume(msgspec.Struct, frozen=True):
     """Whether its phase is ``Released`` or ``Failed``: no claim can use it any more."""
 
 
-class StorageClass(msgspec.Struct, frozen=True):
+class StorageClass(msgspec.Struct, frozen=True, gc=False):
     """A StorageClass."""
 
     name: str
@@ -89,7 +89,7 @@ class StorageClass(msgspec.Struct, frozen=True):
         return self.provisioner != NO_PROVISIONER
 
 
-class CSIDriver(msgspec.Struct, frozen=True):
+class CSIDriver(msgspec.Struct, frozen=True, gc=False):
     """A CSIDriver."""
 
     name: str
@@ -99,7 +99,7 @@ class CSIDriver(msgspec.Struct, frozen=True):
     """``spec.preventPodSchedulingIfMissing``: nodes without the driver do not take pods that need it."""
 
 
-class StorageCapacity(msgspec.Struct, frozen=True):
+class StorageCapacity(msgspec.Struct, frozen=True, gc=False):
     """A CSIStorageCapacity: how much storage of a class is free on some nodes."""
 
     key: str
@@ -113,7 +113,7 @@ class StorageCapacity(msgspec.Struct, frozen=True):
     """``maximumVolumeSize``: the largest volume in bytes; None where only the capacity counts."""
 
 
-class Attachment(msgspec.Struct, frozen=True):
+class Attachment(msgspec.Struct, frozen=True, gc=False):
     """A VolumeAttachment: a volume that is attached to a node, or is being attached or detached."""
 
     name: str

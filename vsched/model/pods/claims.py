@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class PodVolume(msgspec.Struct, frozen=True):
+class PodVolume(msgspec.Struct, frozen=True, gc=False):
     """A volume of a pod that is a claim."""
 
     claim: str
@@ -14,7 +14,7 @@ class PodVolume(msgspec.Struct, frozen=True):
     """Whether the claim is made for this pod and must be owned by it (a generic ephemeral volume)."""
 
 
-class PodDevices(msgspec.Struct, frozen=True):
+class PodDevices(msgspec.Struct, frozen=True, gc=False):
     """An entry of ``spec.resourceClaims``."""
 
     name: str
@@ -27,7 +27,7 @@ class PodDevices(msgspec.Struct, frozen=True):
     """Whether ``status.resourceClaimStatuses`` says that no claim is needed."""
 
 
-class PodClaims(msgspec.Struct, frozen=True, cache_hash=True):
+class PodClaims(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The claims of a pod, in the order of its spec. Empty parts mean that it has none of the kind."""
 
     volumes: tuple[PodVolume, ...] = ()

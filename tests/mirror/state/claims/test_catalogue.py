@@ -10,6 +10,7 @@ from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.examples import examples
 from tests.support.mirrors import World
+from vsched.mirror.state.claims.staged import StagedGroups
 from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.volumes import VolumeClaim
 
@@ -310,3 +311,29 @@ def told(found: VolumeCatalogue) -> tuple[object, ...]:
     users = {key: sorted(each) for key, each in found.users.items()}
     by_node = {key: sorted(each) for key, each in found.by_node.items()}
     return found.claims, found.volumes, found.available, found.capacities, found.attachments, users, by_node
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.one_of(st.none(), st.integers()), st.booleans()),
+        max_size=20,
+    )
+)
+def test_groups_show_what_was_put_and_never_change_what_was_shown(
+    steps: list[tuple[str, str, int | None, bool]],
+) -> None:
+    groups: StagedGroups[int] = StagedGroups()
+    expected: dict[str, dict[str, int]] = {"a": {}, "b": {}}
+    seen: list[tuple[object, dict[str, int]]] = []
+    for group, name, item, publishes in steps:
+        groups.put(group, name, item)
+        if item is None:
+            expected[group].pop(name, None)
+        else:
+            expected[group][name] = item
+        if publishes:
+            groups.publish()
+            assert groups.published == {group: items for group, items in expected.items() if items}
+            seen += [(items, dict(items)) for items in groups.published.values()]
+    assert all(items == as_it_was for items, as_it_was in seen)

@@ -10,6 +10,7 @@ from vsched.mirror.ingest.volumes import (
     attach_limits_of,
     attachment_of,
     capacity_of,
+    claim_key_of,
     driver_of,
     storage_class_of,
     volume_claim_of,
@@ -64,9 +65,11 @@ class ClaimStore:
         volumes, devices = self.volumes, self.devices
         match found:
             case wire.PersistentVolumeClaim():
-                return self._told(key, volumes.put_claim(key, volume_claim_of(found, key)))
+                known = volumes.watched(key)
+                claim = volume_claim_of(found, key if known is None else known.key)
+                return self._told(key, volumes.put_claim(key, claim))
             case wire.PersistentVolume():
-                return volumes.put_volume(key, volume_of(found))
+                return volumes.put_volume(key, volume_of(found, volumes.watched(claim_key_of(found))))
             case wire.StorageClass():
                 return volumes.classes.put(key, storage_class_of(found))
             case wire.CSIDriver():
@@ -78,7 +81,9 @@ class ClaimStore:
             case wire.VolumeAttachment():
                 return volumes.put_attachment(key, attachment_of(found))
             case wire.ResourceClaim():
-                return self._told(key, devices.put_claim(key, device_claim_of(found, key)))
+                before = devices.watched(key)
+                device_claim = device_claim_of(found, key if before is None else before.key)
+                return self._told(key, devices.put_claim(key, device_claim))
             case wire.ResourceSlice():
                 return devices.pools.put(key, slice_of(found))
             case wire.DeviceClass():
