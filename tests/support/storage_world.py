@@ -177,12 +177,12 @@ class StorageWorld:
             (one for one in self.volumes.values() if one.name not in bound), key=lambda one: (one.capacity, one.name)
         )
         return VolumeCatalogue(
-            claims=self.claims,
-            volumes=self.volumes,
+            claims=dict(self.claims),
+            volumes=dict(self.volumes),
             available=_by(free, lambda one: one.storage_class),
-            classes=self.classes,
-            drivers=self.drivers,
-            limits=self.limits,
+            classes=dict(self.classes),
+            drivers=dict(self.drivers),
+            limits={name: dict(found) for name, found in self.limits.items()},
             capacities={name: tuple(found) for name, found in self.capacities.items()},
             attachments={name: tuple(found) for name, found in self.attachments.items()},
             users=users,

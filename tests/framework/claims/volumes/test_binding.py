@@ -227,9 +227,9 @@ def test_a_volume_is_made_only_where_there_is_enough_storage(made: StorageWorld,
 
 def test_storage_is_taken_by_the_claims_of_the_session() -> None:
     made = tracked(25, 9, 9)
-    part = made.part()
     for name in ("c1", "c2", "c3"):
         made.claim(name, "csi", 10)
+    part = made.part()
     assert ask(made, made.task("p1", "c1"), part).take("n1").chosen() == {"c1": "*"}
     assert ask(made, made.task("p2", "c2"), part).take("n1").chosen() == {"c2": "*"}
     assert ask(made, made.task("p3", "c3"), part).reasons() == {NO_STORAGE: "n1 n2 n3"}
@@ -290,7 +290,8 @@ def test_pods_with_equal_claims_of_their_own_share_masks() -> None:
 
 def test_how_many_pods_can_get_volumes_is_counted() -> None:
     made = world().volume("v1", "local", 1).volume("v2", "local", 2).volume("v3", "local", 3, affinity=on("n1"))
-    (room,) = made.part().limits(made.claim("c", "local", 2).task("p", "c"))
+    made.claim("c", "local", 2)
+    (room,) = made.part().limits(made.task("p", "c"))
     assert (room.reason, room.most.tolist(), room.together) == (NO_VOLUME, [2, 1, 1], 2)
 
 

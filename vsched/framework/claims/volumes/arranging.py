@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from vsched.framework.claims.volumes.attached import Attachable
 from vsched.framework.claims.volumes.groups import NONE
+from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Resolver, Wanted
+from vsched.framework.claims.volumes.wants import Wanted
 
 
 class Arranged(NamedTuple):
@@ -38,7 +38,7 @@ class StorageLookup(Protocol):
 
 
 def arrange(
-    storages: StorageLookup, resolver: Resolver, waiting: Sequence[Wanted], row: int
+    storages: StorageLookup, names: AttachNames, waiting: Sequence[Wanted], row: int
 ) -> tuple[Arranged, ...] | None:
     """What the claims get on the node; None where one of them gets nothing.
 
@@ -48,7 +48,7 @@ def arrange(
     chosen: dict[str, Arranged] = {}
     given: dict[str, list[int]] = {}
     for one in sorted(waiting, key=lambda one: one.claim.request):
-        found = _static(storages, resolver, one, row, given)
+        found = _static(storages, names, one, row, given)
         if found is not None:
             chosen[one.claim.key] = found
     more: dict[str, dict[int, int]] = {}
@@ -62,7 +62,7 @@ def arrange(
 
 
 def _static(
-    storages: StorageLookup, resolver: Resolver, one: Wanted, row: int, given: dict[str, list[int]]
+    storages: StorageLookup, names: AttachNames, one: Wanted, row: int, given: dict[str, list[int]]
 ) -> Arranged | None:
     """The smallest free volume for the claim."""
     wish = one.content.wish
@@ -81,7 +81,7 @@ def _static(
         one.claim.uid,
         storage.name,
         row,
-        resolver.name_of(volume),
+        names.of_volume(volume),
         volume.name,
         reserved=bool(wish.reserved),
     )

@@ -1,85 +1,55 @@
-"""How many volumes are attached to each node, by CSI driver, and how many more a node can attach.
+"""How many volumes are attached to each node in a session, by CSI driver, and how many more a node can attach.
 
 A volume counts once a node, however many pods use it there. It counts until the last of them has left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.amounts.quantity import UNLIMITED
+from vsched.framework.claims.volumes.counted import Counted, DriverCount, Users, counted, limited_drivers
+from vsched.framework.claims.volumes.names import Attachable
 from vsched.model.claims.catalogue import VolumeCatalogue
-from vsched.model.nodes.table import Ints, Mask, NodeStatics
-from vsched.model.pods.status import HOLDS
-from vsched.model.pods.task import Task
+from vsched.model.nodes.table import Mask, NodeStatics
 
 
-class Attachable(NamedTuple):
-    """A volume as a node attaches it."""
+class Step(NamedTuple):
+    """So many users more, or less, of each volume on a node: now, and later."""
 
-    driver: str
-    handle: str
-    """The driver's name of the volume; empty where it is not known."""
-    stands_for: str = ""
-    """Where the handle is not known: the claim that the volume is made for, or the name of the volume."""
-
-
-class DriverCount(NamedTuple):
-    """Attached volumes of one driver, int64[nodes]."""
-
-    limit: Ints
-    """``UNLIMITED`` where there is no limit."""
-    now: Ints
-    later: Ints
-    """Once the pods have left that are leaving."""
-
-
-class Users:
-    """How many pods on a node use a volume."""
-
-    __slots__ = ("later", "now")
-
-    def __init__(self) -> None:
-        self.now = self.later = 0
-
-
-_NOWHERE: Mapping[int, Users] = {}
+    row: int
+    names: tuple[Attachable, ...]
+    now: int
+    later: int
 
 
 class AttachedVolumes:
     """Follows the volumes on nodes in one session. Nodes are counted when the first limit is asked for."""
 
-    def __init__(
-        self,
-        catalogue: VolumeCatalogue,
-        statics: NodeStatics,
-        names_of: Callable[[Task], Iterable[Attachable]],
-    ) -> None:
-        """``names_of`` says which volumes a pod on a node uses."""
+    def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
         self._catalogue = catalogue
         self._statics = statics
-        self._names_of = names_of
         self._limited: frozenset[str] | None = None
         self._running: dict[str, Mask] = {}
+        self._counted: Counted | None = None
+        """As the snapshot shows them; None before the nodes are counted."""
         self._counts: dict[str, DriverCount] = {}
         self._users: dict[Attachable, dict[int, Users]] = {}
+        """By row, where steps of the session changed them."""
+        self._before: list[Step] = []
+        """Steps before the nodes were counted."""
         self.journal: list[int] = []
         """Rows where counts changed, in order, once the nodes are counted."""
         self.version = 0
         """Grows with each step that changes what is attached."""
-        self._before: list[tuple[int, tuple[Attachable, ...], int, int]] | None = []
-        """Steps before the nodes were counted; None once they are."""
 
     @property
     def limited(self) -> frozenset[str]:
         """The drivers that some node limits, and those that have to run on the node."""
         if self._limited is None:
-            catalogue = self._catalogue
-            counted = (name for node in catalogue.limits.values() for name, most in node.items() if most is not None)
-            self._limited = frozenset((*counted, *(name for name, one in catalogue.drivers.items() if one.required)))
+            self._limited = limited_drivers(self._catalogue)
         return self._limited
 
     def running(self, driver: str) -> Mask | None:
@@ -96,80 +66,52 @@ class AttachedVolumes:
 
     def count(self, driver: str) -> DriverCount:
         """The attached volumes of a driver that is limited."""
-        self._count_nodes()
+        self._shown()
         return self._counts[driver]
 
     def places(self, name: Attachable) -> Mapping[int, Users]:
         """By row: the users of a volume on nodes where it is attached."""
-        self._count_nodes()
-        return self._users.get(name, _NOWHERE)
+        shown = self._shown()
+        rows = shown.rows.get(name, ())
+        moved = self._users.get(name)
+        if moved is None:
+            return {row: shown.nodes[row].names[name] for row in rows}
+        return {row: self._users_at(name, row) for row in (*rows, *moved)}
 
-    def shift(self, row: int, names: tuple[Attachable, ...], now: int, later: int) -> None:
-        """One user more (1) or less (-1), or as many as before (0), of each volume on the node: now, and later."""
-        self.version += bool(names)
-        if self._before is not None:
-            self._before.append((row, names, now, later))
+    def shift(self, step: Step) -> None:
+        """Carry out a step, or undo one."""
+        if not step.names:
             return
+        self.version += 1
+        if self._counted is None:
+            self._before.append(step)
+        else:
+            self._carry_out(step)
+
+    def _carry_out(self, step: Step) -> None:
+        row = step.row
         self.journal.append(row)
-        for name in names:
-            counts = self._counts.get(name.driver)
-            if counts is None:
-                continue
-            by_row = self._users.setdefault(name, {})
-            users = by_row.get(row)
-            if users is None:
-                users = by_row[row] = Users()
-            counts.now[row] += _change(users.now, now)
-            counts.later[row] += _change(users.later, later)
-            users.now += now
-            users.later += later
-            if not users.now and not users.later:
-                del by_row[row]
-                if not by_row:
-                    del self._users[name]
+        for name in step.names:
+            counts = self._counts[name.driver]
+            now, later = self._users_at(name, row)
+            after = self._users.setdefault(name, {})[row] = (now + step.now, later + step.later)
+            counts.now[row] += (after[0] > 0) - (now > 0)
+            counts.later[row] += (after[1] > 0) - (later > 0)
 
-    def _count_nodes(self) -> None:
-        steps = self._before
-        if steps is None:
-            return
-        self._before = None
-        self._read_limits()
-        row_of = self._statics.row
-        for node, tasks in self._catalogue.by_node.items():
-            row = row_of.get(node)
-            if row is not None:
-                for task in tasks.values():
-                    self.shift(
-                        row, tuple(dict.fromkeys(self._names_of(task))), 1, 0 if HOLDS[task.status].releasing else 1
-                    )
-        for node, attachments in self._catalogue.attachments.items():
-            row = row_of.get(node)
-            if row is not None:
-                for one in attachments:
-                    self._attach(row, one.driver, one.volume)
-        for step in steps:
-            self.shift(*step)
+    def _users_at(self, name: Attachable, row: int) -> Users:
+        moved = self._users.get(name)
+        if moved is not None and row in moved:
+            return moved[row]
+        return (0, 0) if self._counted is None else self._counted.nodes[row].names.get(name, (0, 0))
 
-    def _attach(self, row: int, driver: str, volume: str) -> None:
-        """Count a VolumeAttachment whose volume no pod on the node uses; others count with their pods."""
-        found = self._catalogue.volumes.get(volume)
-        name = Attachable(driver, "", volume) if found is None else Attachable(found.driver, found.handle)
-        if row not in self._users.get(name, _NOWHERE):
-            self.shift(row, (name,), 1, 1)
-
-    def _read_limits(self) -> None:
-        size = len(self._statics)
-        for driver in self.limited:
-            limit = np.full(size, UNLIMITED, dtype=np.int64)
-            self._counts[driver] = DriverCount(limit, np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64))
-        for node, limits in self._catalogue.limits.items():
-            row = self._statics.row.get(node)
-            if row is not None:
-                for driver, most in limits.items():
-                    if most is not None:
-                        self._counts[driver].limit[row] = most
-
-
-def _change(users: int, by: int) -> int:
-    """How the count of attached volumes changes when the users of one of them do."""
-    return (users + by > 0) - (users > 0)
+    def _shown(self) -> Counted:
+        found = self._counted
+        if found is None:
+            found = self._counted = counted(self._catalogue, self._statics)
+            self._counts = {
+                driver: DriverCount(count.limit, count.now.copy(), count.later.copy())
+                for driver, count in found.counts.items()
+            }
+            for step in self._before:
+                self._carry_out(step)
+        return found

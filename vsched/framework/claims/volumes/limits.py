@@ -8,7 +8,8 @@ import numpy as np
 
 from vsched.framework.claims.part import ClaimRoom
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
-from vsched.framework.claims.volumes.attached import Attachable, AttachedVolumes
+from vsched.framework.claims.volumes.attached import AttachedVolumes
+from vsched.framework.claims.volumes.names import Attachable
 from vsched.framework.claims.volumes.wants import Wanted, Wants
 from vsched.framework.claims.volumes.words import NO_DRIVER, TOO_MANY
 from vsched.framework.codes import Code
@@ -86,7 +87,7 @@ class VolumeLimits:
         there: dict[int, int] = {}
         for name in names:
             for row, users in self._attached.places(name).items():
-                if users.later if later else users.now:
+                if users[later]:
                     there[row] = there.get(row, 0) + 1
         if there:
             count, mask = self._attached.count(driver), mask.copy()
@@ -114,8 +115,7 @@ class VolumeLimits:
         return mask
 
     def _is_there(self, name: Attachable, row: int, *, later: bool) -> bool:
-        users = self._attached.places(name).get(row)
-        return users is not None and bool(users.later if later else users.now)
+        return bool(self._attached.places(name).get(row, (0, 0))[later])
 
     def _names(self, wants: Wants) -> Iterable[Attachable]:
         """The volumes that count whichever node the task goes to."""

@@ -7,8 +7,9 @@ from typing import NamedTuple, Protocol
 
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
-from vsched.framework.claims.volumes.attached import Attachable, AttachedVolumes
+from vsched.framework.claims.volumes.attached import AttachedVolumes, Step
 from vsched.framework.claims.volumes.limits import VolumeLimits
+from vsched.framework.claims.volumes.names import Attachable
 from vsched.framework.claims.volumes.once import OncePodClaims
 from vsched.framework.claims.volumes.reaching import Reaching
 from vsched.framework.claims.volumes.room import rooms
@@ -87,14 +88,8 @@ class VolumePart:
         """By claim: the choice of this session."""
         self._answers: dict[Hashable, Answers] = {}
         self._storages = Storages(catalogue, statics)
-        self._attached = AttachedVolumes(catalogue, statics, lambda task: self._resolver.names_of(task))
-        self._resolver = Resolver(
-            catalogue,
-            rules,
-            self._storages.of,
-            lambda: self._attached.limited,
-            lambda name: bool(self._attached.places(name)),
-        )
+        self._attached = AttachedVolumes(catalogue, statics)
+        self._resolver = Resolver(catalogue, rules, self._storages.of, self._attached)
         self._once = OncePodClaims(catalogue.users, statics, self._evicted)
         self._limits = VolumeLimits(self._attached, self._storages, self._chosen)
         self._reaching = Reaching(self._storages, statics, self._chosen)
@@ -259,7 +254,7 @@ class VolumePart:
         ]
 
     def _arrange(self, wants: Wants, row: int) -> tuple[Arranged, ...] | None:
-        return arrange(self._storages, self._resolver, self._waiting(wants), row)
+        return arrange(self._storages, self._resolver.names, self._waiting(wants), row)
 
     def _put(self, task: Task, taken: Taken) -> None:
         self._taken[task.uid] = taken
@@ -271,11 +266,11 @@ class VolumePart:
             self._held[key] = self._held.get(key, 0) + 1
         for key in taken.once:
             self._once.come(key, taken.row)
-        self._attached.shift(taken.row, taken.names, 1, 1)
+        self._attached.shift(Step(taken.row, taken.names, 1, 1))
 
     def _remove(self, task: Task) -> Taken:
         taken = self._taken.pop(task.uid)
-        self._attached.shift(taken.row, taken.names, -1, -1)
+        self._attached.shift(Step(taken.row, taken.names, -1, -1))
         for key in taken.once:
             self._once.go(key, taken.row)
         for key in taken.claims:
@@ -291,4 +286,5 @@ class VolumePart:
     def _leave(self, task: Task, row: int, by: int) -> None:
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
-        self._attached.shift(row, tuple(dict.fromkeys(self._resolver.names_of(task))), 0, by)
+        names = dict.fromkeys(self._resolver.names.of_task(task))
+        self._attached.shift(Step(row, tuple(names), 0, by))

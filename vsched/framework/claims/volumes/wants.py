@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vsched.framework.claims.part import ClaimRules
-from vsched.framework.claims.volumes.attached import Attachable
+from vsched.framework.claims.volumes.attached import AttachedVolumes
+from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.framework.claims.volumes.static import Wish, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.words import UNBOUND, VOLUME_GONE, not_there, refused, unusable
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
-from vsched.model.claims.volumes import ONCE_POD, StorageClass, Volume, VolumeClaim
+from vsched.model.claims.volumes import ONCE_POD, Volume, VolumeClaim
 from vsched.model.pods.task import Task
-
-MIGRATED = {
-    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-    "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-}
-"""Provisioners of in-tree plugins, and the CSI drivers that do their work."""
 
 Zones = tuple[tuple[str, str], ...]
 
@@ -83,14 +73,13 @@ class Resolver:
         catalogue: VolumeCatalogue,
         rules: ClaimRules,
         storage_of: Callable[[str], ClassStorage],
-        limited: Callable[[], Container[str]],
-        is_attached: Callable[[Attachable], bool],
+        attached: AttachedVolumes,
     ) -> None:
         self._catalogue = catalogue
         self._rules = rules
         self._storage_of = storage_of
-        self._limited = limited
-        self._is_attached = is_attached
+        self._attached = attached
+        self.names = AttachNames(catalogue, attached.limited if rules.volume_limits else frozenset())
         self._found: dict[str, Wants | Refusal] = {}
         self._numbers: dict[tuple[Content, ...], int] = {}
 
@@ -101,25 +90,11 @@ class Resolver:
             found = self._found[task.uid] = self._resolve(task)
         return found
 
-    def names_of(self, task: Task) -> Iterator[Attachable]:
-        """The volumes that a pod on a node uses, where a limit could count them."""
-        for claim in self._claims(task):
-            name = self._name(claim)
-            if name is not None:
-                yield name
-
     def once_of(self, task: Task) -> Iterator[str]:
         """The claims of a task that one pod may use at a time."""
-        for claim in self._claims(task):
+        for claim in self.names.claims_of(task):
             if ONCE_POD in claim.modes:
                 yield claim.key
-
-    def _claims(self, task: Task) -> Iterator[VolumeClaim]:
-        if task.claims is not None:
-            for name in dict.fromkeys(volume.claim for volume in task.claims.volumes):
-                claim = self._catalogue.claims.get(f"{task.namespace}/{name}")
-                if claim is not None:
-                    yield claim
 
     def _resolve(self, task: Task) -> Wants | Refusal:
         known, rules = self._catalogue.claims, self._rules
@@ -161,7 +136,7 @@ class Resolver:
                 place = self._place(volume)
             else:
                 wish = self._storage_of(storage_class.name).wish(claim)
-        name, given = self._name(claim), ""
+        name, given = self.names.of_claim(claim), ""
         if wish is not None:
             name = self._name_to_be(claim, wish)
         elif self._rules.volume_binding and not claim.bound:
@@ -170,7 +145,7 @@ class Resolver:
             place,
             wish,
             "" if name is None else name.driver,
-            name if name is not None and self._is_attached(name) else None,
+            name if name is not None and self._attached.places(name) else None,
             claim.key if ONCE_POD in claim.modes and catalogue.users.get(claim.key) else "",
         )
         return Wanted(claim, content, name, given)
@@ -183,33 +158,8 @@ class Resolver:
         place = Place(affinity, zones if self._rules.volume_zones else ())
         return None if place == ANYWHERE else place
 
-    def _name(self, claim: VolumeClaim) -> Attachable | None:
-        """The volume of a claim as nodes attach it; None where no limit could count it."""
-        volume = self._catalogue.volumes.get(claim.volume) if claim.volume else None
-        if volume is not None:
-            return self.name_of(volume)
-        storage_class = self._catalogue.classes.get(claim.storage_class)
-        return None if storage_class is None else self.name_made(storage_class, claim)
-
     def _name_to_be(self, claim: VolumeClaim, wish: Wish) -> Attachable | None:
         """The volume reserved for a claim that waits, or one that is made for it."""
         if wish.reserved:
-            return self.name_of(self._catalogue.volumes[wish.reserved])
-        return self.name_made(self._catalogue.classes[claim.storage_class], claim)
-
-    def name_of(self, volume: Volume) -> Attachable | None:
-        """A volume that exists, as nodes attach it; None where no limit could count it."""
-        return Attachable(volume.driver, volume.handle) if self._counts(volume.driver) else None
-
-    def name_made(self, storage_class: StorageClass, claim: VolumeClaim) -> Attachable | None:
-        """A volume that is to be made for a claim; None where no limit could count it."""
-        driver = made_by(storage_class)
-        return Attachable(driver, "", claim.key) if self._counts(driver) else None
-
-    def _counts(self, driver: str) -> bool:
-        return bool(driver) and self._rules.volume_limits and driver in self._limited()
-
-
-def made_by(storage_class: StorageClass) -> str:
-    """The CSI driver that makes the volumes of a class."""
-    return MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
+            return self.names.of_volume(self._catalogue.volumes[wish.reserved])
+        return self.names.to_be_made(self._catalogue.classes[claim.storage_class], claim)

@@ -1,0 +1,108 @@
+"""What is counted of nodes is kept between sessions, and is the same as if all nodes were counted anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.storage_world import CSI, StorageWorld
+from vsched.framework.claims.volumes.counted import Counted, counted
+from vsched.model.claims.catalogue import VolumeCatalogue
+from vsched.model.nodes.table import NodeStatics
+
+NODES = ("n1", "n2", "n3")
+
+
+def as_published(before: VolumeCatalogue, after: VolumeCatalogue) -> VolumeCatalogue:
+    """The later catalogue, in which everything that did not change is the same object, as the mirror publishes it."""
+
+    def same(name: str) -> Any:
+        old, new = getattr(before, name), getattr(after, name)
+        return old if old == new else {key: old[key] if old.get(key) == found else found for key, found in new.items()}
+
+    kept = ("by_node", "attachments", "limits", "drivers", "classes")
+    return replace(after, **{name: same(name) for name in kept})
+
+
+def picture(found: Counted) -> object:
+    counts = {driver: [part.tolist() for part in count] for driver, count in found.counts.items()}
+    return counts, {name: sorted(rows) for name, rows in found.rows.items()}, [dict(node.names) for node in found.nodes]
+
+
+class World:
+    """A world that changes between sessions."""
+
+    def __init__(self) -> None:
+        self.storage = StorageWorld(n1="", n2="", n3="").limit(3).storage_class("csi")
+        self.number = 0
+
+    def change(self, draw: Any) -> None:
+        """One change."""
+        storage = self.storage
+        self.number += 1
+        kind = draw(st.sampled_from(["come", "come", "go", "leave", "bind", "attach", "detach", "limit", "arrive"]))
+        node, at = draw(st.sampled_from(NODES)), draw(st.integers(0, 5))
+        if kind == "come":
+            name = f"c{self.number}"
+            if draw(st.booleans()):
+                storage.bound_csi(name, handle=draw(st.sampled_from(["shared", name])))
+            elif draw(st.booleans()):
+                storage.claim(name, "csi")
+            storage.running(f"r{self.number}", node, name)
+        elif kind == "go" and storage.tasks:
+            storage.tasks.pop(at % len(storage.tasks))
+        elif kind == "leave" and storage.tasks:
+            task = storage.tasks[at % len(storage.tasks)]
+            name = task.claims.volumes[0].claim if task.claims is not None else ""
+            storage.tasks.remove(task)
+            storage.running(task.name, task.node, name, leaving=True)
+        elif kind == "bind":
+            waiting = [claim for claim in storage.claims.values() if not claim.bound]
+            if waiting:
+                claim = waiting[at % len(waiting)]
+                storage.claims[claim.key] = msgspec.structs.replace(claim, bound=True, volume=f"made-{claim.uid}")
+        elif kind == "arrive":
+            for claim in storage.claims.values():
+                if claim.bound and claim.volume not in storage.volumes:
+                    storage.volume(claim.volume, "csi", driver=CSI, handle=claim.uid)
+        elif kind == "attach":
+            storage.attach(node, draw(st.sampled_from([*storage.volumes, "gone"])))
+        elif kind == "detach":
+            storage.attachments.pop(node, None)
+        elif kind == "limit":
+            storage.limit(draw(st.sampled_from([None, 1, 5])), node)
+
+
+@given(st.data())
+def test_what_is_kept_equals_what_is_counted_anew(data: st.DataObject) -> None:
+    world = World()
+    statics, catalogue = world.storage.statics(), world.storage.catalogue()
+    for _ in range(data.draw(st.integers(1, 8))):
+        before = counted(catalogue, statics)
+        shown = picture(before)
+        for _ in range(data.draw(st.integers(0, 3))):
+            world.change(data.draw)
+        catalogue = as_published(catalogue, world.storage.catalogue())
+        assert picture(counted(catalogue, statics)) == picture(counted(catalogue, copy_of(statics)))
+        assert picture(before) == shown, "what a session looks at stays as it is"
+
+
+def test_only_nodes_that_changed_are_read_again() -> None:
+    world = StorageWorld(n1="", n2="").limit(3).bound_csi("a").bound_csi("b").bound_csi("c")
+    world.running("r1", "n1", "a")
+    world.running("r2", "n2", "b")
+    statics, catalogue = world.statics(), world.catalogue()
+    first = counted(catalogue, statics)
+    assert counted(catalogue, statics) is first
+    world.running("r3", "n2", "c")
+    second = counted(as_published(catalogue, world.catalogue()), statics)
+    assert second.nodes[0] is first.nodes[0]
+    assert second.counts[CSI].now.tolist() == [1, 2]
+
+
+def copy_of(statics: NodeStatics) -> NodeStatics:
+    return NodeStatics(statics.attributes)
