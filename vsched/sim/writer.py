@@ -65,6 +65,8 @@ class WriteOptions:
     """The patch, for errors that repeat it instead of the patched object."""
     has_managed_fields: bool = False
     """The caller sets managedFields itself, as server-side apply does."""
+    permits: Callable[[Obj, Obj], None] | None = None
+    """Raises a Failure if the user may not change an object from the one to the other; for updates."""
     reviews: Reviews | None = None
     """The reviews of webhooks so far; None for a write without webhooks."""
     warnings: list[str] = field(default_factory=list)
@@ -259,6 +261,8 @@ class ObjectWriter:
         author = self._author(options, subresource)
         if author is not None:
             obj = record_update(kind, obj, old, author)
+        if options.permits is not None:
+            options.permits(old, obj)
         self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
         self._review("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if options.dry_run:

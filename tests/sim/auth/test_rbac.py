@@ -491,3 +491,24 @@ async def test_over_tls_our_own_client_trusts_the_kubeconfig_and_nobody_else_the
         async with ApiClient(Connection(cluster.url)) as stranger:
             with pytest.raises(Unavailable, match="TLS handshake failed"):
                 await stranger.get("/version")
+
+
+@pytest.mark.parametrize(
+    ("resources", "status", "code"),
+    [
+        pytest.param("resourceclaims/status", {"devices": []}, 200, id="the rest of the status"),
+        pytest.param("resourceclaims/status", {"allocation": {}}, 403, id="an allocation without the right to bind"),
+        pytest.param("resourceclaims/status resourceclaims/binding", {"allocation": {}}, 200, id="with it"),
+    ],
+)
+async def test_who_allocates_a_claim_needs_the_right_to_bind_it(
+    locked: Locked, resources: str, status: Obj, code: int
+) -> None:
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    await locked.admin("POST", claims, {"metadata": {"name": "c"}, "spec": {}})
+    await locked.give(SCHEDULER, rule("patch", resources, groups="resource.k8s.io"))
+    content = {"Content_Type": "application/merge-patch+json"}
+    reply = await locked.ask(SCHEDULER, "PATCH", f"{claims}/c/status", {"status": status}, **content)
+    assert reply.code == code, reply.body
+    if code == 403:
+        assert 'cannot patch resource "resourceclaims/binding" in API group "resource.k8s.io"' in reply.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
@@ -26,6 +27,7 @@ from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 
+_CLAIM_STATUS = ("resource.k8s.io", "resourceclaims/status")
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 _AS_USER, _AS_GROUP, _AS_UID, _AS_EXTRA = (f"Impersonate-{part}" for part in ("User", "Group", "Uid", "Extra-"))
 
@@ -40,8 +42,17 @@ class AccessControl:
     def admit(self, call: ApiRequest, headers: Headers) -> None:
         """Sets the user of the request; raises a 401 or 403 Failure if it is not allowed."""
         user = self._impersonated(self.tokens.user_of(headers.get("Authorization", "")), headers)
-        self._demand(user, attributes_of(call))
+        wanted = attributes_of(call)
+        self._demand(user, wanted)
         call.user = user
+        if (wanted.group, wanted.combined) == _CLAIM_STATUS and wanted.verb in ("update", "patch"):
+            call.permits = partial(self._check_claim, user, replace(wanted, subresource="binding"))
+
+    def _check_claim(self, user: UserInfo, wanted: Attributes, old: Obj, new: Obj) -> None:
+        """Who allocates a ResourceClaim or reserves it needs the right to bind it, too."""
+        before, now = old.get("status") or {}, new.get("status") or {}
+        if any(before.get(field) != now.get(field) for field in ("allocation", "reservedFor")):
+            self._demand(user, wanted)
 
     def _demand(self, user: UserInfo, wanted: Attributes) -> None:
         decision = self._authorizer.decide(user, wanted)

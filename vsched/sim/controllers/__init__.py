@@ -15,6 +15,7 @@ from vsched.sim.controllers.devices.claims import PodResourceClaims, ResourceCla
 from vsched.sim.controllers.devices.driver import BindingConditions, DeviceDriver
 from vsched.sim.controllers.devices.pools import DeviceFleet
 from vsched.sim.controllers.devices.preparing import DevicesPrepared
+from vsched.sim.controllers.devices.taints import DeviceTaintEviction
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
@@ -139,6 +140,7 @@ def _of_devices(client: LocalClient, pod_index: PodIndex, devices: DeviceFleet) 
         ResourceClaims(client, pod_index),
         DeviceDriver(driver, pod_index, devices),
         BindingConditions(driver, pod_index, devices),
+        DeviceTaintEviction(client, pod_index),
     ]
 
 

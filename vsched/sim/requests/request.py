@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -82,6 +83,8 @@ class ApiRequest:
     reviews: Reviews = field(default_factory=Reviews)
     user: UserInfo | None = None
     """The user, if the server has authentication."""
+    permits: Callable[[Obj, Obj], None] | None = None
+    """Asks for the rights that depend on what an update changes, if the server has access control."""
 
     def flag(self, name: str) -> bool:
         """A boolean of the query; everything but empty, 0 and false is true."""
@@ -112,6 +115,7 @@ class ApiRequest:
             field_validation=validation,
             field_manager=self.manager,
             force=self.flag("force"),
+            permits=self.permits,
             reviews=self.reviews,
             warnings=self.warnings,
         )

@@ -31,6 +31,8 @@ from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
 BINDER = "persistentvolume-controller"
+_CLASS = "*"
+"""Before the name of a class, in the key for all of its claims that wait; it is in no name."""
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 VOLUME_PROTECTION = "kubernetes.io/pv-protection"
 
@@ -59,7 +61,8 @@ class ClaimBinder(Controller):
         if claim:
             return (claim,)
         became_free = not gone and (obj.get("status") or {}).get("phase") == "Available"
-        return list(self._waiting.get(class_name(obj), ())) if became_free else ()
+        # Once for any number of volumes.
+        return (f"{_CLASS}{class_name(obj)}",) if became_free and class_name(obj) in self._waiting else ()
 
     def _note_claim(self, claim: Obj, *, gone: bool) -> Iterable[str]:
         key, class_ = key_of(claim), class_name(claim)
@@ -72,6 +75,9 @@ class ClaimBinder(Controller):
         return () if gone else (key,)
 
     def reconcile(self, key: str) -> Sequence[Action]:
+        if key.startswith(_CLASS):
+            self._look_again(key.removeprefix(_CLASS))
+            return ()
         claim = self.find(key)
         if claim is None:
             return ()
@@ -83,7 +89,19 @@ class ClaimBinder(Controller):
             return bind_to_named(claim, volume, now)
         storage_class = self._class_of(claim)
         found = self._match(claim, storage_class)
-        return bind(claim, found, now) if found is not None else wait_for_volume(claim, storage_class)
+        if found is None:
+            return wait_for_volume(claim, storage_class)
+        # At once, so that the next claim does not look at it.
+        self._free.note(found, key, gone=False)
+        return bind(claim, found, now)
+
+    def _look_again(self, class_: str) -> None:
+        """Reconciles the claims of a class that may get a volume now."""
+        storage_class = self.client.get(CLASSES, "", class_) if class_ else None
+        for key in self._waiting.get(class_, ()):
+            claim = self.find(key)
+            if claim is not None and not waits_for_consumer(claim, storage_class):
+                self.queue.add(key)
 
     def _match(self, claim: Obj, storage_class: Obj | None) -> Obj | None:
         """The volume for a claim; for one that waits for its consumer only a volume that names it."""
