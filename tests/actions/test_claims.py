@@ -21,6 +21,9 @@ node n3 cpu=4 topology.kubernetes.io/zone=c
 """
 
 
+LOCAL = v.storage_class("local", provisioner=v.NO_PROVISIONER)
+
+
 def decided(text: str, *objects: Manifest, policy: Policy = POLICY, cycles: int = 1) -> Plan:
     """What is decided on the text's objects and these; one pod a line claims ``claim=NAME``."""
     return decide([*manifests(text), v.storage_class(), *objects], policy, cycles=cycles)
@@ -64,7 +67,7 @@ def test_claims_that_wait_for_their_first_pod_are_chosen_with_it() -> None:
         v.claim("d0"),
         v.claim("d1", storage_class="local"),
         disk | {"spec": disk["spec"] | {"storageClassName": "local"}},
-        v.storage_class("local", provisioner=v.NO_PROVISIONER),
+        LOCAL,
     )
 
     assert plan.nodes["a.1"] == "n2"
@@ -72,6 +75,17 @@ def test_claims_that_wait_for_their_first_pod_are_chosen_with_it() -> None:
         "a.0": ClaimPlan(volumes=(VolumeChoice("ns/d0", "uid-d0"),), wait=("ns/d0",)),
         "a.1": ClaimPlan(volumes=(VolumeChoice("ns/d1", "uid-d1", "disk"),), wait=("ns/d1",)),
     }
+
+
+def test_no_two_claims_of_a_gang_get_one_volume() -> None:
+    """The pods share their node; each claim gets a volume of its own, the smaller claim the smaller one."""
+    text = "node n1 cpu=2\njob ns/a min=2\npods ns/a 1 cpu=1 claim=d0\npods ns/a 1 cpu=1 claim=d1\n"
+    disks = [v.volume("large", "3Gi"), v.volume("small", "2Gi")]
+    plan = decided(text, v.claim("d0", "2Gi"), v.claim("d1", "1Gi"), *disks)
+
+    chosen = [one.volume for bind in plan.reports[0].binds if bind.claims for one in bind.claims.volumes]
+    assert chosen == ["small", "large"]
+    assert decided(text, v.claim("d0"), v.claim("d1", storage_class="local"), *disks, LOCAL).nodes == {}
 
 
 def test_of_a_job_whose_pods_share_a_claim_the_first_pod_has_the_choice() -> None:

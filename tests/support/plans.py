@@ -41,6 +41,7 @@ from vsched.framework.callout import Callout
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
@@ -187,7 +188,8 @@ def reading(text: str) -> Reading | None:
 
 def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> Cache:
     """The mirror of these objects."""
-    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=arbitrating, ignored=frozenset(ignored))
+    names, words = frozenset(OUR_NAMES), frozenset(ignored)
+    cache = PaperMirror(names, open_without_state=True, arbitrating=arbitrating, ignored=words)
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
     for kind, found in decoded.objects.items():
         cache.replace(kind, found)

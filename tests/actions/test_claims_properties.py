@@ -1,0 +1,236 @@
+"""Random clusters with volumes and devices: what holds for every plan, looked at without the code that made it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import devices as d
+from tests.support import volumes as v
+from tests.support.examples import examples
+from tests.support.plans import NOW, Manifest, manifests, mirror
+from tests.support.taking import taking
+from vsched.framework.cycle import run_cycle
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.claims.devices import DeviceId
+from vsched.model.plan import CycleReport
+from vsched.model.pods.status import Status
+from vsched.model.snapshot import Snapshot
+from vsched.settings.built_in import REGISTRY
+
+POLICY = taking("enqueue, allocate, preempt, backfill", "priority gang-P conformance", "predicates nodeorder")
+MANY = settings(max_examples=examples(40), deadline=None)
+ZONES = ("a", "b")
+LARGE = 60 * (1 << 30) * 1000
+"""60Gi in thousandths of bytes."""
+
+
+class Case(NamedTuple):
+    """The objects of a cluster."""
+
+    text: str
+    objects: tuple[Manifest, ...]
+    claims: dict[str, list[Manifest]]
+    """By pod: ``spec.resourceClaims``."""
+
+    def manifests(self) -> list[Manifest]:
+        """All objects."""
+        found = manifests(self.text)
+        for one in found:
+            if one["kind"] == "Pod" and one["metadata"]["name"] in self.claims:
+                one["spec"]["resourceClaims"] = self.claims[one["metadata"]["name"]]
+        return [*found, *self.objects]
+
+    def report(self) -> tuple[Snapshot, CycleReport]:
+        """The cluster as a cycle sees it, and what the cycle decides."""
+        snapshot = mirror(self.manifests()).snapshot(NOW)
+        return snapshot, run_cycle(snapshot, POLICY, REGISTRY)
+
+
+def gpu(number: int, memory: int) -> Manifest:
+    return d.device(f"gpu-{number}", capacity={"memory": f"{memory}Gi"}, attributes={"model": f"m{memory}"})
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Up to four nodes in two zones with devices and limits on volumes; pods that run and gangs that claim."""
+    text, claims = "class high 9\n", dict[str, list[Manifest]]()
+    objects: list[Manifest] = [d.device_class(), v.storage_class(), v.storage_class("zoned", zones=("a",))]
+    free: dict[str, list[str]] = {}
+    for node in (f"n{number}" for number in range(draw(st.integers(1, 4)))):
+        text += f"node {node} cpu=4 {v.ZONE}={draw(st.sampled_from(ZONES))}\n"
+        memories = draw(st.lists(st.sampled_from([40, 80]), max_size=4))
+        if memories:
+            objects.append(d.resource_slice(node, [gpu(at, memory) for at, memory in enumerate(memories)]))
+        free[node] = [f"gpu-{at}" for at in range(len(memories))]
+        if draw(st.booleans()):
+            objects.append(v.csi_node(node, {v.DRIVER: draw(st.integers(0, 2))}))
+    for number, zone in enumerate(draw(st.lists(st.sampled_from(ZONES), max_size=2))):
+        objects.append(v.volume(f"pv{number}", "2Gi", zone=zone))
+    for number in range(draw(st.integers(0, 2))):
+        node = draw(st.sampled_from(sorted(free)))
+        text += f"job ns/run{number} pods=1 cpu=1 on={node} phase=Running\n"
+        if free[node]:
+            name = f"run{number}.0"
+            objects.append(_held(name, node, free[node].pop(0)))
+            claims[name] = d.pod_claims(gpu=name)
+    shared = draw(st.booleans())
+    for job in ("a", "b")[: draw(st.integers(1, 2))]:
+        size = draw(st.integers(1, 3))
+        text += f"job ns/{job} class=high min={draw(st.integers(1, size))}\n"
+        for number in range(size):
+            pod, wants = f"{job}.{number}", draw(st.sampled_from(["", "gpu", "gpu2", "volume", "both", "shared"]))
+            fields = ""
+            if wants in ("volume", "both"):
+                fields = f"claim=d-{pod}"
+                kind = draw(st.sampled_from([v.CLASS, "zoned", "missing"]))
+                if kind != "missing":
+                    objects.append(v.claim(f"d-{pod}", storage_class=kind))
+            if wants in ("gpu", "gpu2", "both"):
+                claims[pod] = d.pod_claims(gpu=pod)
+                chosen = draw(
+                    st.sampled_from([(), (f"device.capacity['{d.DRIVER}'].memory.isGreaterThan(quantity('60Gi'))",)])
+                )
+                same = [{"matchAttribute": f"{d.DRIVER}/model"}] if draw(st.booleans()) else []
+                request = d.request("gpu", 2 if wants == "gpu2" else 1, *chosen)
+                objects.append(d.resource_claim(pod, request, constraints=same))
+            if wants == "shared" and shared:
+                claims[pod] = d.pod_claims(gpu="shared")
+            text += f"pods ns/{job} 1 cpu={draw(st.integers(0, 2))} {fields}\n"
+    if shared:
+        objects.append(d.resource_claim("shared"))
+    return Case(text, tuple(objects), claims)
+
+
+def _held(pod: str, node: str, device: str) -> Manifest:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": f"ns/{pod}", "controller": True}
+    results = [{"request": "gpu", "driver": d.DRIVER, "pool": node, "device": device}]
+    status = {
+        "allocation": {"devices": {"results": results}, "nodeSelector": v.in_topology(v.HOSTNAME, node)},
+        "reservedFor": [{"resource": "pods", "name": pod, "uid": f"ns/{pod}"}],
+    }
+    return d.resource_claim(pod, metadata={"ownerReferences": [owner]}, status=status)
+
+
+@MANY
+@given(cases())
+def test_gangs_are_bound_as_a_whole_or_not_at_all(case: Case) -> None:
+    snapshot, report = case.report()
+    bound = Counter(bind.job for bind in report.binds)
+
+    for key, count in bound.items():
+        job = snapshot.jobs[key]
+        assert job.ready + count >= job.spec.min_member, key
+
+
+@MANY
+@given(cases())
+def test_no_device_is_given_twice_and_each_claim_gets_what_it_asks_for(case: Case) -> None:
+    snapshot, report = case.report()
+    devices = snapshot.claims.devices
+    used = Counter(one.device for claim in devices.allocated.values() for one in claim.allocation.devices)  # type: ignore[union-attr]
+    models = {device.id: device.model for pool in devices.pools for device in pool.devices}
+    chosen: dict[str, tuple[DeviceId, ...]] = {}
+    for bind in report.binds:
+        if bind.claims is None:
+            continue
+        for choice in bind.claims.devices:
+            got = tuple(one.device for one in choice.allocation.devices)
+            assert chosen.setdefault(choice.claim, got) == got, "two jobs that share a claim have the same choice"
+        for key in bind.claims.reserve:
+            claim = devices.claims[key]
+            has = chosen.get(key) or tuple(one.device for one in claim.allocation.devices)  # type: ignore[union-attr]
+            assert {device.pool for device in has} == {bind.node}, "the pod is where its devices are"
+    for key, got in chosen.items():
+        used.update(got)
+        spec = devices.claims[key].spec
+        ((request,),) = spec.requests
+        assert len(got) == request.count
+        if request.selectors:
+            assert all(amount > LARGE for device in got for _, amount in models[device].capacity)
+        if spec.constraints:
+            assert len({models[device] for device in got}) == 1
+    assert all(count == 1 for count in used.values()), used
+
+
+@MANY
+@given(cases())
+def test_no_volume_is_given_twice_and_no_node_gets_more_than_it_can_attach(case: Case) -> None:
+    snapshot, report = case.report()
+    volumes, statics = snapshot.claims.volumes, snapshot.nodes.statics
+    given_away: Counter[str] = Counter()
+    attached: Counter[str] = Counter()
+    for bind in report.binds:
+        for choice in bind.claims.volumes if bind.claims is not None else ():
+            zone = statics.attributes[statics.row[bind.node]].labels[v.ZONE]
+            attached[bind.node] += 1
+            if choice.volume:
+                given_away[choice.volume] += 1
+                assert volumes.volumes[choice.volume].affinity is not None
+                assert zone in str(volumes.volumes[choice.volume].affinity)
+            elif volumes.claims[choice.claim].storage_class == "zoned":
+                assert zone == "a", "allowedTopologies"
+    assert all(count == 1 for count in given_away.values())
+    for node, count in attached.items():
+        limit = volumes.limits.get(node, {}).get(v.DRIVER)
+        assert limit is None or count <= limit
+
+
+@MANY
+@given(cases())
+def test_equal_inputs_give_equal_plans(case: Case) -> None:
+    (_, first), (_, second) = case.report(), case.report()
+
+    assert msgspec.json.encode(first) == msgspec.json.encode(second)
+
+
+@MANY
+@given(cases())
+def test_pods_that_are_bound_now_use_nothing_that_others_still_have_to_leave(case: Case) -> None:
+    snapshot, report = case.report()
+    leaving = {one.uid for one in report.evictions}
+    held = {
+        one.device
+        for claim in snapshot.claims.devices.allocated.values()
+        if any(consumer.uid in leaving for consumer in claim.consumers)
+        for one in claim.allocation.devices  # type: ignore[union-attr]
+    }
+    now = {
+        one.device
+        for bind in report.binds
+        if bind.claims is not None
+        for choice in bind.claims.devices
+        for one in choice.allocation.devices
+    }
+
+    assert not held & now
+
+
+@MANY
+@given(cases())
+def test_a_session_that_is_undone_finds_the_same_nodes_again(case: Case) -> None:
+    """Whatever the actions placed, evicted and withdrew: with all of it undone, every task has the choice it had."""
+    snapshot = mirror(case.manifests()).snapshot(NOW)
+    fresh = _choices(Session(snapshot, POLICY, REGISTRY, Trace()))
+    session = Session(snapshot, POLICY, REGISTRY, Trace())
+    for name in POLICY.actions:
+        REGISTRY.actions[name].run(session)
+    session.ledger.undo_to(0)
+
+    assert _choices(session) == fresh
+
+
+def _choices(session: Session) -> dict[str, object]:
+    tasks = [task for job in session.jobs.values() for task in job.job.pending.values()]
+    assert all(task.status is Status.PENDING for task in tasks)
+    found: dict[str, object] = {}
+    for task in tasks:
+        choice = session.node_selection.choose(task)
+        room = session.node_selection.room(task)
+        found[task.uid] = (choice, room.tasks, session.node_selection.explain(task).reasons)
+    return found
