@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.devicesets import amounts, device, gpus, pool
+from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory, inventory_of
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask, ClaimAsk, Found, Pick, search
-from vsched.model.claims.devices import DeviceConstraint, DeviceSelector, Pool
+from vsched.model.claims.devices import Device, DeviceConstraint, DeviceSelector, Pool
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import Toleration
 
@@ -230,25 +231,15 @@ CLAIMS = st.lists(
 )
 
 
-def built(described: Sequence[dict[str, Any]]) -> tuple[Inventory, DeviceBooks]:
-    made = []
-    for number, one in enumerate(described):
-        attributes = {"model": one["model"], **({} if one["numa"] is None else {"numa": one["numa"]})}
-        consumes = {"card": {"slots": one["counter"]}} if one["counter"] else None
-        capacity = amounts(memory=one["memory"]) if one["memory"] else ()
-        made.append(
-            device(
-                f"d{number}",
-                attributes=attributes,
-                capacity=capacity,
-                shareable=one["shareable"],
-                consumes=consumes,
-            )
-        )
-    pools = (pool(*made, counters=(("card", (("slots", 3),)),)),) if made else ()
-    inventory = inventory_of(pools, NODES)
+def built(*nodes: Sequence[dict[str, Any]]) -> tuple[Inventory, DeviceBooks]:
+    """The devices of some nodes, and the uses of them."""
+    pools = []
+    for name, described in zip(NODES.names, nodes, strict=False):
+        made = [_device(f"d{number}", name, one) for number, one in enumerate(described)]
+        pools += [pool(*made, counters=(("card", (("slots", 3),)),))] if made else []
+    inventory = inventory_of(tuple(pools), NODES)
     books = DeviceBooks(inventory)
-    for number, one in enumerate(described):
+    for number, one in enumerate(one for described in nodes for one in described):
         if not one["used"]:
             continue
         if one["shareable"]:
@@ -256,6 +247,17 @@ def built(described: Sequence[dict[str, Any]]) -> tuple[Inventory, DeviceBooks]:
         elif one["used"] == 1:
             books.add([Holding(number)])
     return inventory, books
+
+
+def _device(name: str, node: str, one: dict[str, Any]) -> Device:
+    return device(
+        name,
+        node,
+        attributes={"model": one["model"], **({} if one["numa"] is None else {"numa": one["numa"]})},
+        capacity=amounts(memory=one["memory"]) if one["memory"] else (),
+        shareable=one["shareable"],
+        consumes={"card": {"slots": one["counter"]}} if one["counter"] else None,
+    )
 
 
 def accepts(
@@ -343,3 +345,39 @@ def test_the_search_finds_the_first_way_that_is_allowed(
     result = search(claims, 0, inventory, books, later=False, steps=0)
     assert result.complete
     assert (None if result.picks is None else [list(mine) for mine in result.picks]) == first
+
+
+@given(DEVICES, st.integers(0, 3), st.sampled_from(["model", "numa", "used", "shareable", "nothing"]), CLAIMS)
+def test_an_answer_from_a_node_with_devices_that_are_alike_is_the_same(
+    described: Sequence[dict[str, Any]], at: int, field: str, claims: Sequence[ClaimAsk]
+) -> None:
+    other = [dict(one) for one in described]
+    if at < len(other) and field != "nothing":
+        other[at][field] = {"model": "h", "numa": 1, "used": 1, "shareable": True}[field]
+    inventory, books = built(described, other)
+    for row, later in ((0, False), (1, False), (0, True), (1, True)):
+        fresh = search(claims, row, inventory, books, later=later, steps=0)
+        assert search_once(tuple(claims), row, inventory, books, later=later, steps=0).picks == fresh.picks
+        few = search_once(tuple(claims), row, inventory, books, later=later, steps=2)
+        assert few.picks == fresh.picks or not few.complete
+
+
+def test_equal_values_at_other_places_make_nodes_different() -> None:
+    def node(name: str, *numas: int | None) -> Pool:
+        made = [
+            device(f"d{at}", name, attributes={} if numa is None else {"numa": numa}) for at, numa in enumerate(numas)
+        ]
+        return pool(*made)
+
+    nodes = NodeStatics([NodeAttributes(f"n{at}", {}) for at in range(4)])
+    inventory = inventory_of((node("n0", 5, 5), node("n1", 5, 7), node("n2", 7, 7), node("n3", 7, None)), nodes)
+    books = DeviceBooks(inventory)
+    for constraint, served in ((SAME, [0, 2]), (DIFFERENT, [1])):
+        asked = (claim(Ask("r", ANY, 2), constraints=[constraint]),)
+        answers = [search_once(asked, row, inventory, books, later=False, steps=0) for row in range(4)]
+        assert [row for row, answer in enumerate(answers) if answer.picks is not None] == served
+        assert [answer.steps for answer in answers][2] == 0, "the answer of the first node"
+        for row in served:
+            picks = answers[row].picks
+            assert picks is not None
+            assert [inventory.devices[pick.device].node for pick in picks[0]] == [f"n{row}"] * 2

@@ -90,8 +90,12 @@ class Inventory:
     order: Ids
     """Devices by row; ``starts`` says where each row begins."""
     starts: Ids
+    plain: Mask
+    """bool[devices]: devices that one claim may use at a time, and that consume no counters."""
     kept: dict[Hashable, Any] = field(default_factory=dict)
     """Results by key, see ``keep``."""
+    near: dict[int, list[int]] = field(default_factory=dict)
+    """By row: see ``reaching``."""
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -114,12 +118,15 @@ class Inventory:
         return None if position is None else found[0] + position
 
     def reaching(self, row: int) -> list[int]:
-        """The devices that a node reaches, ascending."""
-        mine = self.order[self.starts[row] : self.starts[row + 1]].tolist()
-        for position, mask in enumerate(self.groups):
-            if mask[row]:
-                mine.extend(self.members(position))
-        return sorted(mine)
+        """The devices that a node reaches, ascending; not to be changed."""
+        found = self.near.get(row)
+        if found is None:
+            mine = self.order[self.starts[row] : self.starts[row + 1]].tolist()
+            for position, mask in enumerate(self.groups):
+                if mask[row]:
+                    mine.extend(self.members(position))
+            found = self.near[row] = sorted(mine)
+        return found
 
     def members(self, group: int) -> list[int]:
         """The devices of a group."""
@@ -256,6 +263,12 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
     rows = [statics.row.get(name, NOWHERE) for block in blocks for name in block.nodes]
     row = _through([block.node for block in blocks], sizes, [len(block.nodes) for block in blocks], rows)
     group, groups = _groups(devices, blocks, firsts, statics)
+    shareable = np.concatenate([np.zeros(0, dtype=np.bool_), *(block.shareable for block in blocks)])
+    counting = {
+        at: tuple(firsts[at] + one for one in block.counting) for at, block in enumerate(blocks) if block.counting
+    }
+    plain = ~shareable
+    plain[[device for members in counting.values() for device in members]] = False
     order = np.argsort(row, kind="stable").astype(np.int32)
     return Inventory(
         statics=statics,
@@ -269,11 +282,10 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
         groups=groups,
         pool=pool,
         usable=np.array([block.usable for block in blocks], dtype=np.bool_)[pool],
-        shareable=np.concatenate([block.shareable for block in blocks]) if devices else np.zeros(0, dtype=np.bool_),
+        shareable=shareable,
+        plain=plain,
         tainted=tuple(firsts[at] + one for at, block in enumerate(blocks) for one in block.tainted),
-        counting={
-            at: tuple(firsts[at] + one for one in block.counting) for at, block in enumerate(blocks) if block.counting
-        },
+        counting=counting,
         incomplete=_incomplete(blocks, statics),
         order=order,
         starts=np.searchsorted(row[order], np.arange(len(statics) + 1)).astype(np.int32),

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
+import numpy as np
+
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.capacity import times
-from vsched.kernels.devices.inventory import Counter, Inventory
+from vsched.kernels.devices.inventory import NOWHERE, Counter, Inventory
 from vsched.kernels.devices.matching import Match, Want, match
-from vsched.model.claims.devices import Attribute, DeviceConstraint, Quantities, Version
+from vsched.model.claims.devices import Attribute, DeviceConstraint, DeviceModel, Quantities, Version
+from vsched.model.nodes.table import Ids
 
 MOST_RESULTS = 32
 """The most devices of one claim."""
@@ -75,9 +78,23 @@ def search(
     return Found(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
 
 
-def attribute(inventory: Inventory, device: int, name: str) -> Attribute | Version | None:
+def values(inventory: Inventory, name: str) -> Ids:
+    """int32[devices]: numbers of the values of an attribute, equal for equal values; NOWHERE for devices without it."""
+
+    def compute() -> Ids:
+        numbers: dict[tuple[type, Attribute | Version], int] = {}
+        found = np.full(len(inventory.models), NOWHERE, dtype=np.int32)
+        for at, model in enumerate(inventory.models):
+            value = _attribute(model, name)
+            if value is not None:
+                found[at] = numbers.setdefault((type(value), value), len(numbers))
+        return found[inventory.model]
+
+    return inventory.keep(("values", name), compute)
+
+
+def _attribute(model: DeviceModel, name: str) -> Attribute | Version | None:
     """The value of an attribute by its full name; a name without a domain is the driver's."""
-    model = inventory.devices[device].model
     domain, _, identifier = name.rpartition("/")
     short = identifier if domain == model.driver else None
     found = None
@@ -121,7 +138,7 @@ class _Search:
         self._used: set[int] = set()
         self._shares: dict[int, list[Quantities]] = {}
         self._counters: dict[Counter, int] = {}
-        self._values: dict[tuple[int, int], list[tuple[object, object]]] = {}
+        self._values: dict[tuple[int, int], list[int]] = {}
         self.picks: list[list[Pick]] = [[] for _ in claims]
         self.steps = 0
 
@@ -248,19 +265,17 @@ class _Search:
             self._count(device, -1)
 
     def _constrain(self, claim: int, request: str, device: int) -> bool:
-        met: list[list[tuple[object, object]]] = []
+        met: list[list[int]] = []
         for number, constraint in enumerate(self._claims[claim].constraints):
             if not concerns(constraint, request):
                 continue
-            value = attribute(self._inventory, device, constraint.attribute)
+            value = int(values(self._inventory, constraint.attribute)[device])
             known = self._values.setdefault((claim, number), [])
-            one = (type(value), value)
-            ok = value is not None and (one not in known if constraint.distinct else not known or known[0] == one)
-            if not ok:
+            if value == NOWHERE or (value in known if constraint.distinct else known and known[0] != value):
                 for each in met:
                     each.pop()
                 return False
-            known.append(one)
+            known.append(value)
             met.append(known)
         return True
 

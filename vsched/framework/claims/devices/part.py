@@ -22,9 +22,10 @@ from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
+from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.search import Found, search
+from vsched.kernels.devices.search import Found
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
 from vsched.model.claims.devices import Allocation, ClaimSpec
@@ -244,7 +245,7 @@ class DevicePart:
         if known is None or known[0] != version:
             asks = self._room.asks_on(needs, row)
             steps = min(self._steps, max(self._left, FEW_STEPS))
-            found = search(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
+            found = search_once(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
             self._left -= found.steps
             if not found.complete:
                 self._unfinished.add(needs.number)
