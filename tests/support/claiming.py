@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -248,7 +248,11 @@ def _allocated(claim: Obj) -> Allocation | None:
 
 @asynccontextmanager
 async def claiming(
-    cluster: Cluster, url: str = "", bind_seconds: float = 60.0, settings: TransactionSettings = QUICK
+    cluster: Cluster,
+    url: str = "",
+    bind_seconds: float = 60.0,
+    settings: TransactionSettings = QUICK,
+    permit: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Claiming]:
     """Everything from the decision to the binding; ``url`` is another way to the cluster."""
     outcomes: list[Outcome] = []
@@ -258,7 +262,7 @@ async def claiming(
     for node in cluster.client.list("nodes"):
         cache.apply("Node", "ADDED", make.read(node))
     async with ApiClient(Connection(url or cluster.url)) as client, asyncio.TaskGroup() as group:
-        writer = writer_to(client)
+        writer = writer_to(client, permit=permit)
         ended: Handlers[Outcome] = Handlers()
         ended.add(outcomes.append)
         dispatcher = Dispatcher(writer, ended, DispatchSettings())

@@ -13,7 +13,7 @@ from aiohttp import web
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.writes.limits import TokenBucket
-from vsched.writes.writer import Writer
+from vsched.writes.writer import Permit, Writer
 
 
 class Sent(NamedTuple):
@@ -97,6 +97,6 @@ async def recording() -> AsyncIterator[tuple[RecordingServer, ApiClient]]:
     await runner.cleanup()
 
 
-def writer_to(client: ApiClient, per_second: float = 1e6, burst: float = 1e6) -> Writer:
+def writer_to(client: ApiClient, per_second: float = 1e6, burst: float = 1e6, permit: Permit = lambda: True) -> Writer:
     """A writer that is not in anybody's way."""
-    return Writer(client, TokenBucket(per_second, burst))
+    return Writer(client, TokenBucket(per_second, burst), permit=permit)

@@ -61,6 +61,19 @@ def verdicts(outcomes: list[Outcome]) -> dict[BindOutcome, int]:
     return {verdict: found.count(verdict) for verdict in set(found)}
 
 
+async def test_gangs_with_claims_hand_over_their_placements_before_bindings_end() -> None:
+    async with parts() as found:
+
+        async def hand_over(left_seconds: float) -> int:
+            found.dispatcher.submit(binds(3))
+            return 2
+
+        sessions = asyncio.create_task(asyncio.sleep(0))
+        left = await wind_down(sessions, found.dispatcher, found.evictor, [], 5.0, 5.0, hand_over)
+        assert verdicts(found.outcomes) == {BindOutcome.BOUND: 3}
+        assert left == Unfinished(2, 0)
+
+
 async def test_what_was_decided_is_carried_out_first() -> None:
     async with parts() as found:
         found.dispatcher.submit(binds(20))

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from tests.support.asking import ask
+from tests.support.explanations import Asking
 from tests.support.fault_proxy import faulty
 from tests.support.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of
 from tests.support.waiting import until
-from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 
 SECONDS = 60.0
 QUEUES = "scheduling.volcano.sh/queues"
 PORTS = {"listen_address": "127.0.0.1:0"}
-
-
-class Asking:
-    """Asks a daemon to explain."""
-
-    def __init__(self, daemon: Daemon) -> None:
-        self._daemon = daemon
-
-    async def why(self, path: str) -> dict[str, Any]:
-        await until(lambda: self._daemon.ports, SECONDS)
-        answer = await ask(f"http://127.0.0.1:{self._daemon.ports['--listen-address']}/{path}")
-        assert isinstance(answer.body, dict)
-        return answer.body
-
-    async def until(self, path: str, **expected: object) -> dict[str, Any]:
-        """Ask until it says so; every answer is of a session that began after the question."""
-        async with asyncio.timeout(SECONDS):
-            while True:
-                found = await self.why(path)
-                if expected.items() <= found.items():
-                    return found
-                await asyncio.sleep(0.05)
 
 
 async def test_an_explanation_follows_what_happens() -> None:

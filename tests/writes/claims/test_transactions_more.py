@@ -301,3 +301,21 @@ async def test_what_classes_and_claims_say_to_drivers_is_copied_into_the_allocat
             {"source": "FromClaim", **own},
         ]
         assert given["results"][0]["tolerations"] == [{"key": "bad", "operator": "Exists", "tolerationSeconds": 5}]
+
+
+async def test_a_daemon_that_leads_no_longer_writes_nothing_more() -> None:
+    leads = [True]
+    slow = cluster_with(WAITS, DATA, GPUS, CLASS, provisioning=LONG)
+    async with slow as cluster, claiming(cluster, permit=lambda: leads[0]) as at:
+        one, two = at.pod(), at.pod()
+        at.submit(
+            at.bind(one, volumes=(at.choose("data"),), wait=("default/data",)),
+            at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
+        )
+        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        leads[0] = False
+        cluster.client.delete(VOLUME_CLAIMS, "default", "data")
+        await until(lambda: not at.gangs.busy)
+        assert {outcome.verdict for outcome in at.outcomes} == {BindOutcome.DROPPED}
+        assert at.undone == []
+        assert at.reserved("gpus") == ["p2"], "the next leader finds it"

@@ -21,9 +21,9 @@ from vsched.writes.claims.wishes import DeviceWish, HoldKey, VolumeWish
 class WaitSettings(msgspec.Struct, frozen=True):
     """How often a gang that waits looks after things itself."""
 
-    pods_seconds: float = 1.0
+    pods_seconds: float = 2.0
     """Whether its pods are still to be bound; this costs no request."""
-    objects_seconds: float = 20.0
+    objects_seconds: float = 60.0
     """How all objects are that it waits for, in case a watch has missed something."""
 
 
