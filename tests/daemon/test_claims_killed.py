@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,6 @@ GANG = [podgroup("g", 2), member("g-0", "g", ("data",), "gpus"), member("g-1", "
 WRITES = 8
 """The node selected for one claim, the volume of the other, a finalizer and a status for each of two device claims,
 and two bindings."""
-OPTIONS: dict[str, Any] = {"ignored": ("volumes", "claims")}
 
 
 def running(cluster: Cluster) -> int:
@@ -47,8 +45,8 @@ def cordon(cluster: Cluster) -> None:
 async def test_the_next_daemon_binds_what_was_reserved(count: int) -> None:
     async with cluster_with(*MANIFESTS) as cluster:
         cluster.apply(GANG)
-        assert await killed_after(cluster, CLAIM_WRITES, count, **OPTIONS)
-        async with scheduling(cluster.url, **OPTIONS):
+        assert await killed_after(cluster, CLAIM_WRITES, count)
+        async with scheduling(cluster.url):
             await until(lambda: running(cluster) == 2)
             await cluster.settle()
             assert broken_promises(cluster) == []
@@ -56,11 +54,10 @@ async def test_the_next_daemon_binds_what_was_reserved(count: int) -> None:
 
 @pytest.mark.parametrize("count", [3, WRITES - 1])
 async def test_the_same_with_kill_9(count: int, tmp_path: Path) -> None:
-    ignored = [word for each in OPTIONS.get("ignored", ()) for word in ("--ignore-unsupported", each)]
     async with cluster_with(*MANIFESTS) as cluster:
         cluster.apply(GANG)
-        await killed_for_real(cluster, CLAIM_WRITES, count, tmp_path / "kubeconfig", *ignored)
-        async with scheduling(cluster.url, **OPTIONS):
+        await killed_for_real(cluster, CLAIM_WRITES, count, tmp_path / "kubeconfig")
+        async with scheduling(cluster.url):
             await until(lambda: running(cluster) == 2)
             await cluster.settle()
             assert broken_promises(cluster) == []
@@ -69,17 +66,17 @@ async def test_the_same_with_kill_9(count: int, tmp_path: Path) -> None:
 async def test_there_are_no_more_writes_than_those() -> None:
     async with cluster_with(*MANIFESTS) as cluster:
         cluster.apply(GANG)
-        assert not await killed_after(cluster, CLAIM_WRITES, WRITES + 1, **OPTIONS)
+        assert not await killed_after(cluster, CLAIM_WRITES, WRITES + 1)
 
 
 @pytest.mark.parametrize("count", range(1, WRITES - 1))
 async def test_the_next_daemon_frees_what_it_cannot_use(count: int) -> None:
     async with cluster_with(*MANIFESTS, provisioning=3600.0) as cluster:
         cluster.apply(GANG)
-        assert await killed_after(cluster, CLAIM_WRITES, count, **OPTIONS)
+        assert await killed_after(cluster, CLAIM_WRITES, count)
         cordon(cluster)
         assert count < 3 or not is_free(cluster)
-        async with scheduling(cluster.url, **OPTIONS):
+        async with scheduling(cluster.url):
             await until(lambda: is_free(cluster))
             assert nodes_of(cluster) == {}
 
@@ -93,9 +90,9 @@ async def test_a_daemon_that_is_killed_while_it_gives_back_leaves_the_rest_to_th
     fails = volumes.storage_class(parameters={"provisioner.vsched.io/fail": "no more disks"})
     async with cluster_with(fails, *MANIFESTS[1:]) as cluster:
         cluster.apply(GANG)
-        assert await killed_after(cluster, CLAIM_WRITES, count, **OPTIONS)
+        assert await killed_after(cluster, CLAIM_WRITES, count)
         cordon(cluster)
-        async with scheduling(cluster.url, **OPTIONS) as daemon:
+        async with scheduling(cluster.url) as daemon:
             await sessions(daemon, 2)
             await until(lambda: is_free(cluster))
             assert nodes_of(cluster) == {}

@@ -22,7 +22,6 @@ SPOILING = [
 ]
 """All but the watch that says nothing more, which takes minutes to be found out."""
 GANGS, PODS = 8, 3
-OPTIONS: dict[str, Any] = {"ignored": ("volumes", "claims")}
 QUICK = ClusterSettings(ControllerSettings(pods=PodTimes(termination=0.0), provisioning=0.02))
 
 
@@ -52,7 +51,7 @@ async def test_no_pod_is_without_its_claims_and_no_claim_is_reserved_for_nobody(
     async with Cluster(nodes, manifests=[plain(each) for each in fixed], settings=QUICK, faults=faults) as cluster:
         # It needs all devices of more nodes than there are: it never fits, and holds nothing.
         tall = [member(f"tall-{number}", "tall", (), "all") for number in range(len(nodes) + 1)]
-        async with scheduling(cluster.url, **OPTIONS):
+        async with scheduling(cluster.url):
             cluster.apply([podgroup("tall", len(tall)), *tall])
             for number in range(GANGS):
                 cluster.apply([plain(each) for each in gang(number)])

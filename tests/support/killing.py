@@ -41,11 +41,11 @@ def member(name: str, group: str, claims: Sequence[str] = (), template: str = ""
     return merged(made, {"spec": {**about, **spec}})
 
 
-async def killed_after(cluster: Cluster, what: str, count: int, **options: Any) -> bool:
+async def killed_after(cluster: Cluster, what: str, count: int) -> bool:
     """Run a daemon until the n-th request that matches, and kill it; False where all pods were bound before that."""
     async with faulty(cluster.url) as proxy, ApiClient(Connection(proxy.url)) as client:
         proxy.cut_after(what, count)
-        daemon = Daemon(Options(listen_address="", healthz_address="", **options), client, REGISTRY)
+        daemon = Daemon(Options(listen_address="", healthz_address=""), client, REGISTRY)
         running = asyncio.create_task(daemon.run())
         try:
             await until(lambda: proxy.cut.is_set() or all_bound(cluster))
@@ -56,14 +56,14 @@ async def killed_after(cluster: Cluster, what: str, count: int, **options: Any) 
             await asyncio.wait((running,))
 
 
-async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path, *flags: str) -> None:
+async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path) -> None:
     """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``."""
     async with faulty(cluster.url) as proxy:
         proxy.cut_after(what, count)
         _write_kubeconfig(cluster, kubeconfig, proxy.url)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(kubeconfig)),
-            *("--listen-address", "", "--healthz-address", "", *flags),
+            *("--listen-address", "", "--healthz-address", ""),
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=DEVNULL,

@@ -69,7 +69,7 @@ async def test_a_volume_that_cannot_be_made_on_the_node_gives_everything_back() 
 
 async def test_devices_that_have_to_be_made_ready_are_waited_for() -> None:
     given = allocation("n1", "gpu-0", conditions=("Attached",), failures=("Broken",))
-    async with cluster_with(GPUS, CLASS) as cluster, claiming(cluster) as at:
+    async with cluster_with(GPUS, CLASS, controllers=False) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", given),), reserve=("default/gpus",)))
         await until(lambda: at.gangs.phases()[Phase.WAITING])
         assert at.nodes() == {}
@@ -80,7 +80,7 @@ async def test_devices_that_have_to_be_made_ready_are_waited_for() -> None:
 
 async def test_devices_that_cannot_be_made_ready_are_given_back() -> None:
     given = allocation("n1", "gpu-0", conditions=("Attached",), failures=("Broken",))
-    async with cluster_with(GPUS, CLASS) as cluster, claiming(cluster) as at:
+    async with cluster_with(GPUS, CLASS, controllers=False) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", given),), reserve=("default/gpus",)))
         await until(lambda: at.gangs.phases()[Phase.WAITING])
         at.say("gpus", "gpu-0", "Broken")
