@@ -90,7 +90,7 @@ def matching_rows(terms: Terms, statics: NodeStatics) -> Rows:
     """The rows of the nodes that meet an affinity, ascending."""
     if terms is None:
         return np.arange(len(statics))
-    if len(terms) == 1 and (rows := _quickly(terms[0], statics)) is not None:
+    if len(terms) == 1 and (rows := rows_named(terms[0], statics)) is not None:
         return rows
     return np.flatnonzero(terms_mask(terms, statics))
 
@@ -105,8 +105,8 @@ def terms_mask(terms: Terms, statics: NodeStatics) -> Mask:
     return mask
 
 
-def _quickly(term: NodeTerm, statics: NodeStatics) -> Rows | None:
-    """The rows for a term that names one value, as that of a local volume does; None for other terms."""
+def rows_named(term: NodeTerm, statics: NodeStatics) -> Rows | None:
+    """The rows for a term that only names one value of a label, or a node, as local volumes do; None for others."""
     if len(term.expressions) + len(term.fields) != 1:
         return None
     only = (*term.expressions, *term.fields)[0]

@@ -305,3 +305,23 @@ def test_requests_are_compared_in_bytes() -> None:
     made = tracked(1, 2).claim("c", "csi")
     made.claims["ns/c"] = msgspec.structs.replace(made.claims["ns/c"], request=GI + 1)
     assert ask(made, made.task("p", "c")).nodes() == "n2"
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "nodes"),
+    [
+        pytest.param(tracked(15, 20, 5), "csi", [False, True, False], id="too little storage for both"),
+        pytest.param(
+            world().volume("v", "local", 10).volume("w", "local", 10, affinity=on("n2")),
+            "local",
+            [False, True, False],
+            id="one volume for two claims",
+        ),
+    ],
+)
+def test_masks_leave_out_nodes_that_cannot_serve_all_claims_of_a_pod(
+    made: StorageWorld, kind: str, nodes: list[bool]
+) -> None:
+    made.claim("c1", kind, 10).claim("c2", kind, 10)
+    (check,) = made.part().checks(made.task("p", "c1", "c2"))
+    assert check.passes.tolist() == nodes

@@ -56,24 +56,40 @@ class Versioned(Protocol):
         """Grows with each change."""
 
 
-class Answers:
+class CurrentChecks:
+    """Checks, and whether they are current."""
+
+    __slots__ = ("_sources", "_version", "checks")
+
+    def __init__(self, sources: Sequence[Versioned]) -> None:
+        """``sources`` is what the checks depend on."""
+        self.checks: list[Check] = []
+        self._sources = sources
+        self._version = -1
+
+    def is_stale(self) -> bool:
+        """Whether the checks have to be made again; the caller does so at once."""
+        version = sum([source.version for source in self._sources])
+        stale, self._version = version != self._version, version
+        return stale
+
+
+class Answers(NamedTuple):
     """What is known of tasks of one class."""
 
-    __slots__ = ("checks", "exact", "once", "sources", "version", "waiting")
+    waiting: Sequence[Wanted]
+    """The claims that wait for their first pod, and that nothing is chosen for."""
+    once: Sequence[str]
+    """The claims that one pod may use at a time, and some pod does."""
+    counted: CurrentChecks
+    """By users of claims and by attached volumes."""
+    reached: CurrentChecks
+    """By what nodes reach, and by what is free there."""
+    exact: bool
 
-    def __init__(
-        self, waiting: Sequence[Wanted], once: Sequence[str], sources: Sequence[Versioned], *, exact: bool
-    ) -> None:
-        self.waiting = waiting
-        """The claims that wait for their first pod, and that nothing is chosen for."""
-        self.once = once
-        """The claims that one pod may use at a time, and some pod does."""
-        self.sources = sources
-        """What the checks depend on."""
-        self.exact = exact
-        self.version = -1
-        """That of the checks: the sum over their sources."""
-        self.checks: list[Check] = []
+
+ANSWERS_MAX = 256
+"""The most classes of which a session keeps the answers; the oldest is dropped first."""
 
 
 class VolumePart:
@@ -117,13 +133,12 @@ class VolumePart:
     def checks(self, task: Task) -> Sequence[Check]:
         """The nodes that can serve the claims, in the order of kube-scheduler's filters."""
         answers, wants = self._answers_for(task), self._wants(task)
-        version = sum(source.version for source in answers.sources)
-        if answers.version != version:
-            found = [check for claim in answers.once for check in self._once.checks(claim)]
-            found += self._limits.checks(wants)
-            found += self._reaching.checks(wants)
-            answers.checks, answers.version = found, version
-        return answers.checks
+        if answers.counted.is_stale():
+            answers.counted.checks = [check for claim in answers.once for check in self._once.checks(claim)]
+            answers.counted.checks += self._limits.checks(wants)
+        if answers.reached.is_stale():
+            answers.reached.checks = self._reaching.checks(wants)
+        return [*answers.counted.checks, *answers.reached.checks]
 
     def is_exact(self, task: Task) -> bool:
         """Whether no two claims of the task compete, and each takes the same of the limits wherever it goes."""
@@ -232,12 +247,12 @@ class VolumePart:
             wants = self._wants(task)
             waiting, once = self._waiting(wants), self._in_use(wants)
             exact = self._storages.are_apart(waiting) and all(self._limits.is_certain(one) for one in waiting)
-            sources: list[Versioned] = [*self._storages.used_by(waiting)]
-            if once:
-                sources.append(self._once)
-            if any(one.name is not None for one in wants.claims):
-                sources.append(self._attached)
-            found = self._answers[key] = Answers(waiting, once, sources, exact=exact)
+            reached = CurrentChecks(self._storages.used_by(waiting))
+            counts = any(one.name is not None for one in wants.claims)
+            counted = CurrentChecks([*([self._once] if once else ()), *([self._attached] if counts else ())])
+            if len(self._answers) >= ANSWERS_MAX:
+                del self._answers[next(iter(self._answers))]
+            found = self._answers[key] = Answers(waiting, once, counted, reached, exact)
         return found
 
     def _waiting(self, wants: Wants) -> list[Wanted]:

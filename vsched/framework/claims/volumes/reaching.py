@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.static import Wish
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Place, Wanted, Wants, Zones
+from vsched.framework.claims.volumes.wants import Place, Wants, Zones
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.kernels.selectors import remembered
-from vsched.kernels.volumes import Terms, terms_mask, zone_mask
+from vsched.kernels.volumes import Terms, rows_named, terms_mask, zone_mask
 from vsched.model.nodes.table import Mask, NodeStatics
+
+PLACES_MAX = 256
+"""The most places whose masks a session keeps."""
 
 
 class Reaching:
@@ -27,28 +30,12 @@ class Reaching:
         self._statics = statics
         self._chosen = chosen
         self._places: dict[Place, tuple[Mask, Mask]] = {}
-        self._lasting: dict[int, list[Check]] = {}
-        """By the number of the wants: checks that no step of the session changes."""
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
-        if not all(self._lasts(one) for one in wants.claims):
-            return self._worked_out(wants)
-        found = self._lasting.get(wants.number)
-        if found is None:
-            found = self._lasting[wants.number] = self._worked_out(wants)
-        return found
-
-    def _lasts(self, one: Wanted) -> bool:
-        """Whether nothing that the session places can change which nodes suit the claim."""
-        if one.claim.key in self._chosen:
-            return False
-        wish = one.content.wish
-        return wish is None or not self._storages.of(wish.storage_class).competes
-
-    def _worked_out(self, wants: Wants) -> list[Check]:
         size = len(self._statics)
         near, bindable, enough, zoned = (np.ones(size, dtype=np.bool_) for _ in range(4))
+        waiting: dict[str, list[Wish]] = {}
         for one in wants.claims:
             place, wish = one.content.place, one.content.wish
             chosen = self._chosen.get(one.claim.key)
@@ -59,10 +46,11 @@ class Reaching:
             elif chosen is not None:
                 bindable &= self._follows(chosen)
             elif wish is not None:
-                possible, roomy = self._wish(self._storages.of(wish.storage_class), wish)
-                bindable &= possible
-                if roomy is not None:
-                    enough &= roomy
+                waiting.setdefault(wish.storage_class, []).append(wish)
+        for name, wishes in waiting.items():
+            possible, roomy = self._wishes(self._storages.of(name), wishes)
+            bindable &= possible
+            enough &= roomy
         found = ((OUT_OF_REACH, near), (NO_VOLUMES, bindable), (NO_STORAGE, enough), (OTHER_ZONE, zoned))
         return [Check(reason, mask, code=Code.VOLUMES) for reason, mask in found if not mask.all()]
 
@@ -80,10 +68,17 @@ class Reaching:
     def _place(self, place: Place) -> tuple[Mask, Mask]:
         found = self._places.get(place)
         if found is None:
+            if len(self._places) >= PLACES_MAX:
+                self._places.clear()
             found = self._places[place] = (self._terms(place.affinity), self._zones(place.zones))
         return found
 
     def _terms(self, terms: Terms) -> Mask:
+        if terms is not None and len(terms) == 1 and (rows := rows_named(terms[0], self._statics)) is not None:
+            # Many volumes belong to one node each. Their masks are not worth remembering.
+            mask = np.zeros(len(self._statics), dtype=np.bool_)
+            mask[rows] = True
+            return mask
         return remembered(self._statics, ("volume affinity", terms), lambda: terms_mask(terms, self._statics))
 
     def _zones(self, zones: Zones) -> Mask:
@@ -97,6 +92,24 @@ class Reaching:
         mask = np.zeros(len(self._statics), dtype=np.bool_)
         mask[chosen.row] = True
         return mask
+
+    def _wishes(self, storage: ClassStorage, wishes: Sequence[Wish]) -> tuple[Mask, Mask]:
+        """The nodes where volumes of a class exist or may be made; and those with enough storage.
+
+        Each claim is looked at by itself, and then, where one kind of choice is left, all of them together.
+        """
+        possible, roomy = (np.ones(len(self._statics), dtype=np.bool_) for _ in range(2))
+        for wish in wishes:
+            one_possible, one_roomy = self._wish(storage, wish)
+            possible &= one_possible
+            if one_roomy is not None:
+                roomy &= one_roomy
+        several = [wish for wish in wishes if not (wish.reserved or wish.selected_node)]
+        if len(several) > 1 and not storage.provisions:
+            possible &= storage.count_static(several)[0] >= len(several)
+        elif len(several) > 1 and storage.static is None and storage.segments is not None:
+            roomy &= storage.segments.mask_together([wish.request for wish in several])
+        return possible, roomy
 
     def _wish(self, storage: ClassStorage, wish: Wish) -> tuple[Mask, Mask | None]:
         """The nodes where a volume exists or may be made; and those of them with enough storage (None: all of them)."""

@@ -86,6 +86,18 @@ class Segments:
         np.add.at(by_group, self._by_group.group, left)
         return totals(self._by_group.where, by_group), int(left.sum())
 
+    def mask_together(self, requests: Sequence[int]) -> Mask:
+        """bool[nodes]: the nodes whose segments may hold volumes of all these sizes; an upper bound."""
+        total = sum(requests)
+        left = np.minimum(self.capacity - self._taken, total)
+        # The first volume may be larger than the capacity, if the driver states the largest volume apart from it.
+        left = np.where(self._largest > self.capacity, np.maximum(left, max(requests)), left)
+        left = np.where(self._largest >= min(requests), np.maximum(left, 0), 0)
+        by_group = np.zeros(self._by_group.where.size, dtype=np.int64)
+        np.add.at(by_group, self._by_group.group, left)
+        mask: Mask = totals(self._by_group.where, np.minimum(by_group, total)) >= total
+        return mask
+
     def shift(self, segment: int, amount: int) -> None:
         """Take an amount from a segment; a negative one is given back."""
         self._taken[segment] += amount
