@@ -16,6 +16,7 @@ from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text
 from vsched.sim.cluster import Cluster
+from vsched.sim.fleet.devices import read_devices
 from vsched.sim.fleet.nodes import read_fleet
 from vsched.sim.fleet.residents import read_residents
 
@@ -37,6 +38,8 @@ def kind_of(block: Block) -> str:
         if "kind" in first:
             return "objects"
         return "policy" if "tiers" in first else "part of a policy"
+    if "driver" in first[0]:
+        return "devices"
     return "fleet" if "capacity" in first[0] else "residents"
 
 
@@ -46,7 +49,14 @@ def of_kind(kind: str) -> list[Block]:
 
 def test_blocks_say_what_they_are() -> None:
     assert {block.language for found in pages() for block in found.blocks} <= KNOWN
-    assert {kind_of(block) for block in YAML} == {"objects", "policy", "part of a policy", "fleet", "residents"}
+    assert {kind_of(block) for block in YAML} == {
+        "objects",
+        "policy",
+        "part of a policy",
+        "fleet",
+        "residents",
+        "devices",
+    }
 
 
 @here(of_kind("policy"))
@@ -81,6 +91,13 @@ def test_descriptions_of_nodes_are_good(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "fleet.yaml"
     path.write_text(block.text, encoding="utf-8")
     assert read_fleet(path)
+
+
+@here(of_kind("devices"))
+def test_descriptions_of_devices_are_good(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "devices.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    assert read_devices(path).pools
 
 
 @here(of_kind("residents"))

@@ -19,6 +19,7 @@ FLEET = """
   prefix: gpu-
   start: 7
   capacity: {nvidia.com/gpu: 8}
+  volumes: {csi.example.com: 8, other.example.com: 0}
   allocatable: {cpu: 30}
   taints: ["nvidia.com/gpu=present:NoSchedule", {key: k, effect: NoExecute}]
   zones: [left]
@@ -66,6 +67,7 @@ def test_a_file_of_groups_and_nodes(tmp_path: Path) -> None:
     assert gpu["spec"]["taints"] == [
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, {"key": "k", "effect": "NoExecute"}
     ]  # fmt: skip
+    assert gpu["metadata"]["annotations"] == {"vsched.io/volume-limits": "csi.example.com=8,other.example.com=0"}
     assert nodes["own"] == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "own"}, "spec": {}}
 
 
@@ -100,6 +102,12 @@ def test_other_forms(tmp_path: Path, text: str) -> None:
             "- {count: 1, annotations: {vsched.io/cpu-usage: much}}",
             "document 1.0.: annotation vsched.io/cpu-usage: 'much': expected a quantity",
             id="usage that is no quantity",
+        ),
+        pytest.param("- {count: 1, volumes: {d: many}}", "volumes: d is 'many': expected a number", id="volumes"),
+        pytest.param(
+            "- {count: 1, annotations: {vsched.io/volume-limits: many}}",
+            "annotation vsched.io/volume-limits: 'many': expected drivers and counts",
+            id="volume limits that are none",
         ),
         pytest.param("- {count: 1, zones: a}", "zones is 'a': expected a list", id="zones that are no list"),
         pytest.param("- {count: 1}\n- {count: 1}", "two nodes are called 'node-0'", id="names given twice"),

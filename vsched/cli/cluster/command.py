@@ -34,6 +34,7 @@ FLEET = """\
   capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}
   taints: ["nvidia.com/gpu=present:NoSchedule"] # or {key: …, value: …, effect: …}
   annotations: {vsched.io/cpu-usage: 10%}       # used besides pods, with --usage
+  volumes: {csi.example.com: 8}                 # of a CSI driver that can be attached; a CSINode says so
 - {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
 """
 """An example for ``--nodes FILE`` with every key."""

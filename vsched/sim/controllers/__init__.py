@@ -36,6 +36,7 @@ from vsched.sim.controllers.volumes.controllers import (
     VolumePhases,
     VolumeProtection,
 )
+from vsched.sim.controllers.volumes.csi_nodes import CsiNodes
 from vsched.sim.controllers.volumes.mounting import VolumesMounted
 from vsched.sim.controllers.volumes.provisioner import Provisioner, ReturnedCapacity
 from vsched.sim.controllers.workloads.controllers import (
@@ -128,6 +129,7 @@ def _of_volumes(client: LocalClient, pod_index: PodIndex, settings: ControllerSe
         Provisioner(provisioner, pod_index, settings.provisioning),
         ReturnedCapacity(provisioner, pod_index),
         Attacher(client, pod_index),
+        CsiNodes(client.named("kubelet"), pod_index),
         ClaimProtection(client, pod_index),
         VolumeProtection(client, pod_index),
     ]

@@ -16,6 +16,7 @@ from vsched.errors import BadInput
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import ready_status
 from vsched.sim.controllers.pod_usage import usage_problem
+from vsched.sim.controllers.volumes.csi_nodes import VOLUME_LIMITS, volume_limits
 from vsched.sim.manifests import Manifest, read_documents
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import utc_now
@@ -43,6 +44,8 @@ class FleetGroup:
     """Overrides the default of 32 cpu, 128Gi and 110 pods."""
     allocatable: dict[str, str] = field(default_factory=dict)
     """Overrides the capacity."""
+    volumes: dict[str, str] = field(default_factory=dict)
+    """How many volumes of each CSI driver can be attached to a node; a CSINode says so."""
     zones: list[str] = field(default_factory=lambda: list(DEFAULT_ZONES))
     """Taken in turn; empty for nodes without a zone."""
 
@@ -105,12 +108,24 @@ def _group(where: str, entry: Obj) -> FleetGroup:
         raise BadInput(f"{where}: zones is {zones!r}: expected a list of names")
     maps = {
         name: _texts(f"{where}: {name}", entry.get(name))
-        for name in ("labels", "annotations", "capacity", "allocatable")
+        for name in ("labels", "annotations", "capacity", "allocatable", "volumes")
     }
+    _check_volumes(where, maps["volumes"], maps["annotations"])
     if problem := usage_problem({"metadata": {"annotations": maps["annotations"]}}):
         raise BadInput(f"{where}: {problem}")
     taints = [_taint(f"{where}: taints[{index}]", each) for index, each in enumerate(_list(where, entry.get("taints")))]
     return FleetGroup(count, str(entry.get("prefix", "node-")), start, taints=taints, zones=zones, **maps)
+
+
+def _check_volumes(where: str, volumes: dict[str, str], annotations: dict[str, str]) -> None:
+    for driver, most in volumes.items():
+        if not most.isdecimal():
+            raise BadInput(f"{where}: volumes: {driver} is {most!r}: expected a number of volumes")
+    if VOLUME_LIMITS in annotations:
+        try:
+            volume_limits(annotations[VOLUME_LIMITS])
+        except BadInput as error:
+            raise BadInput(f"{where}: annotation {VOLUME_LIMITS}: {error}") from None
 
 
 def _texts(where: str, value: Any) -> dict[str, str]:
@@ -156,8 +171,11 @@ def _node(group: FleetGroup, index: int, address: str, now: datetime) -> Obj:
         labels["topology.kubernetes.io/region"] = REGION
         labels["topology.kubernetes.io/zone"] = group.zones[index % len(group.zones)]
     metadata: Obj = {"name": name, "labels": {**labels, **group.labels}}
-    if group.annotations:
-        metadata["annotations"] = group.annotations
+    annotations = dict(group.annotations)
+    if group.volumes:
+        annotations[VOLUME_LIMITS] = ",".join(f"{driver}={count}" for driver, count in group.volumes.items())
+    if annotations:
+        metadata["annotations"] = annotations
     capacity = {**DEFAULT_CAPACITY, **group.capacity}
     node: Obj = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}}
     if group.taints:

@@ -14,6 +14,7 @@ from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 PVCS, ATTACHMENTS = "persistentvolumeclaims", "storage.k8s.io/volumeattachments"
+CSI_NODES = "storage.k8s.io/csinodes"
 DRIVER = volumes.DRIVER
 
 
@@ -118,6 +119,23 @@ async def test_a_node_with_all_the_volumes_it_can_have_takes_the_next_when_one_i
     assert sorted(attached) == [False, True, True]
     running.client.delete("pods", "default", "p0" if late != "p0" else "p1")
     await runs(running, late)
+
+
+async def test_a_node_that_says_so_has_a_csi_node(running: Cluster) -> None:
+    limited = node("nc")
+    limited["metadata"]["annotations"] = {"vsched.io/volume-limits": f"{DRIVER}=2"}
+    running.apply([limited])
+    await until(lambda: running.client.get(CSI_NODES, "", "nc"))
+    running.client.patch("nodes", "", "nc", lambda found: _with(found, "vsched.io/volume-limits", f"{DRIVER}=5"))
+
+    def limits() -> list[Obj]:
+        found = running.client.get(CSI_NODES, "", "nc")
+        assert found is not None
+        return list(found["spec"]["drivers"])
+
+    await until(lambda: limits() == [{"name": DRIVER, "nodeID": "nc", "allocatable": {"count": 5}}])
+    running.client.delete("nodes", "", "nc")
+    await until(lambda: running.client.get(CSI_NODES, "", "nc") is None)
 
 
 async def test_two_pods_of_a_node_share_an_attachment(running: Cluster) -> None:
