@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.capacity import as_published
 from vsched.kernels.devices.inventory import Inventory
@@ -129,7 +127,8 @@ class ClaimUses:
         was = self._left.get(key, base)
         now = not self._takers.get(key) and is_leaving(claim, self._catalogue.users.get(key), self._evicted)
         if now != was:
-            (self.books.leave if now else self.books.stay)(self._base.uses[key])
+            uses, _ = uses_of(claim.allocation, self._base.inventory)
+            (self.books.leave if now else self.books.stay)(uses)
             if now == base:
                 del self._left[key]
             else:
@@ -161,14 +160,13 @@ class _Base(NamedTuple):
     """Only its identity counts: the next snapshot updates its maps in place."""
     inventory: Inventory
     books: DeviceBooks
-    uses: dict[str, tuple[Holding, ...]]
-    """By claim that has devices."""
     leaving: frozenset[str]
     """Claims of which all users are leaving."""
     partial: frozenset[str]
     """Claims with devices that are not there."""
     seen: dict[str, tuple[DeviceClaim, Mapping[str, Task] | None]]
-    """The claims that have devices, and their users, as they were."""
+    """The claims that have devices, and their users, as they were. What they use is worked out when it is needed:
+    there may be very many."""
 
 
 _LAST: list[_Base] = []
@@ -190,36 +188,39 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
 def _moved(last: _Base | None, inventory: Inventory) -> _Base:
     """The uses with the numbers of another inventory, without the claims that have to be looked at again."""
     if last is None or last.inventory.first != inventory.first or len(last.inventory) != len(inventory):
-        return _Base(None, inventory, DeviceBooks(inventory), {}, frozenset(), frozenset(), {})
+        return _Base(None, inventory, DeviceBooks(inventory), frozenset(), frozenset(), {})
     both = zip(last.inventory.blocks, inventory.blocks, strict=True)
-    changed = np.array([one.pool is not other.pool for one, other in both], dtype=np.bool_)
-    touched: list[bool] = changed[inventory.pool].tolist()
-    again = {key for key, uses in last.uses.items() if any(touched[use.device] for use in uses)} | last.partial
-    books, uses, seen = last.books.copy(), last.uses.copy(), last.seen.copy()
+    changed = {(one.pool.driver, one.pool.name) for one, other in both if one.pool is not other.pool}
+    again = {key for key, (claim, _) in last.seen.items() if _touches(claim, changed)} | last.partial
+    books, seen = last.books.copy(), last.seen.copy()
     for key in again:
-        mine = uses.pop(key)
-        del seen[key]
+        mine, _ = uses_of(seen.pop(key)[0].allocation, last.inventory)
         if key in last.leaving:
             books.stay(mine)
         books.remove(mine)
-    return _Base(None, inventory, books.moved(inventory), uses, last.leaving - again, frozenset(), seen)
+    return _Base(None, inventory, books.moved(inventory), last.leaving - again, frozenset(), seen)
+
+
+def _touches(claim: DeviceClaim, pools: set[tuple[str, str]]) -> bool:
+    found = claim.allocation
+    return found is not None and any((one.device.driver, one.device.pool) in pools for one in found.devices)
 
 
 def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
-    books, uses, leaving, partial = last.books.copy(), last.uses.copy(), set(last.leaving), set(last.partial)
+    books, leaving, partial = last.books.copy(), set(last.leaving), set(last.partial)
     seen = last.seen.copy()
     added: list[Holding] = []
     turned: list[str] = []
 
     def drop(key: str) -> None:
+        uses, _ = uses_of(seen.pop(key)[0].allocation, last.inventory)
         if key in leaving:
             leaving.discard(key)
-            books.stay(uses[key])
+            books.stay(uses)
         partial.discard(key)
-        del seen[key]
-        books.remove(uses.pop(key))
+        books.remove(uses)
 
-    for key in [key for key in uses if key not in catalogue.allocated]:
+    for key in [key for key in seen if key not in catalogue.allocated]:
         drop(key)
     for key, claim in catalogue.allocated.items():
         users = catalogue.users.get(key)
@@ -227,10 +228,10 @@ def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
         if known is not None and known[0] is claim and known[1] is users:
             continue
         if known is None or known[0] is not claim:
-            if key in uses:
+            if known is not None:
                 drop(key)
-            uses[key], complete = uses_of(claim.allocation, last.inventory)
-            added.extend(uses[key])
+            uses, complete = uses_of(claim.allocation, last.inventory)
+            added.extend(uses)
             if not complete:
                 partial.add(key)
         seen[key] = claim, users
@@ -238,10 +239,11 @@ def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
             turned.append(key)
     books.add_all(added)
     for key in turned:
-        (books.stay if key in leaving else books.leave)(uses[key])
+        uses, _ = uses_of(seen[key][0].allocation, last.inventory)
+        (books.stay if key in leaving else books.leave)(uses)
     books.changed.clear()
     now = frozenset(leaving.symmetric_difference(turned))
-    return _Base(catalogue, last.inventory, books, uses, now, frozenset(partial), seen)
+    return _Base(catalogue, last.inventory, books, now, frozenset(partial), seen)
 
 
 def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
