@@ -10,14 +10,16 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
-
-import cel
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from vsched.cel.bindings import LITERALS, unbound
 from vsched.cel.functions import FUNCTIONS
 from vsched.cel.versions import NO_OVERLOAD
+
+if TYPE_CHECKING:
+    import cel
 
 # Errors in expressions go to their authors, not to the log.
 logging.getLogger("cel").setLevel(logging.CRITICAL)
@@ -70,7 +72,7 @@ class CelExpression:
         if self.steps(given) > MOST_STEPS:
             raise TooExpensive("operation cancelled: actual cost limit exceeded")
         try:
-            return self.program.execute(cel.Context(given, dict(self.functions)))
+            return self.program.execute(_library().Context(given, dict(self.functions)))
         except Exception as error:
             raise NotEvaluated(_why(error)) from None
 
@@ -85,6 +87,14 @@ class CelExpression:
         return int(turns**self.depth)
 
 
+@cache
+def _library() -> ModuleType:
+    """The library, loaded with the first expression: it brings a command line along, a second and 20 MB of it."""
+    import cel
+
+    return cel
+
+
 @lru_cache(maxsize=1024)
 def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
     """The compiled expression, which may mention these variables; raises NotCompiled."""
@@ -94,7 +104,7 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
         )
     text = unbound(text)
     try:
-        program = cel.compile(text)
+        program = _library().compile(text)
     except Exception as error:
         message = str(error)
         raise NotCompiled(message[message.find("ERROR:") :] if "ERROR:" in message else message) from None

@@ -27,6 +27,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
+ENDED = (Status.SUCCEEDED, Status.FAILED)
 TRIED_MAX = 10_000
 """How many pods with failed bindings are remembered."""
 UNLEARNT_MAX = 4096
@@ -100,7 +101,7 @@ class PodStore:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
-        if task.status in (Status.SUCCEEDED, Status.FAILED):
+        if task.status in ENDED:
             self.claims.forget(uid)
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
             self._on_foreign(task)
@@ -317,7 +318,8 @@ class PodStore:
             self._jobs.drop(before)
         self._tasks[task.uid] = task
         self._nodes.move(before, task)
-        self.claims.move(before, task)
+        if task.claims is not None or (before is not None and before.claims is not None):
+            self.claims.move(before, task)
         self._jobs.put(task)
         if self.accounts is not None:
             self.accounts.move(before, task)
