@@ -139,6 +139,36 @@ def test_a_policy_that_takes_nothing_back_is_refused() -> None:
     assert "nothing is taken back (--full expected preempt or reclaim)" in str(found.exception)
 
 
+@pytest.mark.parametrize("claims", ["volumes", "devices"])
+def test_pods_with_claims_are_measured_against_pods_without(claims: str) -> None:
+    document = measured("--claims", claims)
+
+    assert document.keys() == {*KEYS, "claims"}
+    assert document["placed"] == 12
+    compared = document["claims"]
+    assert compared.keys() == {"plain_pods_per_second", "times_plain", "plain_rss_mb", "more_mb"}
+    assert compared["times_plain"] == pytest.approx(
+        compared["plain_pods_per_second"] / document["pods_per_second"], abs=0.01
+    )
+    assert compared["more_mb"] == document["rss_mb"] - compared["plain_rss_mb"]
+
+
+@pytest.mark.parametrize("claims", ["volumes", "devices"])
+def test_each_pod_of_the_bench_has_a_claim_that_it_needs(claims: str) -> None:
+    crowd = MirrorFeeder(World(nodes=4, pods=12, gang=3, claims=claims))
+    crowd.fill()
+    report = run_cycle(crowd.cache.snapshot(0.0), load_text(TAKING_POLICY, "policy", REGISTRY).policy, REGISTRY)
+    plans = [bind.claims for bind in report.binds]
+
+    assert len(plans) == 12
+    if claims == "devices":
+        chosen = {one.allocation.devices[0].device for plan in plans if plan for one in plan.devices}
+        assert len(chosen) == 12
+    else:
+        # Every other gang has claims that are bound already.
+        assert sum(len(plan.volumes) for plan in plans if plan) == 6
+
+
 def test_without_running_pods_there_is_nothing_to_take() -> None:
     found = bench("--full", "--running", "1")
 

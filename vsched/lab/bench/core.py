@@ -16,6 +16,7 @@ from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.lab.bench.claims import DEVICES, VOLUMES, compare, measure_plain
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
@@ -33,6 +34,7 @@ Examples:
   vsched bench --running 50000 --full --config config/policies/capacity.yaml
   vsched bench --queues 1000 --queue-levels 4 --pods 5000 --gang 1
   vsched bench --nominated 1 --pods 5000 --gang 1
+  vsched bench --claims devices --pods 10000
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -52,6 +54,13 @@ config/policies/taking-back.yaml (priority, gang, conformance and proportion dec
   tree        queues as leaves of a tree, and the same queues side by side; without
               --config the plugin capacity divides, with enableHierarchy in the tree
   nominated   with nodes kept for pods, what backfill takes of it, and without
+
+\b
+--claims measures pods with claims against the same pods without, which run in a
+process of their own ("claims" in the JSON):
+  volumes     every other gang has claims that wait for their first pod, the
+              others have claims that are bound to volumes of one zone
+  devices     each pod has a claim for one device, of a model that a CEL selector names
 """
 REPEATS = 30
 TAKING_LABELS = {
@@ -69,6 +78,12 @@ FIGURES = {
     "cycle, nothing new (ms)": "idle_cycle_ms",
     "cycle, one new pod (ms)": "one_pod_cycle_ms",
     "peak memory (MB)": "rss_mb",
+}
+CLAIM_FIGURES = {
+    "without claims, pods a second": "plain_pods_per_second",
+    "times as slow with claims": "times_plain",
+    "without claims, peak memory (MB)": "plain_rss_mb",
+    "more memory with claims (MB)": "more_mb",
 }
 SPREADS = {
     "cycle": "cycle_ms",
@@ -174,18 +189,24 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
+@click.option(
+    "--claims",
+    type=click.Choice([VOLUMES, DEVICES]),
+    help="Each pod to place has a claim of its own; also measure the same without.",
+)
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
 @seed_option
 @json_option
-def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> None:
+def command(config: str | None, full: bool, claims: str | None, as_json: bool, **numbers: Any) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
-    world = World(**numbers)
+    world = World(**numbers, claims=claims or "")
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
     policy = flat = (load_file(config, registry()) if config else default_settings(registry())).policy
     taking = _taking_policy(config, policy) if full else None
     if world.queue_levels > 1 and not config:
         policy, flat = (capacity_policy(in_a_tree=in_a_tree) for in_a_tree in (True, False))
+    plain = measure_plain(_arguments(config, numbers)) if claims else {}
     with tuned():
         result = measure(world, policy)
         if world.queue_levels > 1:
@@ -196,7 +217,16 @@ def command(config: str | None, full: bool, as_json: bool, **numbers: Any) -> No
             filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
             result["taking"] = _victim_figures(measure_taking(filled, taking, REPEATS))
             result["rss_mb"] = _peak_mb()
+    if claims:
+        result["claims"] = compare(result, plain)
     print_result(result, as_json, lambda result: [as_table(result)])
+
+
+def _arguments(config: str | None, numbers: dict[str, Any]) -> list[str]:
+    """The command line of the same bench without claims."""
+    given = {**numbers, "config": config}
+    words = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value not in (None, False)]
+    return [word for name, value in words for word in ((name,) if value is True else (name, str(value)))]
 
 
 def _victim_figures(costs: dict[str, Cost]) -> dict[str, Any]:
@@ -224,6 +254,8 @@ def as_table(result: dict[str, Any]) -> Table:
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
     lines += rows(result)
+    if "claims" in result:
+        lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():
         lines.append((f"time by {kind}", ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])))
     return figures_table(lines)

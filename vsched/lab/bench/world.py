@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from vsched.lab.bench.claims import Made, devices_a_node, node_objects, pod_objects, shared_objects, use_claims
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 
@@ -34,6 +35,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that run already, in gangs of the same size."""
     one_a_host: bool = False
     """Pods of a gang refuse to share a host (required anti-affinity)."""
+    claims: str = ""
+    """``volumes`` or ``devices``: each pod that waits has a claim of its own; empty for none."""
     seed: int = 1
 
 
@@ -51,6 +54,7 @@ class MirrorFeeder:
         """Create nodes, queues, running gangs and waiting ones."""
         world = self.world
         self._feed("Node", (self._node(number) for number in range(world.nodes)))
+        self._feed_claims()
         self._feed("Queue", self._branches())
         self._feed("Queue", (self._queue(number) for number in range(world.queues)))
         self.add_gangs(world.running, running=True)
@@ -78,7 +82,23 @@ class MirrorFeeder:
             "status": {"phase": "Running" if running else "Pending"},
         }
         self._feed("PodGroup", [group])
-        self._feed("Pod", (self._pod(namespace, name, at, request, running) for at in range(size)))
+        pods = [self._pod(namespace, name, at, request, running) for at in range(size)]
+        for pod in pods if world.claims and not running else ():
+            self._feed_all(pod_objects(world.claims, number, min(ZONES, world.nodes), pod["metadata"]))
+            use_claims(world.claims, pod)
+        self._feed("Pod", pods)
+
+    def _feed_claims(self) -> None:
+        """Create the classes and drivers for claims, and what drivers publish about nodes."""
+        world = self.world
+        self._feed_all(shared_objects(world.claims))
+        devices = devices_a_node(world.pods, world.nodes)
+        for number in range(world.nodes if world.claims else 0):
+            self._feed_all(node_objects(world.claims, number, f"node-{number:05d}", devices))
+
+    def _feed_all(self, objects: Made) -> None:
+        for kind, found in objects:
+            self._feed(kind, [found])
 
     def _feed(self, kind: str, objects: Any) -> None:
         for found in objects:
