@@ -15,7 +15,8 @@ from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.command import OUR_NAMES, make_plan
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document
-from vsched.mirror.wire.manifests import decode_manifests, read
+from vsched.cli.plan.workloads import decode_with_pods
+from vsched.mirror.wire.manifests import read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 
@@ -38,7 +39,7 @@ def command_line(name: str) -> tuple[Path | None, Path | None, bool, int]:
 
 def planned(name: str, *, by_default: bool = False) -> Document:
     """What comes of a sample, by its policy or by the default one."""
-    manifests = decode_manifests(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
+    manifests = decode_with_pods(read([str(SAMPLES / f"{name}.yaml")], StringIO()))
     path, figures, arbitrate, cycles = command_line(name)
     usage = read_usage(str(figures), NOW) if figures is not None else None
     policy = DEFAULT_POLICY if path is None or by_default else load_file(path, REGISTRY).policy
@@ -154,6 +155,37 @@ def test_queues_by_score_take_turns(by_default: bool, pods: dict[str, int]) -> N
 )
 def test_jobs_across_queues_go_by_priority(by_default: bool, order: list[str]) -> None:
     assert list(binds(planned("across-queues", by_default=by_default))) == order
+
+
+def test_pods_go_where_their_volumes_are_or_can_be_made() -> None:
+    assert binds(planned("volumes-zones")) == {"db-0": "node-a", "db-1": "node-b", "db-2": "node-c"}
+
+
+def test_a_node_attaches_as_many_volumes_as_it_can_and_one_pod_at_a_time_uses_some_claims() -> None:
+    document = planned("volumes-limits")
+
+    assert binds(document) == {"scan-0": "node-1"}
+    assert {pod: why["message"] for pod, why in document["unschedulable"].items()} == {
+        "team/scan-1": "0/1 nodes are available: 1 node(s) exceed max volume count.",
+        "team/alone-0": "0/1 nodes are available: 1 node(s) unavailable due to PersistentVolumeClaim with "
+        "ReadWriteOncePod access mode already in-use by another pod.",
+    }
+
+
+def test_a_gang_whose_devices_are_not_all_there_gets_none() -> None:
+    document = planned("devices-gang")
+
+    assert binds(document) == {"tolerant-0": "node-2"}
+    assert document["jobs"]["team/training"]["message"].startswith("the gang needs 4, 3 fit: ")
+
+
+def test_parts_of_a_device_count_in_the_quota_of_the_queue() -> None:
+    document = planned("devices-parts")
+
+    assert binds(document) == {"half-0": "node-1", "quarter-0": "node-1"}
+    assert document["unschedulable"]["team/third-0"]["message"] == (
+        "queue parts is at its capability in memory.deviceclass/gpu.example.com: 50Gi of 60Gi held, 20Gi asked"
+    )
 
 
 def test_a_queue_stays_within_its_capability_whatever_is_free() -> None:

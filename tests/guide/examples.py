@@ -26,7 +26,7 @@ tiers:
     enableNodeOrder: true
   - name: predicates
     arguments:
-      predicate.VolumeBindingEnable: true
+      predicate.CacheEnable: true
 """
 
 NEW_JOB: list[Obj] = [

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from vsched.model.amounts.quantity import format_bytes, format_milli
-from vsched.model.amounts.resources import is_schedulable, parse_scaled, scale_of
+from vsched.model.amounts.resources import DEVICE_CAPACITY, format_amount, is_schedulable, parse_scaled, scale_of
 
 Counted = Mapping[str, int]
 """Base units by counted name; what is not named is nothing, or no limit."""
@@ -72,6 +72,8 @@ def parse_counted(name: str, quantity: object) -> int:
 
 def format_counted(name: str, value: int) -> str:
     """Base units under a counted name as a canonical quantity."""
+    if DEVICE_CAPACITY in name:
+        return format_amount(name, value)
     if counted_scale(name) == 1000:
         return format_milli(value)
     return str(value) if _resource(name) == "pods" or name.endswith(CLAIMS) else format_bytes(value)

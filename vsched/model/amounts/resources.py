@@ -24,6 +24,9 @@ Vector = dict[int, int]
 NOTHING: Amounts = ()
 ONE_POD: Amounts = ((PODS, 1),)
 
+DEVICE_CAPACITY = ".deviceclass/"
+"""Part of the names of capacities of devices in queues; what they count is not in the name."""
+
 ASKED_MAX = 64
 """The most columns for requested resources that no node offers; each costs a row of the table of nodes."""
 
@@ -206,7 +209,9 @@ def parse_scaled(name: str, quantity: object, scale: int) -> int:
 
 
 def format_amount(name: str, value: int) -> str:
-    """Base units of a resource as a canonical quantity."""
+    """Base units of a resource as a canonical quantity; capacities of devices that are whole mebibytes in these."""
+    if DEVICE_CAPACITY in name and value and value % (1000 << 20) == 0:
+        return format_bytes(value // 1000)
     if scale_of(name) == 1000:
         return format_milli(value)
     return str(value) if name == "pods" else format_bytes(value)
