@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.sim.kubectl import KUBECTL, Kubectl, bind_everything
+from tests.support.waiting import until_answered
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, UsageSettings
 
@@ -96,6 +97,73 @@ async def test_describe_and_events_show_what_happened(tmp_path: Path) -> None:
         rows = [row.split() for row in (await kubectl("get", "events", "--no-headers")).splitlines()]
         assert ["Normal", "Started", "pod/busy"] in [row[1:4] for row in rows]
         assert "SuccessfulCreate" in {row[2] for row in rows}
+
+
+CLAIMED = """
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: standard}
+provisioner: csi.example.com
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {storageClassName: standard, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  nodeName: node-0
+  containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}, volumeMounts: [{name: data, mountPath: /data}]}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+"""
+
+
+async def test_a_pod_with_a_volume_and_a_device_step_by_step(tmp_path: Path) -> None:
+    devices = tmp_path / "devices.yaml"
+    devices.write_text("- {driver: gpu.example.com, count: 2}")
+    settings = ClusterSettings(controllers=ControllerSettings(events=True))
+    async with Cluster(1, devices=devices, settings=settings) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        kubectl = Kubectl(tmp_path)
+        await kubectl("apply", "-f", "-", given=CLAIMED)
+        await until_answered(lambda: _shows(kubectl, "ContainerCreating", "get", "pod", "p"))
+        await until_answered(lambda: _shows(kubectl, "has non-bound phase", "describe", "pod", "p"))
+        waiting = await kubectl("logs", "p", code=1)
+        assert 'container "c" in pod "p" is waiting to start: ContainerCreating' in waiting
+        assert "waiting for first consumer" in await kubectl("describe", "pvc", "data")
+        await kubectl("annotate", "pvc", "data", "volume.kubernetes.io/selected-node=node-0")
+        await kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=40s")
+        assert "default/data" in await kubectl("get", "pv")
+        claim = (await kubectl("get", "resourceclaims", "-o=name")).strip()
+        assert "pending" in await kubectl("get", claim)
+        await until_answered(lambda: _shows(kubectl, "is not allowed to use ResourceClaim", "describe", "pod", "p"))
+        uid = await kubectl("get", "pod", "p", "-o=jsonpath={.metadata.uid}")
+        result = {"request": "gpu", "driver": "gpu.example.com", "pool": "node-0", "device": "gpu-1"}
+        consumer = {"resource": "pods", "name": "p", "uid": uid}
+        status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [consumer]}
+        patch = json.dumps({"status": status})
+        await kubectl("patch", claim, "--subresource=status", "--type=merge", "-p", patch)
+        await kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=40s")
+        assert "allocated,reserved" in await kubectl("get", claim)
+        assert "node-0" in await kubectl("get", "resourceslices")
+        assert "csi.example.com" in await kubectl("get", "volumeattachments")
+        await kubectl("delete", "pod", "p", "--timeout=40s")
+        await until_answered(lambda: _shows(kubectl, "No resources found", "get", "resourceclaims"))
+        await kubectl("delete", "pvc", "data", "--timeout=40s")
+        await until_answered(lambda: _shows(kubectl, "No resources found", "get", "pv"))
+
+
+async def _shows(kubectl: Kubectl, text: str, *arguments: str) -> bool:
+    return text in await kubectl(*arguments)
 
 
 async def test_top_of_nodes_and_pods(tmp_path: Path) -> None:

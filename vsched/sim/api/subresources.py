@@ -183,7 +183,10 @@ def log_of(store: Store, namespace: str, name: str, call: ApiRequest) -> bytes:
         raise bad_request(f"container {container} is not valid for pod {name}")
     if not spec.get("nodeName"):
         raise bad_request(f"pod {name} does not have a host assigned")
-    started = record.obj.get("status", {}).get("startTime")
+    status = record.obj.get("status", {})
+    if status.get("containerStatuses") and status.get("phase") == "Pending":
+        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating')
+    started = status.get("startTime")
     return f"{started} container {container} runs on {spec['nodeName']}\n".encode() if started else b""
 
 

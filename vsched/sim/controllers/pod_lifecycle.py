@@ -186,6 +186,31 @@ def running_status(pod: Obj, host_ip: str, pod_ip: str, now: datetime) -> Obj:
     return status
 
 
+def waiting_status(pod: Obj, host_ip: str, now: datetime) -> Obj:
+    """The status of a pod on its node that cannot start its containers yet."""
+    moment = format_time(now)
+    status = pod.get("status", {})
+    conditions = list(status.get("conditions") or ())
+    for type_, holds in (("PodReadyToStartContainers", "False"), ("Initialized", "True")):
+        conditions = with_condition(conditions, {"type": type_, "status": holds, "lastProbeTime": None}, now)
+    names = ", ".join(each["name"] for each in pod["spec"].get("containers") or ())
+    why = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{names}]"}
+    for type_ in ("Ready", "ContainersReady"):
+        conditions = with_condition(conditions, {"type": type_, "status": "False", "lastProbeTime": None, **why}, now)
+    waiting = {"waiting": {"reason": "ContainerCreating"}}
+    return {
+        **status,
+        "conditions": conditions,
+        "hostIP": host_ip,
+        "hostIPs": [{"ip": host_ip}],
+        "startTime": status.get("startTime", moment),
+        "containerStatuses": [
+            {**_container(pod, each, waiting, ready=False, started=False), "containerID": ""}
+            for each in pod["spec"].get("containers") or ()
+        ],
+    }
+
+
 def finished_status(pod: Obj, exit_code: int, now: datetime) -> Obj:
     """The status of a pod whose containers ended with this exit code."""
     reason = "Error" if exit_code else "PodCompleted"

@@ -259,3 +259,18 @@ async def test_the_claim_for_extended_resources_counts_like_any_other(running: C
     await waits(running, "FailedPrepareDynamicResources", "is not allowed to use ResourceClaim extra")
     allocate(running, "extra", "na", "gpu-0", pods=["p"])
     await runs(running)
+
+
+async def test_a_pod_that_waits_on_its_node_says_so_and_can_be_deleted(running: Cluster) -> None:
+    waiting = user("p", "data")
+    waiting["metadata"]["finalizers"] = ["example.com/kept"]
+    running.apply([waiting])
+    await waits(running, "FailedMount", "not found")
+    found = running.client.get("pods", "default", "p")
+    assert found is not None
+    (container,) = found["status"]["containerStatuses"]
+    assert container["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}
+    assert (conditions["Ready"], conditions["Initialized"]) == ("False", "True")
+    running.client.delete("pods", "default", "p")
+    await until(lambda: phase(running, "pods", "p") == "Failed")

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, SetStatus, Tell, Update
+from vsched.sim.controllers.actions import Action, After, Create, SetStatus, Tell, Update, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.event_messages import KUBELET
 from vsched.sim.controllers.nodes.node_status import (
@@ -34,6 +34,7 @@ from vsched.sim.controllers.pod_lifecycle import (
     next_steps,
     stage_began,
     stage_of,
+    waiting_status,
 )
 from vsched.sim.controllers.start_checks import StartCheck, StartObstacle
 from vsched.sim.store.kinds import Obj
@@ -120,7 +121,7 @@ class Kubelets(Controller):
         if claimed and node is not None and host is not None and host.ready:
             obstacle = self._obstacle(pod, node)
             if obstacle is not None:
-                return self._hinder(key, pod, obstacle)
+                return [*set_status("pods", pod, waiting_status(pod, host.ip, now)), *self._hinder(key, pod, obstacle)]
         self._hindered.pop(key, None)
         actions = next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
         if claimed and any(isinstance(action, SetStatus) for action in actions):

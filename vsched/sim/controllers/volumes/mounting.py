@@ -77,7 +77,7 @@ class VolumesMounted:
 
     def _is_used_by_another(self, pod: Obj, claim: Obj) -> bool:
         users = (each for each in self._pod_index.of_volume_claim(key_of(claim)) if each is not pod)
-        return any(each["status"].get("startTime") and not is_finished(each) for each in users)
+        return any(each["status"].get("phase") == "Running" for each in users)
 
     def _is_attached(self, volume: Obj, node: Obj) -> bool:
         """The controller that attaches volumes says itself what is in its way."""
