@@ -198,7 +198,7 @@ class Claiming:
         return str(self.get(resource, name)["metadata"]["uid"])
 
     def get(self, resource: str, name: str) -> Obj:
-        namespace = "" if resource == VOLUMES else NS
+        namespace = "" if resource in (VOLUMES, "nodes") else NS
         found = self.cluster.client.get(resource, namespace, name)
         assert found is not None, (resource, name)
         return found

@@ -260,6 +260,10 @@ class Cache(ObjectIntake):
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
 
+    def has_node(self, name: str) -> bool:
+        """Whether there is such a node."""
+        return name in self._nodes
+
     def tasks_on(self, node: str) -> list[Task] | None:
         """The pods on a node, of any scheduler; None where there is no such node."""
         return self._nodes.tasks(node)

@@ -33,7 +33,8 @@ class Write(NamedTuple):
     """One request that changes an object."""
 
     kind: str
-    """For metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``."""
+    """For metrics: ``binding``, ``eviction``, ``podgroup``, ``queue``, ``pod``, ``event``; of volumes and claims the
+    plural of the kind."""
     method: str
     path: str
     body: bytes

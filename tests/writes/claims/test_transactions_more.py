@@ -39,6 +39,18 @@ async def test_a_pod_that_is_deleted_while_its_gang_waits_gives_everything_back(
         assert at.gangs.results == {UNDONE: 1}
 
 
+async def test_a_node_that_goes_while_a_gang_waits_gives_everything_back() -> None:
+    async with cluster_with(WAITS, DATA, provisioning=LONG) as cluster, claiming(cluster) as at:
+        at.submit(at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)))
+        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        at.cache.apply("Node", "DELETED", make.read(at.get("nodes", "n1")))
+        await until(lambda: not at.gangs.busy)
+        [(wish, obstacle)] = at.undone
+        assert obstacle.why == "node n1 is gone"
+        assert wish.users(obstacle.kind, obstacle.key) == list(wish.binds)
+        assert at.is_free()
+
+
 async def test_a_claim_that_is_deleted_while_its_gang_waits_gives_everything_back() -> None:
     async with cluster_with(WAITS, DATA, GPUS, CLASS, provisioning=LONG) as cluster, claiming(cluster) as at:
         at.submit(

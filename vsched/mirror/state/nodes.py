@@ -231,6 +231,11 @@ class NodeStore:
             return None
         return NodeFacts(record.attributes, record.stated)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether the node has been seen, and is still there."""
+        record = self._records.get(name)
+        return record is not None and record.attributes is not None
+
     def tasks(self, name: str) -> list[Task] | None:
         """The pods on a node, None where the node has not been seen."""
         record = self._records.get(name)

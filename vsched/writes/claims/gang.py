@@ -26,6 +26,8 @@ class GangMirror(Protocol):
 
     def task(self, uid: str) -> Task | None: ...
 
+    def has_node(self, name: str) -> bool: ...
+
 
 class Obstacle(NamedTuple):
     """Why a gang cannot be bound, and the object that is in the way where it is one."""
@@ -61,7 +63,10 @@ class Gang:
         return step
 
     def look_at_pods(self) -> None:
-        """Whether every pod is still to be bound where it was placed."""
+        """Whether every pod is still to be bound where it was placed, and its node is there."""
+        gone = next((bind.node for bind in self.wish.binds if not self.mirror.has_node(bind.node)), "")
+        if gone:
+            self.meet(f"node {gone} is gone", "Node", gone)
         for bind in self.wish.binds:
             task = self.mirror.task(bind.uid)
             if task is None or task.status not in _PLACED or task.node != bind.node:

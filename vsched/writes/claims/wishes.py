@@ -118,6 +118,8 @@ def _uses(bind: Bind, kind: str, key: str) -> bool:
         return key in plan.wait or any(choice.claim == key for choice in plan.volumes)
     if kind == "PersistentVolume":
         return any(choice.volume == key for choice in plan.volumes)
+    if kind == "Node":
+        return bind.node == key
     return kind == "Pod" and key == f"{bind.namespace}/{bind.name}"
 
 
