@@ -28,6 +28,7 @@ from vsched.explain.words.telling import change_of
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import (
+    AddDevices,
     AddNodes,
     Edit,
     LabelNodes,
@@ -298,7 +299,7 @@ class ChangeSearch:
     def _is_made_up(self, edit: Edit) -> bool:
         """Whether an edit is about nodes that an earlier edit adds: their real names are not known yet."""
         names = edit.nodes if isinstance(edit, Uncordon | RemoveTaint | LabelNodes) else ()
-        names = (edit.node,) if isinstance(edit, SetNodeAmount) else names
+        names = (edit.node,) if isinstance(edit, SetNodeAmount | AddDevices) else names
         names = (edit.like,) if isinstance(edit, AddNodes) else names
         return any(name not in self._situation.snapshot.nodes.statics.row for name in names)
 

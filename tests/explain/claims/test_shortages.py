@@ -40,7 +40,7 @@ def gang(size: int, *requests: Fields) -> list[Fields]:
     """A gang whose pods have claims of a template."""
     entry = {"resourceClaims": pod_claims(gpu="template/big")}
     pods = [pod(f"p{number}", group="g", spec=entry) for number in range(size)]
-    return [claim_template("big", *requests), pod_group("g", spec={"minMember": size}), *pods]
+    return [claim_template("big", *requests), pod_group("g", spec={"minMember": size, "queue": "default"}), *pods]
 
 
 def machine(name: str, devices: int) -> list[Fields]:
@@ -65,11 +65,12 @@ def test_devices_that_others_have() -> None:
 
 
 def test_what_this_session_gave_to_a_job_before_is_not_free() -> None:
-    first = pod(
-        "first", spec={"resourceClaims": pod_claims(gpu="own")}, metadata={"creationTimestamp": "2020-01-01T00:00:00Z"}
-    )
+    older = {"creationTimestamp": "2020-01-01T00:00:00Z"}
+    first = pod("first", spec={"resourceClaims": pod_claims(gpu="own")}, metadata=older)
     own = resource_claim("own", request("gpus", 3))
-    found = explained("ns/g", device_class(), *machine("n1", 4), first, own, *gang(1, request("gpus", 2)))
+    younger = gang(1, request("gpus", 2))
+    younger[1]["metadata"]["creationTimestamp"] = "2021-01-01T00:00:00Z"
+    found = explained("ns/g", device_class(), *machine("n1", 4), first, own, *younger)
     assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (1 of 4 in all)"
 
 

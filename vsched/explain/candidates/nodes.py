@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
@@ -69,7 +70,9 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     yield from _cordons(wants, standing, ground)
     yield from _taints(wants, shape, standing, ground)
     yield from _labels(wants, shape, standing, ground)
-    yield from _machines(wants, shape, standing, ground.precious)
+    wishes = device_wishes(wants)
+    yield from device_levers(wants, wishes, standing.selected & standing.tolerated & standing.welcome, ground.room)
+    yield from _machines(wants, shape, standing, ground.precious, wishes)
 
 
 def precious_nodes(wants: MissingMinimum) -> Mask:
@@ -80,7 +83,8 @@ def precious_nodes(wants: MissingMinimum) -> Mask:
     nodes = wants.situation.snapshot.nodes
     names, asked = nodes.axis.names, wants.columns
     found: Mask = np.zeros(len(nodes), dtype=np.bool_)
-    if any(_is_device(names[column]) for column in asked):
+    claiming = any(task.claims is not None and task.claims.devices for task in wants.waiting)
+    if claiming or any(_is_device(names[column]) for column in asked):
         return found
     for column in range(nodes.width):
         offered = nodes.allocatable[column] > 0
@@ -221,7 +225,9 @@ def _of_nodes(
 # -- new machines -----------------------------------------------------------------------------------------------------
 
 
-def _machines(wants: MissingMinimum, shape: Shape, standing: NodeFit, precious: Mask) -> Iterator[Lever]:
+def _machines(
+    wants: MissingMinimum, shape: Shape, standing: NodeFit, precious: Mask, wishes: Sequence[DeviceWish]
+) -> Iterator[Lever]:
     """Levers that enlarge one node by the resource that it lacks, or add nodes of a suitable kind."""
     nodes = wants.situation.snapshot.nodes
     usable = standing.selected & standing.tolerated & standing.welcome
@@ -241,7 +247,7 @@ def _machines(wants: MissingMinimum, shape: Shape, standing: NodeFit, precious: 
         most = -(-(short + amount * wants.missing) // grain)
         first, whole = min(most, -(-short // grain)), max(1, has // grain)
         yield Lever(Rank.MACHINES, enlarged, most, first, whole, "machines")
-    for row in _kinds(shape, nodes, standing, precious):
+    for row in _kinds(shape, nodes, standing, precious, wishes):
         like, size = nodes.statics.names[row], len(nodes)
         # A quarter more nodes counts as much as doubling an amount of one node: whole nodes cost more.
         yield Lever(
@@ -263,7 +269,9 @@ def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> in
     return int(chosen[nodes.idle[column][chosen].argmax()])
 
 
-def _kinds(shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask) -> list[int]:
+def _kinds(
+    shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask, wishes: Sequence[DeviceWish]
+) -> list[int]:
     """One row of each kind of node that could take such a pod if it were empty, the smallest kind first.
 
     Kinds with accelerators that the pod does not ask for count only if there is no other kind.
@@ -271,13 +279,21 @@ def _kinds(shape: Shape, nodes: NodeTable, standing: NodeFit, precious: Mask) ->
     fits = standing.selected & _tolerated(shape, nodes, passes)  # a new node has no transient taints
     for column, amount in shape.request:
         fits &= nodes.allocatable[column] >= amount
+    for wish in wishes:
+        fits &= wish.has >= wish.number
     plain = fits & ~precious
     rows = np.flatnonzero(plain if plain.any() else fits)
     if not rows.size:
         return []
-    kinds = rows[np.unique(nodes.allocatable[:, rows], axis=1, return_index=True)[1]].tolist()
+    amounts = np.vstack([nodes.allocatable[:, rows], *(wish.has[rows] for wish in wishes)])
+    kinds = rows[np.unique(amounts, axis=1, return_index=True)[1]].tolist()
     columns = [column for column, _ in shape.request]
-    return sorted(kinds, key=lambda row: ([int(nodes.allocatable[column, row]) for column in columns], row))[:KINDS_MAX]
+
+    def size(row: int) -> tuple[list[int], list[int], int]:
+        devices = [int(wish.has[row]) for wish in wishes]
+        return devices, [int(nodes.allocatable[column, row]) for column in columns], row
+
+    return sorted(kinds, key=size)[:KINDS_MAX]
 
 
 def _tolerated(shape: Shape, nodes: NodeTable, leave_out: Callable[[Taint], bool]) -> Mask:

@@ -11,6 +11,7 @@ from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
 from vsched.mirror.whatif.edits import (
+    AddDevices,
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -117,6 +118,9 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"{_nodes(edit.nodes)} labelled {_pairs(edit.labels)}"
         case AddNodes():
             return "1 more node like " + edit.like if edit.count == 1 else f"{edit.count} more nodes like {edit.like}"
+        case AddDevices():
+            more = counted(edit.count, "more device", "more devices")
+            return f"{more} of class {edit.device_class} on a node like {edit.node}"
         case SetNodeAmount():
             row, column = snapshot.nodes.statics.row[edit.node], snapshot.axis.find(edit.resource)
             has = 0 if column is None else int(snapshot.nodes.allocatable[column, row])

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from vsched.model.claims.devices import Consumer, DeviceClaim, Pool
+from vsched.model.claims.devices import Consumer, Device, DeviceClaim, DeviceId, Pool
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.shape import NodeTerm, Requirement, Selector
 from vsched.model.pods.task import Task
 
@@ -46,6 +47,21 @@ def pool_on(pool: Pool, like: str, name: str) -> Pool:
         replace(device, id=device.id._replace(pool=called), node=name) for device in pool.devices if device.node == like
     )
     return replace(pool, name=called, devices=devices)
+
+
+def copies(device: Device, pool: str, node: str, count: int) -> list[Device]:
+    """So many devices of the same model on a node, untainted."""
+    return [
+        replace(
+            device,
+            id=DeviceId(device.id.driver, pool, f"{device.id.device}-new-{number}"),
+            node=node,
+            nodes=None,
+            taints=(),
+            consumes=(),
+        )
+        for number in range(count)
+    ]
 
 
 # -- volumes ----------------------------------------------------------------------------------------------------------
@@ -98,3 +114,19 @@ def capacity_on(found: StorageCapacity, like: str, name: str) -> StorageCapacity
     asked = () if found.nodes is None else found.nodes.requirements
     nodes = Selector(tuple(replace(one, values=(name,)) if one.values == (like,) else one for one in asked))
     return replace(found, key=f"{found.key}-{name}", nodes=nodes)
+
+
+def name_for(volume: PodVolume, task: Task, like: Task) -> str:
+    """The claim of a new pod's volume: named after the pod where that of the other pod is; else it is shared."""
+    if volume.ephemeral:
+        return f"{task.name}{volume.claim.removeprefix(like.name)}"
+    return (
+        f"{volume.claim.removesuffix(like.name)}{task.name}" if volume.claim.endswith(f"-{like.name}") else volume.claim
+    )
+
+
+def unbound(claim: VolumeClaim, key: str, owner: str) -> VolumeClaim:
+    """A claim for the same, as it is made for a pod."""
+    uid = f"{claim.uid}+" if key == claim.key else f"{claim.uid}/{key}"
+    fresh = replace(claim, volume="", bound=False, selected_node="", lost=False, deleting=False)
+    return replace(fresh, key=key, uid=uid, owner=owner)

@@ -5,7 +5,7 @@ Volumes are bound and made as decided, claims made for a pod go with it, and dev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -14,14 +14,12 @@ from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.claims.users import named_resource_claims
 from vsched.mirror.whatif.claim_records import (
     Labels,
-    capacity_on,
     emptied,
     fits,
-    is_for_node,
     left,
     place_of,
-    pool_on,
     reserved,
+    unbound,
     volume_for,
 )
 from vsched.model.claims.catalogue import ClaimCatalogue
@@ -139,33 +137,10 @@ class PaperClaims(ClaimStore):
         """Make the claims of a pod for its successor, of the same names."""
         volumes, devices = owned
         for one in volumes:
-            uid = f"{one.uid}+"
-            fresh = replace(one, uid=uid, volume="", bound=False, selected_node="", lost=False, deleting=False)
-            self.volumes.put_claim(one.key, replace(fresh, owner=task.uid))
+            self.volumes.put_claim(one.key, unbound(one, one.key, task.uid))
             self.bind_volumes([one.key])
         for each in devices:
             self.devices.put_claim(each.key, emptied(each, f"{each.uid}+", task.uid))
-
-    def undo_of(self, tasks: Iterable[Task | None]) -> Callable[[], None]:
-        """What sets the claims of these pods to what they are now."""
-        named = [task for task in tasks if task is not None and task.claims is not None]
-        volumes = {f"{task.namespace}/{one.claim}" for task in named if task.claims for one in task.claims.volumes}
-        kept = {key: self.volumes.watched(key) for key in volumes}
-        disks = {
-            claim.volume: self.volumes.watched_volume(claim.volume) for claim in kept.values() if claim is not None
-        }
-        devices = {key: self.devices.watched(key) for task in named for key in self._keys(task)}
-
-        def undo() -> None:
-            for key, claim in kept.items():
-                self.volumes.put_claim(key, claim)
-            for name, volume in disks.items():
-                if volume is not None:
-                    self.volumes.put_volume(name, volume)
-            for key, device_claim in devices.items():
-                self.devices.put_claim(key, device_claim)
-
-        return undo
 
     # What is decided
 
@@ -250,46 +225,3 @@ class PaperClaims(ClaimStore):
         if static is None and kind is not None and kind.provisions:
             return volume_for(claim, kind, kind.topologies or None)
         return static
-
-    # Nodes
-
-    def copy_node(self, like: str, names: Sequence[str]) -> Callable[[], None]:
-        """New nodes have the devices, attach limits and local storage of one like them; returns what undoes it."""
-        store = self.volumes
-        limits = store.limits.items.get(like)
-        local = [pool for pool in self.devices.pools.all() if any(device.node == like for device in pool.devices)]
-        capacities_now = self.publish().volumes.capacities
-        free = [one for some in capacities_now.values() for one in some if is_for_node(one.nodes, like)]
-        pools = [pool_on(pool, like, name) for name in names for pool in local]
-        capacities = [capacity_on(one, like, name) for name in names for one in free]
-        for pool in pools:
-            self.devices.pools.put_pool((pool.driver, pool.name), pool)
-        for one in capacities:
-            store.put_capacity(one.key, one)
-        for name in names if limits is not None else ():
-            store.limits.put(name, limits)
-
-        def undo() -> None:
-            for pool in pools:
-                self.devices.pools.put_pool((pool.driver, pool.name), None)
-            for one in capacities:
-                store.put_capacity(one.key, None)
-            for name in names:
-                store.limits.put(name, None)
-
-        return undo
-
-    def lose_node(self, name: str) -> None:
-        """A node is gone, with its devices and what was attached to it."""
-        for pool in self.devices.pools.all():
-            others = tuple(device for device in pool.devices if device.node != name)
-            if len(others) != len(pool.devices):
-                kept = replace(pool, devices=others) if others else None
-                self.devices.pools.put_pool((pool.driver, pool.name), kept)
-        self.volumes.limits.put(name, None)
-        for some in self.publish().volumes.capacities.values():
-            for one in some:
-                if is_for_node(one.nodes, name):
-                    self.volumes.put_capacity(one.key, None)
-        for attachment in self.volumes.attachments.get(name) or ():
-            self.volumes.put_attachment(attachment.name, None)

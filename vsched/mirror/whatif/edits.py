@@ -264,6 +264,17 @@ class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
     count: int
 
 
+class AddDevices(msgspec.Struct, frozen=True, tag_field="edit", tag="devices"):
+    """Add devices to a node, copied from an existing device."""
+
+    node: str
+    device_class: str
+    """A class that selects them."""
+    like: tuple[str, str, str]
+    """Driver, pool and name of the device."""
+    count: int
+
+
 # -- of the policy ----------------------------------------------------------------------------------------------------
 
 
@@ -323,7 +334,7 @@ QueueEdit = (
 OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
 """Edits of other jobs, and of missing objects that the waiting job names."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
-NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes
+NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes | AddDevices
 PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction
 ClusterEdit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | LetIn
 Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

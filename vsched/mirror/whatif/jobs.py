@@ -198,5 +198,6 @@ def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
     for number in range(edit.count):
         uid, name = (f"{whose}-more{edit.role and '-'}{edit.role}-{number}" for whose in (like.uid, like.name))
         one = like.moved(Status.PENDING, "")
-        fresh.append(msgspec.structs.replace(one, uid=uid, name=name, role=edit.role, nominated="", condition=""))
+        new = msgspec.structs.replace(one, uid=uid, name=name, role=edit.role, nominated="", condition="")
+        fresh.append(new if like.claims is None else cluster.with_own_claims(new, like))
     cluster.put_tasks(fresh)

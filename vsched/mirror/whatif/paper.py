@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vsched.mirror.cache import Cache
-from vsched.mirror.whatif.claims import PaperClaims
+from vsched.mirror.whatif.claim_edits import EditableClaims
 from vsched.model.plan import CycleReport
 
 
@@ -15,7 +15,7 @@ class PaperMirror(Cache):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._claims = self._pods.claims = self._paper = PaperClaims(self.on_claim)
+        self._claims = self._pods.claims = self._paper = EditableClaims(self.on_claim)
 
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, those about claims as well."""

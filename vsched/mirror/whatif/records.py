@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+import msgspec
+
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.whatif.restoring import RestoredMirror
 from vsched.model.arbitration.records import Arbitration, Ceiling
+from vsched.model.claims.devices import DeviceId
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.task import Task
@@ -118,6 +121,16 @@ class EditableMirror(RestoredMirror):
     def copy_devices(self, like: str, names: Sequence[str]) -> None:
         """New nodes have the devices, attach limits and local storage of one like them."""
         self._undo.append(self._paper.copy_node(like, names))
+
+    def add_devices(self, node: str, like: DeviceId, count: int) -> None:
+        """Add devices like one to a node; raises BadInput if there is no such device."""
+        self._undo.append(self._paper.add_devices(node, like, count))
+
+    def with_own_claims(self, task: Task, like: Task) -> Task:
+        """A new pod with claims like those that were made for another one, in place of these."""
+        claims, undo = self._paper.copy_claims(task, like)
+        self._undo.append(undo)
+        return msgspec.structs.replace(task, claims=claims)
 
     def put_queue(self, queue: Queue) -> None:
         """Replace or add a queue; the source of its priority (own field or class) stays."""

@@ -1,0 +1,136 @@
+"""Changes that would let jobs with claims start, found by simulation; and when such jobs may start."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explain.claims.test_shortages import gang, machine
+from tests.support.builders import Fields, node, pod
+from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
+from tests.support.plans import DEFAULT_POLICY, NOW, mirror
+from tests.support.volumes import DRIVER, claim, claim_volumes, csi_node, storage_class, volume
+from vsched.cli.plan.claims import with_claims
+from vsched.explain.explaining import explain
+from vsched.explain.records import Explanation
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods
+from vsched.mirror.wire.manifests import Origin
+from vsched.model.frozen import freeze
+from vsched.model.snapshot import Snapshot
+from vsched.settings.built_in import REGISTRY
+
+
+def snapshot_of(*manifests: Fields) -> Snapshot:
+    objects = [found for _, found in with_claims([(Origin("text", ""), one) for one in manifests])]
+    return freeze(mirror(objects).snapshot(NOW))
+
+
+def explained(key: str, *manifests: Fields, foreseen: bool = False) -> Explanation:
+    """The explanation with changes."""
+    snapshot = snapshot_of(*manifests)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    namespace, _, name = key.partition("/")
+    asked = (lambda: False) if foreseen else None
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, namespace, name, foreseen=asked)
+    assert found is not None
+    return found
+
+
+def messages(found: Explanation) -> list[str]:
+    return [change.message for change in found.changes]
+
+
+CLASS = "gpu.example.com"
+
+
+def test_more_devices_or_another_node_let_a_gang_start() -> None:
+    found = explained("ns/g", device_class(), *machine("n1", 4), node("n2"), *gang(3, request("gpus", 2)))
+    assert f"2 more devices of class {CLASS} on a node like n1" in messages(found)
+    assert "1 more node like n1" in messages(found)
+    assert "minMember 2 (1 fewer)" in messages(found)[0]
+
+
+def test_a_node_that_has_too_few_devices_is_not_proposed() -> None:
+    found = explained("ns/g", device_class(), *machine("n1", 1), *machine("n2", 2), *gang(2, request("gpus", 2)))
+    assert "1 more node like n2" in messages(found)
+    assert not any(
+        "like n1" in message and "node " in message and "device" not in message for message in messages(found)
+    )
+
+
+def test_nothing_is_proposed_where_no_device_matches() -> None:
+    asked = request("gpus", 1, 'device.driver == "other"')
+    assert not any("device" in message for message in messages(explained("ns/g", *machine("n1", 1), *gang(1, asked))))
+
+
+@pytest.mark.parametrize("edit", [AddNodes("n1", 1), AddDevices("n1", CLASS, (CLASS, "n1", "gpu-0"), 2)])
+def test_one_step_less_is_not_enough(edit: AddNodes | AddDevices) -> None:
+    snapshot = snapshot_of(device_class(), *machine("n1", 4), *gang(3, request("gpus", 2)))
+    editor = ClusterEditor(snapshot)
+    with_edit = run_cycle(editor.edited([edit]), DEFAULT_POLICY, REGISTRY)
+    assert len(with_edit.binds) == 3
+    assert not run_cycle(editor.edited([]), DEFAULT_POLICY, REGISTRY).binds
+    if isinstance(edit, AddDevices):
+        less = AddDevices(edit.node, edit.device_class, edit.like, edit.count - 1)
+        assert not run_cycle(editor.edited([less]), DEFAULT_POLICY, REGISTRY).binds
+
+
+def test_devices_are_added_to_a_node_that_has_none() -> None:
+    snapshot = snapshot_of(device_class(), *machine("n1", 1), node("n2"))
+    found = ClusterEditor(snapshot).edited([AddDevices("n2", CLASS, (CLASS, "n1", "gpu-0"), 2)]).claims.devices
+    assert [(pool.name, len(pool.devices)) for pool in found.pools] == [("n1", 1), ("n2-new", 2)]
+    assert {one.node for one in found.pools[1].devices} == {"n2"}
+
+
+def test_pods_that_are_added_have_claims_of_their_own() -> None:
+    manifests = [device_class(), *machine("n1", 4), *gang(1, request("gpus", 2))]
+    manifests[-2]["spec"]["minMember"] = 2
+    found = explained("ns/g", *manifests)
+    assert "1 more pod" in messages(found)
+    editor = ClusterEditor(snapshot_of(*manifests))
+    report = run_cycle(editor.edited([AddPods("ns/g", "p0", 1)]), DEFAULT_POLICY, REGISTRY)
+    devices = [choice.allocation.devices for bind in report.binds if bind.claims for choice in bind.claims.devices]
+    assert len({one.device for some in devices for one in some}) == 4
+    assert not editor.edited([]).claims.devices.claims.keys() - {
+        f"ns/{task.claims.devices[0].claim}"
+        for job in editor.origin.jobs.values()
+        for task in job.tasks.values()
+        if task.claims is not None
+    }
+
+
+def test_pods_of_a_stateful_set_that_are_added_have_volumes_of_their_own() -> None:
+    group = gang(0)[1]
+    group["spec"]["minMember"] = 2
+    first = pod("web-0", group="g", spec={"volumes": claim_volumes("data-web-0")})
+    editor = ClusterEditor(
+        snapshot_of(node("n1"), storage_class("made"), claim("data-web-0", storage_class="made"), group, first)
+    )
+    snapshot = editor.edited([AddPods("ns/g", "web-0", 1)])
+    assert "ns/data-web-0-more-0" in snapshot.claims.volumes.claims
+    assert len(run_cycle(snapshot, DEFAULT_POLICY, REGISTRY).binds) == 2
+
+
+def test_attach_limits_are_those_of_a_node_like_it() -> None:
+    runs = {"phase": "Running"}
+    user = pod("user", node="n1", spec={"volumes": claim_volumes("used")}, status=runs)
+    taken = [user, claim("used", volume="pv"), volume("pv", claim="ns/used")]
+    waits = pod("p", spec={"volumes": claim_volumes("new")})
+    limited = [node("n1"), csi_node("n1", {DRIVER: 1}), storage_class()]
+    found = explained("ns/p", *limited, *taken, claim("new"), waits)
+    assert "max volume count" in found.message
+    assert "1 more node like n1" in messages(found)
+
+
+def test_the_end_of_a_pod_with_devices_is_foreseen() -> None:
+    declared = {"annotations": {"vsched.io/expected-duration": "1h"}, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    runs = {"phase": "Running", "startTime": "2027-01-15T07:30:00Z"}
+    entry = {"resourceClaims": pod_claims(gpu="own")}
+    user = pod("user", node="n1", spec=entry, status=runs, metadata=declared)
+    own = allocated(resource_claim("own", request("gpus", 2)), "n1", "gpu-0", "gpu-1", pods=[user])
+    objects = [device_class(), node("n1"), resource_slice("n1", 2), user, own]
+    found = explained("ns/g", *objects, *gang(1, request("gpus", 2)), foreseen=True)
+    assert found.start is not None
+    assert found.start.earliest is not None, found.start.message
+    assert "user" in found.start.message

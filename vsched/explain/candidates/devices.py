@@ -1,0 +1,98 @@
+"""Levers of devices: more of them on a node, and the nodes that have enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
+from vsched.framework.claims.devices.uses import base_of
+from vsched.kernels.devices.inventory import Inventory, inventory_of
+from vsched.kernels.devices.matching import Want, match
+from vsched.mirror.whatif.edits import AddDevices
+from vsched.model.claims.devices import EXACT_COUNT, DeviceRequest
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.task import Task
+
+ADDED_MAX = 256
+"""The most devices that a lever adds to a node."""
+
+
+class DeviceWish(NamedTuple):
+    """Devices that a waiting pod asks for."""
+
+    request: DeviceRequest
+    number: int
+    has: Ints
+    """int64[nodes]: the devices of a node that it may get, in use or free."""
+    free: Ints
+    """int64[nodes]: those that are free."""
+    like: int
+    """The number of one such device in the inventory."""
+
+
+def device_wishes(wants: MissingMinimum) -> list[DeviceWish]:
+    """What the first waiting pod asks for and has no devices yet: each class once. Empty where it asks for none."""
+    task = wants.waiting[0] if wants.waiting else None
+    if task is None or task.claims is None or not task.claims.devices:
+        return []
+    snapshot = wants.situation.snapshot
+    found = snapshot.claims.devices
+    inventory = inventory_of(found.pools, snapshot.nodes.statics)
+    in_use = base_of(found, inventory).books.held > 0
+    numbers: dict[Want, int] = {}
+    first: dict[Want, DeviceRequest] = {}
+    for request in _requests(wants, task):
+        want = Want(
+            (*found.classes[request.device_class].selectors, *request.selectors), request.tolerations, request.capacity
+        )
+        numbers[want] = numbers.get(want, 0) + request.count
+        first.setdefault(want, request)
+    made = (_wish(first[want], want, number, inventory, in_use) for want, number in numbers.items())
+    return [wish for wish in made if wish is not None]
+
+
+def _requests(wants: MissingMinimum, task: Task) -> Iterator[DeviceRequest]:
+    """The plain requests of the pod's claims that have no devices; of alternatives the first."""
+    found = wants.situation.snapshot.claims.devices
+    for entry in task.claims.devices if task.claims is not None else ():
+        claim = found.claims.get(f"{task.namespace}/{entry.claim}")
+        if claim is None or claim.allocation is not None:
+            continue
+        for alternatives in claim.spec.requests:
+            request = alternatives[0]
+            if request.mode == EXACT_COUNT and not request.admin and request.device_class in found.classes:
+                yield request
+
+
+def _wish(request: DeviceRequest, want: Want, number: int, inventory: Inventory, in_use: Mask) -> DeviceWish | None:
+    units = match(want, inventory).units
+    suitable = np.flatnonzero(units)
+    if not suitable.size:
+        return None
+    free = np.where(in_use & ~inventory.shareable, 0, units)
+    return DeviceWish(request, number, inventory.per_node(units), inventory.per_node(free), int(suitable[0]))
+
+
+def device_levers(wants: MissingMinimum, wishes: list[DeviceWish], usable: Mask, room: Ints) -> Iterator[Lever]:
+    """For each wish, more devices on the node that lacks the fewest; ``room`` is how many pods its amounts take."""
+    snapshot = wants.situation.snapshot
+    for wish in wishes:
+        rows = np.flatnonzero(usable & (room > 0) & (wish.has > 0))
+        if not rows.size:
+            rows = np.flatnonzero(usable & (room > 0))
+        if not rows.size:
+            continue
+        row = int(rows[np.argmax(wish.free[rows])])
+        short = max(1, wish.number - int(wish.free[row]))
+        most = min(ADDED_MAX, short + wish.number * (wants.missing - 1))
+        inventory = inventory_of(snapshot.claims.devices.pools, snapshot.nodes.statics)
+        like, node = inventory.devices[wish.like].id, snapshot.nodes.statics.names[row]
+        name = wish.request.device_class
+
+        def more(step: int, node: str = node, name: str = name, like: tuple[str, str, str] = like) -> AddDevices:
+            return AddDevices(node, name, like, step)
+
+        yield Lever(Rank.MACHINES, more, max(short, most), short, max(1, int(wish.has[row])), "machines")

@@ -1,0 +1,134 @@
+"""Edits of claims, volumes and devices on paper; each returns what undoes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from vsched.errors import BadInput
+from vsched.mirror.whatif.claim_records import capacity_on, copies, emptied, is_for_node, name_for, pool_on, unbound
+from vsched.mirror.whatif.claims import PaperClaims
+from vsched.model.claims.devices import DeviceId
+from vsched.model.pods.claims import PodClaims
+from vsched.model.pods.task import Task
+
+
+class EditableClaims(PaperClaims):
+    """Claims on paper that follow edits of nodes and pods."""
+
+    def undo_of(self, tasks: Iterable[Task | None]) -> Callable[[], None]:
+        """What sets the claims of these pods to what they are now."""
+        named = [task for task in tasks if task is not None and task.claims is not None]
+        volumes = {f"{task.namespace}/{one.claim}" for task in named if task.claims for one in task.claims.volumes}
+        kept = {key: self.volumes.watched(key) for key in volumes}
+        disks = {
+            claim.volume: self.volumes.watched_volume(claim.volume) for claim in kept.values() if claim is not None
+        }
+        devices = {key: self.devices.watched(key) for task in named for key in self._keys(task)}
+
+        def undo() -> None:
+            for key, claim in kept.items():
+                self.volumes.put_claim(key, claim)
+            for name, volume in disks.items():
+                if volume is not None:
+                    self.volumes.put_volume(name, volume)
+            for key, device_claim in devices.items():
+                self.devices.put_claim(key, device_claim)
+
+        return undo
+
+    # Nodes
+
+    def copy_node(self, like: str, names: Sequence[str]) -> Callable[[], None]:
+        """New nodes have the devices, attach limits and local storage of one like them; returns what undoes it."""
+        store = self.volumes
+        limits = store.limits.items.get(like)
+        local = [pool for pool in self.devices.pools.all() if any(device.node == like for device in pool.devices)]
+        capacities_now = self.publish().volumes.capacities
+        free = [one for some in capacities_now.values() for one in some if is_for_node(one.nodes, like)]
+        pools = [pool_on(pool, like, name) for name in names for pool in local]
+        capacities = [capacity_on(one, like, name) for name in names for one in free]
+        for pool in pools:
+            self.devices.pools.put_pool((pool.driver, pool.name), pool)
+        for one in capacities:
+            store.put_capacity(one.key, one)
+        for name in names if limits is not None else ():
+            store.limits.put(name, limits)
+
+        def undo() -> None:
+            for pool in pools:
+                self.devices.pools.put_pool((pool.driver, pool.name), None)
+            for one in capacities:
+                store.put_capacity(one.key, None)
+            for name in names:
+                store.limits.put(name, None)
+
+        return undo
+
+    def add_devices(self, node: str, like: DeviceId, count: int) -> Callable[[], None]:
+        """Add devices like one to a node, to its own pool of their driver; returns what undoes it."""
+        origin = self.devices.pools.pool((like.driver, like.pool))
+        found = next((one for one in origin.devices if one.id == like), None) if origin is not None else None
+        if origin is None or found is None:
+            raise BadInput(f"device {'/'.join(like)}: there is none of this name")
+        mine = (pool for pool in self.devices.pools.all() if pool.driver == like.driver)
+        before = next((pool for pool in mine if any(one.node == node for one in pool.devices)), None)
+        name = (like.driver, before.name if before is not None else f"{node}-new")
+        pool = before or replace(origin, name=name[1], devices=(), counters=())
+        self.devices.pools.put_pool(name, replace(pool, devices=(*pool.devices, *copies(found, name[1], node, count))))
+
+        def undo() -> None:
+            self.devices.pools.put_pool(name, before)
+
+        return undo
+
+    def copy_claims(self, task: Task, like: Task) -> tuple[PodClaims | None, Callable[[], None]]:
+        """Make claims for a new pod like those that another has of its own; returns their names, and what undoes it."""
+        if like.claims is None:
+            return None, lambda: None
+        volumes, devices = [], []
+        made_volumes: list[str] = []
+        made_devices: list[str] = []
+        for volume in like.claims.volumes:
+            name = name_for(volume, task, like)
+            volumes.append(replace(volume, claim=name))
+            claim = self.volumes.watched(f"{task.namespace}/{volume.claim}")
+            if name != volume.claim and claim is not None:
+                fresh = unbound(claim, f"{task.namespace}/{name}", task.uid)
+                self.volumes.put_claim(fresh.key, fresh if volume.ephemeral else replace(fresh, owner=""))
+                made_volumes.append(fresh.key)
+        self.bind_volumes(made_volumes)
+        for entry in like.claims.devices:
+            asked = self.devices.watched(f"{task.namespace}/{entry.claim}") if entry.template else None
+            if asked is None:
+                devices.append(entry)
+                continue
+            name = f"{task.name}-{entry.name}"
+            key = f"{task.namespace}/{name}"
+            self.devices.put_claim(key, replace(emptied(asked, f"{asked.uid}/{name}", task.uid), key=key))
+            made_devices.append(key)
+            devices.append(replace(entry, claim=name))
+
+        def undo() -> None:
+            for key in made_volumes:
+                self.volumes.put_claim(key, None)
+            for key in made_devices:
+                self.devices.put_claim(key, None)
+
+        return PodClaims(tuple(volumes), tuple(devices)), undo
+
+    def lose_node(self, name: str) -> None:
+        """A node is gone, with its devices and what was attached to it."""
+        for pool in self.devices.pools.all():
+            others = tuple(device for device in pool.devices if device.node != name)
+            if len(others) != len(pool.devices):
+                kept = replace(pool, devices=others) if others else None
+                self.devices.pools.put_pool((pool.driver, pool.name), kept)
+        self.volumes.limits.put(name, None)
+        for some in self.publish().volumes.capacities.values():
+            for one in some:
+                if is_for_node(one.nodes, name):
+                    self.volumes.put_capacity(one.key, None)
+        for attachment in self.volumes.attachments.get(name) or ():
+            self.volumes.put_attachment(attachment.name, None)
