@@ -14,6 +14,7 @@ from vsched.explain.situation import Situation
 from vsched.explain.words.commands import command
 from vsched.explain.words.telling import change_of, told
 from vsched.mirror.whatif.edits import (
+    AddDevices,
     AddNodeGroup,
     AddNodes,
     AddPods,
@@ -189,6 +190,8 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetNodeAmount("n1", "pods", 111), "1 more pod slot on a node like n1", ""),
     (AddNodes("n1", 1), "1 more node like n1", ""),
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
+    (AddDevices("n1", "gpu", ("d", "p", "g"), 1), "1 more device of class gpu on a node like n1", ""),
+    (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
     (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
     (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
     (SetArgument("binpack", "binpack.cpu", 3), "binpack.cpu 3 of plugin binpack in the policy", ""),
