@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.builders import Fields, node, pod, pod_group
 from tests.support.devices import (
     allocated,
     claim_template,
+    device,
     device_class,
     pod_claims,
     request,
@@ -79,6 +82,24 @@ def test_devices_that_no_selector_matches() -> None:
     found = explained("ns/g", *objects, *gang(1, request("gpus", 2, f'device.driver == "other" && {LARGE}')))
     assert found.claims[0].missing == (
         "2 of class gpu.example.com with driver other, memory ≥ 80Gi asked, and no device matches"
+    )
+
+
+@pytest.mark.parametrize(
+    ("published", "why"),
+    [
+        pytest.param(resource_slice("n1", 2, count=2), "some of its slices are not there yet", id="a slice is missing"),
+        pytest.param(
+            resource_slice("n1", [device("a"), device("a")]),
+            "device a is there more than once",
+            id="a name comes twice",
+        ),
+    ],
+)
+def test_a_pool_that_cannot_be_used_is_named(published: Fields, why: str) -> None:
+    found = explained("ns/g", device_class(), node("n1"), published, *gang(1, request("gpus", 2)))
+    assert found.claims[0].missing == (
+        f"2 of class gpu.example.com asked, and no device matches; pool n1 of gpu.example.com cannot be used: {why}"
     )
 
 

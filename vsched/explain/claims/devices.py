@@ -19,6 +19,7 @@ from vsched.model.claims.devices import (
     DeviceClaim,
     DeviceConstraint,
     DeviceRequest,
+    Pool,
     Quantities,
 )
 from vsched.model.pods.claims import PodDevices
@@ -26,6 +27,8 @@ from vsched.model.pods.task import Task
 
 NAMED_MAX = 3
 """A phrase names at most this many devices, and counts the others."""
+POOLS_MAX = 2
+"""A phrase names at most this many pools that cannot be used."""
 RESERVED_MAX = 256
 """How many pods a claim can be reserved for."""
 
@@ -87,6 +90,15 @@ def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[
 
 def missing(short: DeviceShortage) -> str:
     """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
+    return _figures(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
+
+
+def _held_back(pool: Pool) -> str:
+    why = pool.problem or "some of its slices are not there yet"
+    return f"pool {pool.name} of {pool.driver} cannot be used: {why}"
+
+
+def _figures(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
     if not short.matching:
         return f"{what} asked, and no device matches"

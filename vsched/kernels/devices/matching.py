@@ -16,7 +16,7 @@ from vsched.cel.devices import DeviceExpression, DeviceView, attribute_version, 
 from vsched.cel.expressions import NotCompiled, NotEvaluated
 from vsched.kernels.devices.capacity import consumption, times
 from vsched.kernels.devices.inventory import Inventory, too_large
-from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, DeviceTaint, Quantities, Version
+from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, DeviceTaint, Pool, Quantities, Version
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Toleration
 
@@ -63,6 +63,16 @@ class Match(NamedTuple):
 def match(want: Want, inventory: Inventory) -> Match:
     """The devices of the inventory that a request may get when nothing is in use."""
     return inventory.keep(("match", want), lambda: _match(want, inventory))
+
+
+def held_back(want: Want, inventory: Inventory) -> list[Pool]:
+    """Pools that may not be used, and have devices that the selectors match."""
+    return [block.pool for block in inventory.blocks if not block.usable and _any_matches(want, block.models)]
+
+
+def _any_matches(want: Want, models: Sequence[DeviceModel]) -> bool:
+    answers = [_answers(selector.expression) for selector in want.selectors]
+    return any(all(isinstance(one, _Answers) and one.of(model) is True for one in answers) for model in models)
 
 
 def is_repelled(

@@ -14,8 +14,9 @@ from vsched.framework.points.nodes import Check
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.matching import Want, held_back, match
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
+from vsched.model.claims.devices import Pool
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 BEST_SCORE = 100.0
@@ -95,6 +96,10 @@ class DeviceRoom:
         return self._inventory.keep(
             ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
         )
+
+    def held_back(self, want: Want) -> list[Pool]:
+        """Pools that may not be used, with devices that match."""
+        return held_back(want, self._inventory)
 
     def _mask(self, needs: Needs, *, later: bool) -> Mask:
         """bool[nodes]: where enough devices are free. Valid until the next step; not to be changed."""

@@ -9,7 +9,7 @@ from vsched.framework.claims.devices.needs import Needs
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
-from vsched.model.claims.devices import DeviceClaim, DeviceRequest
+from vsched.model.claims.devices import DeviceClaim, DeviceRequest, Pool
 from vsched.model.pods.task import Task
 
 
@@ -29,6 +29,8 @@ class DeviceShortage(NamedTuple):
     """How many are free on all nodes together."""
     matching: int
     """How many there are, in use or free."""
+    held_back: tuple[Pool, ...] = ()
+    """Pools with such devices that may not be used: slices are missing, or something is wrong with them."""
 
 
 @runtime_checkable
@@ -67,4 +69,5 @@ def _short(
     if most >= needed:
         return None
     matching = int(free.match.units.sum())
-    return DeviceShortage(key, request, needed, most, int(at_most.max(initial=0)), free.together, matching)
+    largest = int(at_most.max(initial=0))
+    return DeviceShortage(key, request, needed, most, largest, free.together, matching, tuple(room.held_back(ask.want)))
