@@ -17,6 +17,9 @@ from vsched.kernels.selectors import remembered
 from vsched.kernels.volumes import Terms, rows_named, terms_mask, zone_mask
 from vsched.model.nodes.table import Mask, NodeStatics
 
+ORDER = (OUT_OF_REACH, NO_VOLUMES, NO_STORAGE, OTHER_ZONE)
+"""The order of kube-scheduler's filters."""
+SEVERAL = 2
 PLACES_MAX = 256
 """The most places whose masks a session keeps."""
 
@@ -33,26 +36,23 @@ class Reaching:
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
-        size = len(self._statics)
-        near, bindable, enough, zoned = (np.ones(size, dtype=np.bool_) for _ in range(4))
+        found = dict[str, Mask]()
         waiting: dict[str, list[Wish]] = {}
         for one in wants.claims:
             place, wish = one.content.place, one.content.wish
             chosen = self._chosen.get(one.claim.key)
             if place is not None:
                 affinity, zones = self._place(place)
-                near &= affinity
-                zoned &= zones
+                _restrict(found, OUT_OF_REACH, affinity)
+                _restrict(found, OTHER_ZONE, zones)
             elif chosen is not None:
-                bindable &= self._follows(chosen)
+                _restrict(found, NO_VOLUMES, self._follows(chosen))
             elif wish is not None:
                 waiting.setdefault(wish.storage_class, []).append(wish)
         for name, wishes in waiting.items():
-            possible, roomy = self._wishes(self._storages.of(name), wishes)
-            bindable &= possible
-            enough &= roomy
-        found = ((OUT_OF_REACH, near), (NO_VOLUMES, bindable), (NO_STORAGE, enough), (OTHER_ZONE, zoned))
-        return [Check(reason, mask, code=Code.VOLUMES) for reason, mask in found if not mask.all()]
+            self._restrict_to(found, self._storages.of(name), wishes)
+        masks = ((reason, found[reason]) for reason in ORDER if reason in found)
+        return [Check(reason, mask, code=Code.VOLUMES) for reason, mask in masks if not mask.all()]
 
     def fits(self, wants: Wants, row: int) -> bool:
         """Whether the row reaches the volumes that are bound or chosen already."""
@@ -93,23 +93,23 @@ class Reaching:
         mask[chosen.row] = True
         return mask
 
-    def _wishes(self, storage: ClassStorage, wishes: Sequence[Wish]) -> tuple[Mask, Mask]:
-        """The nodes where volumes of a class exist or may be made; and those with enough storage.
+    def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, wishes: Sequence[Wish]) -> None:
+        """Nodes where volumes of a class exist or may be made, and where there is enough storage.
 
         Each claim is looked at by itself, and then, where one kind of choice is left, all of them together.
         """
-        possible, roomy = (np.ones(len(self._statics), dtype=np.bool_) for _ in range(2))
         for wish in wishes:
-            one_possible, one_roomy = self._wish(storage, wish)
-            possible &= one_possible
-            if one_roomy is not None:
-                roomy &= one_roomy
+            possible, roomy = self._wish(storage, wish)
+            _restrict(found, NO_VOLUMES, possible)
+            if roomy is not None:
+                _restrict(found, NO_STORAGE, roomy)
+        if len(wishes) < SEVERAL:
+            return
         several = [wish for wish in wishes if not (wish.reserved or wish.selected_node)]
-        if len(several) > 1 and not storage.provisions:
-            possible &= storage.count_static(several)[0] >= len(several)
-        elif len(several) > 1 and storage.static is None and storage.segments is not None:
-            roomy &= storage.segments.mask_together([wish.request for wish in several])
-        return possible, roomy
+        if several and not storage.provisions:
+            _restrict(found, NO_VOLUMES, storage.count_static(several)[0] >= len(several))
+        elif several and storage.static is None and storage.segments is not None:
+            _restrict(found, NO_STORAGE, storage.segments.mask_together([wish.request for wish in several]))
 
     def _wish(self, storage: ClassStorage, wish: Wish) -> tuple[Mask, Mask | None]:
         """The nodes where a volume exists or may be made; and those of them with enough storage (None: all of them)."""
@@ -121,3 +121,8 @@ class Reaching:
         if room is None:
             return possible, None
         return possible, room if static is None else static | room
+
+
+def _restrict(found: dict[str, Mask], reason: str, mask: Mask) -> None:
+    """Keep the nodes that pass one more mask of a reason."""
+    found[reason] = found[reason] & mask if reason in found else mask
