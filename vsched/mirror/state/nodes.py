@@ -294,7 +294,9 @@ class NodeStore:
         found = (self._records[name].attributes for name in names)
         attributes = tuple(one for one in found if one is not None)
         original = self._original
-        return original if original is not None and attributes == original.attributes else NodeStatics(attributes)
+        if original is not None and attributes == original.attributes:
+            return original
+        return NodeStatics(attributes, self._table.statics.kept)
 
     def _rearrange(self) -> None:
         """Sort the rows by name again; amounts of nodes that stay are kept."""

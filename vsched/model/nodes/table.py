@@ -70,8 +70,11 @@ class NodeStatics:
 
     MEMO_LIMIT = 4096
 
-    def __init__(self, attributes: Sequence[NodeAttributes]) -> None:
+    def __init__(self, attributes: Sequence[NodeAttributes], kept: dict[str, object] | None = None) -> None:
         self.attributes = tuple(attributes)
+        self.kept: dict[str, object] = {} if kept is None else kept
+        """What is worked out by name of node and may be used again when attributes change; shared with the statics that
+        come after these. Each value never changes: whoever works it out anew puts another one."""
         self.names = tuple(node.name for node in self.attributes)
         self.row = {name: row for row, name in enumerate(self.names)}
         self._memo: dict[Hashable, object] = {}

@@ -14,6 +14,7 @@ from vsched.framework.claims.volumes.counted import Counted, counted
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import NodeStatics
 
+OTHER = "other.csi.example.com"
 NODES = ("n1", "n2", "n3")
 
 
@@ -39,12 +40,14 @@ class World:
     def __init__(self) -> None:
         self.storage = StorageWorld(n1="", n2="", n3="").limit(3).storage_class("csi")
         self.number = 0
+        self.statics = self.storage.statics()
 
     def change(self, draw: Any) -> None:
         """One change."""
         storage = self.storage
         self.number += 1
-        kind = draw(st.sampled_from(["come", "come", "go", "leave", "bind", "attach", "detach", "limit", "arrive"]))
+        steps = ["come", "come", "go", "leave", "bind", "attach", "detach", "limit", "arrive", "nodes", "driver"]
+        kind = draw(st.sampled_from(steps))
         node, at = draw(st.sampled_from(NODES)), draw(st.integers(0, 5))
         if kind == "come":
             name = f"c{self.number}"
@@ -70,24 +73,36 @@ class World:
                 if claim.bound and claim.volume not in storage.volumes:
                     storage.volume(claim.volume, "csi", driver=CSI, handle=claim.uid)
         elif kind == "attach":
-            storage.attach(node, draw(st.sampled_from([*storage.volumes, "gone"])))
+            storage.attach(node, draw(st.sampled_from([*storage.volumes, "gone"])), draw(st.sampled_from([CSI, OTHER])))
         elif kind == "detach":
             storage.attachments.pop(node, None)
+        elif kind == "nodes":
+            self._change_nodes(node, add=draw(st.booleans()))
+        elif kind == "driver":
+            storage.driver(OTHER, required=draw(st.booleans()))
         elif kind == "limit":
             storage.limit(draw(st.sampled_from([None, 1, 5])), node)
+
+    def _change_nodes(self, node: str, *, add: bool) -> None:
+        """A node comes or goes; the new statics know what was kept with the old ones."""
+        if add:
+            self.storage.labels[f"m{self.number}"] = {}
+        else:
+            self.storage.labels.pop(node, None)
+        self.statics = NodeStatics(self.storage.statics().attributes, self.statics.kept)
 
 
 @given(st.data())
 def test_what_is_kept_equals_what_is_counted_anew(data: st.DataObject) -> None:
     world = World()
-    statics, catalogue = world.storage.statics(), world.storage.catalogue()
+    catalogue = world.storage.catalogue()
     for _ in range(data.draw(st.integers(1, 8))):
-        before = counted(catalogue, statics)
+        before = counted(catalogue, world.statics)
         shown = picture(before)
         for _ in range(data.draw(st.integers(0, 3))):
             world.change(data.draw)
         catalogue = as_published(catalogue, world.storage.catalogue())
-        assert picture(counted(catalogue, statics)) == picture(counted(catalogue, copy_of(statics)))
+        assert picture(counted(catalogue, world.statics)) == picture(counted(catalogue, copy_of(world.statics)))
         assert picture(before) == shown, "what a session looks at stays as it is"
 
 
@@ -102,6 +117,12 @@ def test_only_nodes_that_changed_are_read_again() -> None:
     second = counted(as_published(catalogue, world.catalogue()), statics)
     assert second.nodes[0] is first.nodes[0]
     assert second.counts[CSI].now.tolist() == [1, 2]
+    # Also when the attributes of nodes change.
+    world.labels["n0"] = {}
+    later = NodeStatics(world.statics().attributes, statics.kept)
+    third = counted(as_published(catalogue, world.catalogue()), later)
+    assert third.nodes[1] is second.nodes[0]
+    assert third.counts[CSI].now.tolist() == [0, 1, 2]
 
 
 def copy_of(statics: NodeStatics) -> NodeStatics:

@@ -44,16 +44,20 @@ class OnNode(NamedTuple):
     """Whether all claims and volumes were known."""
 
 
+EMPTY = OnNode()
+KEPT = "attached volumes"
+
+
 class Counted:
     """The volumes on all nodes. It never changes; ``counted`` makes a new one of it."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
         """Nothing is counted yet."""
-        limits = catalogue.limits
-        self.sources = (limits, catalogue.drivers, catalogue.classes)
+        self.statics = statics
+        self.limits, self.drivers, self.classes = catalogue.limits, catalogue.drivers, catalogue.classes
         self.limited = limited_drivers(catalogue)
         self.counts: dict[str, DriverCount] = {}
-        self.nodes: list[OnNode] = [OnNode()] * len(statics)
+        self.nodes: list[OnNode] = [EMPTY] * len(statics)
         self.rows: dict[Attachable, tuple[int, ...]] = {}
         """The nodes to which each volume is attached."""
         self.keys: list[str] = []
@@ -63,21 +67,22 @@ class Counted:
         for driver in self.limited:
             limit, now, later = np.full(len(statics), UNLIMITED), *np.zeros((2, len(statics)), dtype=np.int64)
             self.counts[driver] = DriverCount(limit, now, later)
-        for node, by_driver in limits.items():
+        for node, by_driver in self.limits.items():
             row = statics.row.get(node)
             for driver, most in by_driver.items() if row is not None else ():
                 if most is not None:
                     self.counts[driver].limit[row] = most
 
-    def is_for(self, catalogue: VolumeCatalogue) -> bool:
-        """Whether limits, drivers and classes are the same as when it was made."""
-        before = zip(self.sources, (catalogue.limits, catalogue.drivers, catalogue.classes), strict=True)
-        return all(old is new for old, new in before)
+    def has_rows_of(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> bool:
+        """Whether nodes, their limits and the drivers are the same as when it was made."""
+        same = self.limits is catalogue.limits and self.drivers is catalogue.drivers
+        return same and self.statics is statics
 
     def copy(self) -> Counted:
         """A copy that can be changed until it is shown to sessions."""
         made = Counted.__new__(Counted)
-        made.sources, made.limited = self.sources, self.limited
+        made.statics, made.limited = self.statics, self.limited
+        made.limits, made.drivers, made.classes = self.limits, self.drivers, self.classes
         made.counts = {
             driver: DriverCount(count.limit, count.now.copy(), count.later.copy())
             for driver, count in self.counts.items()
@@ -85,6 +90,26 @@ class Counted:
         made.nodes, made.rows = self.nodes.copy(), self.rows.copy()
         made.keys, made.claims, made.claim_rows = self.keys, self.claims, self.claim_rows
         return made
+
+    def put(self, row: int, node: OnNode) -> None:
+        """Replace what is known of a node."""
+        before, self.nodes[row] = self.nodes[row], node
+        _count(self.counts, row, before.names, -1)
+        _count(self.counts, row, node.names, 1)
+        for name in before.names.keys() - node.names.keys():
+            rows = tuple(one for one in self.rows[name] if one != row)
+            if rows:
+                self.rows[name] = rows
+            else:
+                del self.rows[name]
+        for name in node.names.keys() - before.names.keys():
+            self.rows[name] = (*self.rows.get(name, ()), row)
+
+    def list_claims(self) -> None:
+        """List the claims again, after nodes were replaced."""
+        self.claims = list(chain.from_iterable(node.claims for node in self.nodes))
+        self.keys = [claim.key for claim in self.claims]
+        self.claim_rows = [row for row, node in enumerate(self.nodes) for _ in node.claims]
 
 
 def limited_drivers(catalogue: VolumeCatalogue) -> frozenset[str]:
@@ -104,13 +129,27 @@ class Keeper:
 
 def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
     """The volumes on all nodes. Only nodes where something changed since the last session are read again."""
-    keeper = statics.remember("attached volumes", Keeper)
-    before = keeper.counted
-    if before is None or not before.is_for(catalogue):
+    keeper = statics.remember(KEPT, Keeper)
+    before = keeper.counted or statics.kept.get(KEPT)
+    if not isinstance(before, Counted) or before.classes is not catalogue.classes:
         before = Counted(catalogue, statics)
+    elif not before.has_rows_of(catalogue, statics):
+        before = _moved(before, catalogue, statics)
     stale = _stale(before, catalogue, statics)
-    found = _read(before.copy(), stale, catalogue, statics) if stale else before
-    keeper.counted = found
+    found = _read(before.copy(), stale, catalogue) if stale else before
+    keeper.counted = statics.kept[KEPT] = found
+    return found
+
+
+def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
+    """What is known of the nodes, in the rows that they have now, and with the limits of now."""
+    found = Counted(catalogue, statics)
+    if found.limited == before.limited:
+        for name, node in zip(before.statics.names, before.nodes, strict=True):
+            row = statics.row.get(name)
+            if row is not None and node is not EMPTY:
+                found.put(row, node)
+        found.list_claims()
     return found
 
 
@@ -129,25 +168,12 @@ def _stale(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) ->
     return sorted(stale)
 
 
-def _read(found: Counted, stale: list[int], catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
+def _read(found: Counted, stale: list[int], catalogue: VolumeCatalogue) -> Counted:
     """Read some nodes again."""
     names = AttachNames(catalogue, found.limited)
     for row in stale:
-        before, node = found.nodes[row], _on_node(names, catalogue, statics.names[row])
-        found.nodes[row] = node
-        _count(found, row, before.names, -1)
-        _count(found, row, node.names, 1)
-        for name in before.names.keys() - node.names.keys():
-            rows = tuple(one for one in found.rows[name] if one != row)
-            if rows:
-                found.rows[name] = rows
-            else:
-                del found.rows[name]
-        for name in node.names.keys() - before.names.keys():
-            found.rows[name] = (*found.rows.get(name, ()), row)
-    found.claims = list(chain.from_iterable(node.claims for node in found.nodes))
-    found.keys = [claim.key for claim in found.claims]
-    found.claim_rows = [row for row, node in enumerate(found.nodes) for _ in node.claims]
+        found.put(row, _on_node(names, catalogue, found.statics.names[row]))
+    found.list_claims()
     return found
 
 
@@ -180,8 +206,8 @@ def _on_node(names: AttachNames, catalogue: VolumeCatalogue, node: str) -> OnNod
     return OnNode(tasks, attachments, tuple(claims), users, settled)
 
 
-def _count(found: Counted, row: int, names: Mapping[Attachable, Users], sign: int) -> None:
+def _count(counts: Mapping[str, DriverCount], row: int, names: Mapping[Attachable, Users], sign: int) -> None:
     for name, (now, later) in names.items():
-        count = found.counts[name.driver]
+        count = counts[name.driver]
         count.now[row] += sign * (now > 0)
         count.later[row] += sign * (later > 0)
