@@ -23,6 +23,7 @@ from vsched.model.anonymous.records import RULES
 from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot
 from vsched.model.claims.devices import DeviceModel, Version
+from vsched.model.claims.plan import ClaimPlan
 from vsched.model.dump.cycle import ASKED, Call, Head, Recording, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
@@ -149,7 +150,7 @@ def selects(expression: str, model: DeviceModel) -> bool | None:
 
 
 def without_words(report: CycleReport) -> CycleReport:
-    """The decisions without messages, which contain names."""
+    """The decisions without messages, which contain names, and without names that are made of uids."""
     jobs = {
         key: msgspec.structs.replace(
             job,
@@ -161,8 +162,21 @@ def without_words(report: CycleReport) -> CycleReport:
     }
     pods = {key: msgspec.structs.replace(pod, message="", reasons={}) for key, pod in report.unschedulable.items()}
     queues = {name: msgspec.structs.replace(queue, problem="") for name, queue in report.queues.items()}
+    binds = tuple(msgspec.structs.replace(one, claims=_without_shares(one.claims)) for one in report.binds)
     released = tuple(msgspec.structs.replace(one, reason="") for one in report.released)
-    return msgspec.structs.replace(report, jobs=jobs, unschedulable=pods, queues=queues, released=released)
+    return msgspec.structs.replace(report, jobs=jobs, unschedulable=pods, queues=queues, released=released, binds=binds)
+
+
+def _without_shares(plan: ClaimPlan | None) -> ClaimPlan | None:
+    """What is decided about claims, without the names of shares of devices: they are made of uids."""
+    if plan is None or not plan.devices:
+        return plan
+    with_ = msgspec.structs.replace
+    choices = []
+    for choice in plan.devices:
+        devices = tuple(with_(one, share="") for one in choice.allocation.devices)
+        choices.append(with_(choice, allocation=with_(choice.allocation, devices=devices)))
+    return with_(plan, devices=tuple(choices))
 
 
 def _settled(recording: Recording, report: CycleReport) -> list[bool]:
