@@ -10,12 +10,12 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from types import ModuleType
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vsched.cel.bindings import LITERALS, unbound
 from vsched.cel.functions import FUNCTIONS
+from vsched.cel.library import library
 from vsched.cel.versions import NO_OVERLOAD
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class CelExpression:
         if self.steps(given) > MOST_STEPS:
             raise TooExpensive("operation cancelled: actual cost limit exceeded")
         try:
-            return self.program.execute(_library().Context(given, dict(self.functions)))
+            return self.program.execute(library().Context(given, dict(self.functions)))
         except Exception as error:
             raise NotEvaluated(_why(error)) from None
 
@@ -87,14 +87,6 @@ class CelExpression:
         return int(turns**self.depth)
 
 
-@cache
-def _library() -> ModuleType:
-    """The library, loaded with the first expression: it brings a command line along, a second and 20 MB of it."""
-    import cel
-
-    return cel
-
-
 @lru_cache(maxsize=1024)
 def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
     """The compiled expression, which may mention these variables; raises NotCompiled."""
@@ -103,8 +95,9 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
             f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
         )
     text = unbound(text)
+    language = library()
     try:
-        program = _library().compile(text)
+        program = language.compile(text)
     except Exception as error:
         message = str(error)
         raise NotCompiled(message[message.find("ERROR:") :] if "ERROR:" in message else message) from None

@@ -66,7 +66,7 @@ class ObjectIntake(WatchHandler):
         self.broken: Problems = self._problems.broken
         """Problems of objects that are left out."""
         self.blemished: Problems = self._problems.blemished
-        """Problems of objects that are used except for an annotation."""
+        """Problems of objects that are used except for an annotation or a selector."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
         self.arbitrating = arbitrating
@@ -137,7 +137,7 @@ class ObjectIntake(WatchHandler):
                 case wire.Malformed():
                     raise BadObject(found.message)
             if kind in CLAIMED:
-                matters = self._claims.put(key, found)
+                matters = self._claims.put(key, found, remarks)
             if isinstance(found, wire.Workload):
                 matters |= self._jobs.workloads.put(kind, key, found)
             if self.arbitrating and kind != "Pod":

@@ -1,4 +1,4 @@
-"""Problems of objects that the mirror left out, wholly or for an annotation. Events report them to the owners."""
+"""Problems of objects that the mirror left out, wholly or in part. Events report them to the owners."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     uid: str
     message: str
     left_out: bool = True
-    """False where only an annotation cannot be used or has no effect."""
+    """False where only an annotation or a selector cannot be used, or has no effect."""
     reason: str = BAD
 
 
@@ -39,7 +39,7 @@ class ObjectProblems:
     def __init__(self) -> None:
         self.broken: Problems = {}
         self.blemished: Problems = {}
-        """Of objects that are used except for an annotation."""
+        """Of objects that are used except for an annotation or a selector."""
         self.foreign: Problems = {}
         """Pods of other schedulers, for explanations."""
 

@@ -9,6 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import devices as of
 from tests.support import volumes
+from tests.support.mirrors import World
 from vsched.errors import BadObject
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.devices import claim_spec_of, device_claim_of, device_class_of, slice_of
@@ -385,3 +386,37 @@ def test_a_pod_with_claims_without_end_is_one_clear_line() -> None:
     with pytest.raises(BadObject) as caught:
         claims_of(make.decode(many))
     assert str(caught.value) == "spec.volumes: 600 entries (512 are read at most)"
+
+
+@pytest.mark.parametrize(
+    ("found", "complaint"),
+    [
+        pytest.param(
+            of.device_class("c", "true", "device.driver =="),
+            "DeviceClass c: spec.selectors[1].cel.expression: 1:17: Syntax error: mismatched input '<EOF>'",
+            id="a class",
+        ),
+        pytest.param(
+            of.resource_claim("gpus", of.request(), of.request("more", 1, "gpu.model == 'x'")),
+            "ResourceClaim ns/gpus: spec.devices.requests[1].exactly.selectors[0].cel.expression: 1:1: undeclared",
+            id="a request",
+        ),
+        pytest.param(
+            of.resource_claim("gpus", of.first_available("any", of.request("a"), of.request("b", 1, "("))),
+            "ResourceClaim ns/gpus: spec.devices.requests[0].firstAvailable[1].selectors[0].cel.expression: 1:2:",
+            id="an alternative",
+        ),
+    ],
+)
+def test_the_owner_of_a_broken_selector_hears_of_it_and_the_object_is_kept(found: Fields, complaint: str) -> None:
+    world = World(found)
+    [problem] = world.cache.blemished.values()
+    assert problem.message.startswith(complaint)
+    assert (problem.left_out, "\n" in problem.message) == (False, False)
+    devices = world.snapshot().claims.devices
+    assert len(devices.classes) + len(devices.claims) == 1
+
+
+def test_selectors_that_compile_are_no_problem() -> None:
+    world = World(of.device_class("c"), of.resource_claim("gpus", of.request("gpu", 1, "device.driver == 'x'")))
+    assert not world.cache.blemished

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.devices import device_claim_of, device_class_of, slice_of
+from vsched.mirror.ingest.selectors import remarks_on_claim, remarks_on_class
 from vsched.mirror.ingest.volumes import (
     attach_limits_of,
     attachment_of,
@@ -60,7 +62,7 @@ class ClaimStore:
 
     # What the watch says
 
-    def put(self, key: str, found: wire.Object) -> bool:
+    def put(self, key: str, found: wire.Object, remarks: Remarks) -> bool:
         """Take in an object; True where that can matter to scheduling. Raises BadObject."""
         volumes, devices = self.volumes, self.devices
         match found:
@@ -83,11 +85,14 @@ class ClaimStore:
             case wire.ResourceClaim():
                 before = devices.watched(key)
                 device_claim = device_claim_of(found, key if before is None else before.key)
+                remarks += remarks_on_claim(device_claim.spec)
                 return self._told(key, devices.put_claim(key, device_claim))
             case wire.ResourceSlice():
                 return devices.pools.put(key, slice_of(found))
             case wire.DeviceClass():
-                return devices.put_class(key, device_class_of(found))
+                dated = device_class_of(found)
+                remarks += remarks_on_class(dated.device_class.selectors)
+                return devices.put_class(key, dated)
         return False
 
     def drop(self, kind: str, key: str) -> bool:
