@@ -143,6 +143,8 @@ class Claims:
         """Columns of resources that devices serve: tasks that ask for them may need devices without naming claims."""
         self._made = devices.made
         """Claims that were made for such tasks, by uid."""
+        self.implicit = bool(devices.extended or devices.made)
+        """Whether tasks may have claims that they do not name. Otherwise one look at ``Task.claims`` tells."""
         self._scores = scores
         self._unread = unread
         """By kind of object that cannot be read: why."""
@@ -191,7 +193,10 @@ class Claims:
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
-        plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
+        parts = self._concerned(task)
+        if not parts:
+            return None
+        plans = [plan for part in parts if (plan := part.plan(task)) is not None]
         if len(plans) < 2:
             return plans[0] if plans and plans[0] != NOTHING else None
         found = ClaimPlan(
@@ -248,9 +253,9 @@ class Claims:
 
     def _concerned(self, task: Task) -> Sequence[ClaimPart]:
         if task.claims is None:
-            extended = self._extended
-            if not extended and not self._made:
+            if not self.implicit:
                 return _WITHOUT_PARTS
+            extended = self._extended
             if task.uid not in self._made and not any(column in extended for column, _ in task.shape.request):
                 return _WITHOUT_PARTS
         found = self._concerns.get(task.uid)

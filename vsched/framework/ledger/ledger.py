@@ -27,7 +27,12 @@ class LedgerListener(Protocol):
 
 
 class ClaimSteps(Protocol):
-    """Receives every step, and every undo, last first, so that tasks get and lose what they claim."""
+    """Receives every step, and every undo, last first, so that tasks get and lose what they claim.
+
+    Steps of tasks without ``Task.claims`` are left out, unless ``implicit`` says that they may have claims as well.
+    """
+
+    implicit: bool
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """The task was placed on the row; ``later`` where pods are still to leave it."""
@@ -74,6 +79,7 @@ class Ledger:
     __slots__ = (
         "_claims",
         "_idle",
+        "_implicit",
         "_listeners",
         "_names",
         "_nodes",
@@ -95,6 +101,7 @@ class Ledger:
         claims: ClaimSteps | None = None,
     ) -> None:
         self._claims = claims
+        self._implicit = claims is not None and claims.implicit
         self._names = nodes.statics.names
         self._nodes = nodes
         self._usage = usage
@@ -122,14 +129,14 @@ class Ledger:
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
         """Place a pending task on a row. ALLOCATED takes idle amounts; PIPELINED reserves amounts being released."""
         self._put(job, task, row, Status.PENDING, status)
-        if self._claims is not None:
+        if self._claims is not None and (task.claims is not None or self._implicit):
             self._claims.take(task, row, later=status is Status.PIPELINED)
         self.log.append(LedgerEntry(job, task, row, Status.PENDING, status))
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
         """Undo the reservation of a pipelined task: it is pending again. This is a step of its own in the log."""
         self._take(job, task, row, Status.PIPELINED, Status.PENDING)
-        if self._claims is not None:
+        if self._claims is not None and (task.claims is not None or self._implicit):
             self._claims.withdraw(task, row)
         self.log.append(LedgerEntry(job, task, row, Status.PIPELINED, Status.PENDING))
 
@@ -137,7 +144,7 @@ class Ledger:
         """Evict a task from its row: its amounts become releasing, and no longer count for its job and queue."""
         self.evicted += 1
         self._take(job, task, row, task.status, Status.RELEASING)
-        if self._claims is not None:
+        if self._claims is not None and (task.claims is not None or self._implicit):
             self._claims.evict(task, row)
         self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
@@ -146,7 +153,7 @@ class Ledger:
         while len(self.log) > mark:
             job, task, row, before, status, cause = self.log.pop()
             self.evicted -= cause is not None
-            if self._claims is not None:
+            if self._claims is not None and (task.claims is not None or self._implicit):
                 self._undo_claims(task, row, before, status)
             if before is Status.PENDING:
                 self._take(job, task, row, status, before)

@@ -44,6 +44,7 @@ class NodeSelection:
     ) -> None:
         self._nodes = nodes
         self._claims = claims
+        self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
         self._journal = journal
         self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
@@ -60,7 +61,7 @@ class NodeSelection:
         self._checkpoint()
         fit = self._fits.current(task)
         masks = self._dynamic_masks(fit, task)
-        claims = self._claims_of(task)
+        claims = self._claims_of(task) if task.claims is not None or self._implicit else None
         if besides is not None:
             masks = [*masks, np.arange(len(self._nodes)) != besides]
         if nominated is not None and _passes(masks, nominated):
@@ -214,6 +215,8 @@ class NodeSelection:
     # -- choosing -----------------------------------------------------------------------------------------------
 
     def _claims_of(self, task: Task) -> TaskClaims | None:
+        if task.claims is None and not self._implicit:
+            return None
         return None if self._claims is None else self._claims.of(task)
 
     def _best(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims | None, *, later: bool) -> int:
