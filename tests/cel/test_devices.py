@@ -152,7 +152,7 @@ def test_devices_of_equal_keys_have_equal_answers(
 ) -> None:
     expression = device_expression(text)
     views = [DeviceView(driver, attributes, {}) for attributes in (one, other)]
-    keys = [expression.key(view) for view in views]
+    keys = [expression.key(driver, False, tuple(view.attributes.items()), ()) for view in views]
     if keys[0] == keys[1] and keys[0] is not None:
         assert _answer(expression, views[0]) == _answer(expression, views[1])
 

@@ -8,7 +8,7 @@ have is an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -26,6 +26,7 @@ _NAMED = re.compile(rf"{_MAP}\s*\[\s*{_TEXT}\s*\]\s*(?:\.\s*([A-Za-z_]\w*)\b(?!\
 _PLAIN = re.compile(r"(?<![\w.])device\s*\.\s*(?:driver|allowMultipleAllocations)\b")
 _ANY = re.compile(r"(?<![\w.])device\b")
 
+Pairs = Sequence[tuple[str, Hashable]]
 AttributeMap = Mapping[str, Any]
 """Attributes by qualified name: bool, int, str, or a ``version``."""
 
@@ -51,13 +52,19 @@ class DeviceExpression:
     reads: tuple[tuple[str, str], ...] | None
     """The values that it reads, as (map, qualified name); None where that cannot be told."""
 
-    def key(self, device: DeviceView) -> Hashable:
-        """What the answer depends on; devices of equal keys have equal answers. None where the whole device counts."""
+    def key(self, driver: str, shareable: bool, attributes: Pairs, capacity: Pairs) -> Hashable:
+        """What the answer depends on; devices of equal keys have equal answers. None where the whole device counts.
+
+        ``attributes`` and ``capacity`` are pairs of a qualified name and a hashable value. There may be one device of
+        a kind for each of many thousand nodes, so this looks at pairs and makes no maps.
+        """
         if self.reads is None:
             return None
-        maps: Mapping[str, Mapping[str, Any]] = {"attributes": device.attributes, "capacity": device.capacity}
-        values = tuple(_hashable(_read(maps[where], name, device.driver)) for where, name in self.reads)
-        return device.driver, device.shareable, values
+        return (
+            driver,
+            shareable,
+            *[_read(attributes if where == "attributes" else capacity, name, driver) for where, name in self.reads],
+        )
 
     def matches(self, device: DeviceView) -> bool:
         """Whether the device meets the selector; raises NotEvaluated."""
@@ -108,16 +115,16 @@ def _reads(text: str) -> tuple[tuple[str, str], ...] | None:
     return None if _ANY.search(rest) else tuple(sorted(found))
 
 
-def _read(values: Mapping[str, Any], name: str, driver: str) -> Any:
-    if name in values:
-        return values[name]
+def _read(pairs: Pairs, name: str, driver: str) -> Hashable:
+    """The value of a name and its type: True and 1 are equal in Python, and different in CEL."""
     domain, identifier = qualified(name, driver)
-    return values.get(identifier) if domain == driver else None
-
-
-def _hashable(value: Any) -> Hashable:
-    # True and 1 are equal in Python, and different in CEL.
-    return tuple(value.items()) if isinstance(value, Mapping) else (type(value), value)
+    found: Hashable = None
+    for each, value in pairs:
+        if each == name:
+            return type(value), value
+        if each == identifier and domain == driver:
+            found = type(value), value
+    return found
 
 
 def _by_domain(values: Mapping[str, Any], driver: str, domains: frozenset[str]) -> dict[str, dict[str, Any]]:

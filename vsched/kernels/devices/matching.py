@@ -170,13 +170,12 @@ class _Answers:
         return answer
 
     def _of(self, model: DeviceModel) -> bool | str:
-        view = _view(model)
-        key = self._expression.key(view)
+        key = self._expression.key(model.driver, model.shareable, model.attributes, model.capacity)
         if key is None:
-            return self._evaluated(view)
+            return self._evaluated(_view(model))
         answer = self._by_key.get(key)
         if answer is None:
-            answer = self._by_key[key] = self._evaluated(view)
+            answer = self._by_key[key] = self._evaluated(_view(model))
         return answer
 
     def _evaluated(self, view: DeviceView) -> bool | str:
