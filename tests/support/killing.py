@@ -21,6 +21,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
+from vsched.lab.soak import claims
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 
@@ -32,10 +33,10 @@ CLAIM_WRITES = (
 """What a transaction writes: claims, volumes and bindings."""
 
 
-def member(name: str, group: str, claims: Sequence[str] = (), template: str = "", cpu: str = "1", **spec: Any) -> Obj:
+def member(name: str, group: str, disks: Sequence[str] = (), template: str = "", cpu: str = "1", **spec: Any) -> Obj:
     """A pod of a gang with PersistentVolumeClaims, and with a device claim from a template."""
     made = pod(name, group, cpu)
-    about: Obj = {"volumes": volumes.claim_volumes(*claims)} if claims else {}
+    about: Obj = {"volumes": volumes.claim_volumes(*disks)} if disks else {}
     if template:
         about["resourceClaims"] = devices.pod_claims(gpu=f"template/{template}")
     return merged(made, {"spec": {**about, **spec}})
@@ -91,62 +92,14 @@ def all_bound(cluster: Cluster) -> bool:
 
 def broken_promises(cluster: Cluster) -> list[str]:
     """What must not be once everything is at rest: ``wrong`` things, and claims that are reserved for nobody."""
-    pods = {each["metadata"]["uid"]: each for each in cluster.client.list("pods")}
-    claims = cluster.client.list(RESOURCE_CLAIMS)
-    return [*wrong(cluster), *(told for each in claims for told in _for_nobody(each, pods))]
+    pods, reserved = cluster.client.list("pods"), cluster.client.list(RESOURCE_CLAIMS)
+    return [*wrong(cluster), *claims.for_nobody(pods, reserved)]
 
 
 def wrong(cluster: Cluster) -> list[str]:
-    """What must never be, not even for a moment: pods with a node and without their claims, devices of two claims."""
-    claims = {each["metadata"]["name"]: each for each in cluster.client.list(RESOURCE_CLAIMS)}
-    disks = {each["metadata"]["name"]: each for each in cluster.client.list(VOLUME_CLAIMS)}
-    placed = [each for each in cluster.client.list("pods") if each["spec"].get("nodeName")]
-    return [*(told for each in placed for told in _lacks(each, claims, disks)), *_twice(claims.values())]
-
-
-def _lacks(pod: Obj, claims: dict[str, Obj], disks: dict[str, Obj]) -> list[str]:
-    name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
-    found = []
-    for volume in pod["spec"].get("volumes") or ():
-        claim = disks[volume["persistentVolumeClaim"]["claimName"]]
-        if not claim["spec"].get("volumeName"):
-            found.append(f"{name} is on {node}, and {claim['metadata']['name']} is not bound")
-    entries = {each["name"]: each for each in pod["status"].get("resourceClaimStatuses") or ()}
-    for asked in pod["spec"].get("resourceClaims") or ():
-        claim_name = asked.get("resourceClaimName") or entries[asked["name"]]["resourceClaimName"]
-        status = claims[claim_name].get("status") or {}
-        results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
-        reserved = {each["uid"] for each in status.get("reservedFor") or ()}
-        if not results or any(each["pool"] != node for each in results):
-            found.append(f"{name} is on {node}, and {claim_name} has no devices there")
-        if pod["metadata"]["uid"] not in reserved:
-            found.append(f"{name} is on {node}, and {claim_name} is not reserved for it")
-    return found
-
-
-def _for_nobody(claim: Obj, pods: dict[str, Obj]) -> list[str]:
-    status, name = claim.get("status") or {}, claim["metadata"]["name"]
-    users = status.get("reservedFor") or ()
-    lost = [each["name"] for each in users if each["uid"] not in pods]
-    idle = [each["name"] for each in users if each["uid"] in pods and not pods[each["uid"]]["spec"].get("nodeName")]
-    return [
-        *(f"{name} is reserved for {each}, which is gone" for each in lost),
-        *(f"{name} is reserved for {each}, which has no node" for each in idle),
-        *([f"{name} has devices for nobody"] if status.get("allocation") and not users else []),
-    ]
-
-
-def _twice(claims: Any) -> list[str]:
-    seen: dict[tuple[str, str], str] = {}
-    found = []
-    for claim in claims:
-        given = (claim.get("status") or {}).get("allocation") or {}
-        for each in (given.get("devices") or {}).get("results") or ():
-            device = each["pool"], each["device"]
-            if device in seen:
-                found.append(f"{device} belongs to {seen[device]} and {claim['metadata']['name']}")
-            seen[device] = claim["metadata"]["name"]
-    return found
+    """What must never be, not even for a moment."""
+    kinds = ("pods", RESOURCE_CLAIMS, VOLUME_CLAIMS)
+    return list(claims.wrong(*(cluster.client.list(kind) for kind in kinds)))
 
 
 def is_free(cluster: Cluster) -> bool:

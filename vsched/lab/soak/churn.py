@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
+from vsched.lab.soak.claims import with_claims
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05
@@ -42,8 +43,10 @@ class Rate:
 class Churn(Submitter):
     """Users who create work at a steady rate, delete some of it early, and delete what is done."""
 
-    def __init__(self, sender: Sender, outcomes: PodOutcomes, rate: Rate) -> None:
+    def __init__(self, sender: Sender, outcomes: PodOutcomes, rate: Rate, *, claims: bool = False) -> None:
+        """With ``claims``, every pod has a volume and a device."""
         super().__init__(sender, outcomes)
+        self._claims = claims
         self._rate = rate
         self._draw = random.Random(rate.seed)
         self._number = 0
@@ -92,6 +95,9 @@ class Churn(Submitter):
         else:
             size = draw.choices(list(SIZES), list(SIZES.values()))[0]
             objects = gang(name, namespace, queue, size, request, seconds)
+        for found in objects if self._claims else ():
+            if found["kind"] == "Pod":
+                with_claims(found)
         return as_gang(objects, queue, cpus), objects
 
     async def _live(self, work: SubmittedGang, objects: list[Obj], stop: asyncio.Event) -> None:

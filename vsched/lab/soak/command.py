@@ -27,10 +27,11 @@ Examples:
   vsched soak --minutes 10 --faults config/faults.yaml
   vsched soak --kill-every 6s --kills 100 --lease-seconds 3
   vsched soak --kill-every 10s --kills 20 --signal term
+  vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
 
 Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
-that stayed partial although there was room, a daemon that died by itself or that nobody followed, an error in a log,
-memory, files, tasks or series that grow.
+that stayed partial although there was room, a pod without its claims or a claim for nobody, a daemon that died by
+itself or that nobody followed, an error in a log, memory, files, tasks or series that grow.
 """
 
 FULLEST = 0.85
@@ -66,6 +67,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option(
     "--lease-seconds", type=click.IntRange(1, 3600), default=15, help="How long several daemons' Lease holds."
 )
+@click.option("--claims", is_flag=True, help="Every pod has a volume and a device, which are reserved with its gang.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep logs in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -79,6 +81,7 @@ def command(
     signal_name: str,
     daemons: int | None,
     lease_seconds: int,
+    claims: bool,
     keep: Path | None,
     as_json: bool,
 ) -> None:
@@ -106,6 +109,7 @@ def command(
         faults=faults,
         killing=killing,
         lease_seconds=lease_seconds,
+        claims=claims,
     )
     with _folder(keep) as folder:
         result = run_fast(soak(settings, folder, quiet=as_json))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import orjson
 
 from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
@@ -26,12 +27,14 @@ from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.children import ClusterChild, cluster_child
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
-from vsched.lab.soak.churn import Churn, Rate
+from vsched.lab.soak.churn import NAMESPACES, Churn, Rate
+from vsched.lab.soak.claims import fixtures, for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
+from vsched.mirror.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.together import first_error, together
 
@@ -42,6 +45,8 @@ PATIENCE_SECONDS = 300.0
 """How long the last pods may wait: a dead watch is detected after two and a half minutes."""
 MOST_SAMPLES = 20_000
 """Measurements kept of one daemon process, the latest."""
+CLAIM_LOOKS = 60
+"""How often claims are looked at, a second apart, until nothing is wrong with them."""
 AGENT = "vsched-soak"
 
 
@@ -57,6 +62,8 @@ class SoakSettings:
     killing: Killing | None = None
     lease_seconds: float = 15.0
     sample_seconds: float = 5.0
+    claims: bool = False
+    """Every pod has a volume and a device."""
 
 
 Samples = deque[tuple[float, Mapping[str, float]]]
@@ -70,7 +77,9 @@ class Soak:
         self._settings = settings
         self.violations = Violations()
         self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        self.churn = Churn(sender, self.outcomes, settings.rate)
+        self.churn = Churn(sender, self.outcomes, settings.rate, claims=settings.claims)
+        self._sender = sender
+        self._client = client
         self.warnings: Counter[str] = Counter()
         self._samples: dict[str, Samples] = {}
         self._watch = pod_watch(client, self.outcomes)
@@ -91,6 +100,8 @@ class Soak:
             tasks = [group.create_task(self._watch.run()), group.create_task(cluster.child.ended())]
             await self._ready()
             await self.churn.settle_in()
+            if self._settings.claims:
+                await self._offer_claims()
             self._began = time.perf_counter()
             tasks += [group.create_task(self._sample()), group.create_task(self._tell(quiet))]
             churn = group.create_task(self.churn.run(self._over))
@@ -106,6 +117,8 @@ class Soak:
             await until(lambda: not self.outcomes.never_bound() and not self.outcomes.partial(), PATIENCE_SECONDS)
             self._ended = time.perf_counter()
             self._judge()
+            if self._settings.claims:
+                await self._judge_claims()
             await together(*(daemon.close() for daemon in self._daemons))
             await together(*running)
             for task in tasks:
@@ -123,6 +136,32 @@ class Soak:
                 problem = "; ".join(self.violations.first.get("daemon died", ["none says that it leads"]))
                 raise Unavailable(f"no daemon was ready within {READY_SECONDS:.0f} s: {problem}")
             await asyncio.sleep(0.1)
+
+    async def _offer_claims(self) -> None:
+        """Create what pods claim: on every node as many devices as it can have pods."""
+        nodes = [each["metadata"]["name"] for each in (await self._client.list(NODES.path()))["items"]]
+        for path, found in fixtures(nodes, NAMESPACES, NODE_CPUS):
+            await self._sender.send("POST", path, orjson.dumps(found))
+
+    async def _judge_claims(self) -> None:
+        """Look until nothing is wrong: pods end and are deleted all the time, and their claims a moment later."""
+        found: list[tuple[str, str]] = []
+        for _ in range(CLAIM_LOOKS):
+            found = await self._broken()
+            if not found:
+                return
+            await asyncio.sleep(1.0)
+        for promise, what in found:
+            self.violations.add(promise, what)
+
+    async def _broken(self) -> list[tuple[str, str]]:
+        pods, claims, disks = [
+            (await self._client.list(kind.path()))["items"] for kind in (PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS)
+        ]
+        return [
+            *(("pod without its claims", each) for each in wrong(pods, claims, disks)),
+            *(("claim for nobody", each) for each in for_nobody(pods, claims)),
+        ]
 
     # -- while it runs
 

@@ -1,0 +1,125 @@
+"""Work with volumes and devices: what it needs in the cluster, and which promises about claims are broken.
+
+Each pod has a scratch volume, made for it on its node, and a device by a claim from a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from vsched.lab.sender import Obj
+from vsched.mirror.resources import RESOURCE_CLAIMS, RESOURCES
+
+DRIVER = "gpu.soak.vsched.io"
+CLASS, TEMPLATE = "soak-scratch", "soak-device"
+DEVICES_API = RESOURCE_CLAIMS.api_version
+
+
+def fixtures(nodes: Iterable[str], namespaces: Iterable[str], devices: int) -> Iterator[tuple[str, Obj]]:
+    """What has to be created first, with the path of each: classes, devices of nodes, templates of namespaces."""
+    storage = {"provisioner": "csi.soak.vsched.io", "volumeBindingMode": "WaitForFirstConsumer"}
+    yield RESOURCES["StorageClass"].path(), _obj("storage.k8s.io/v1", "StorageClass", CLASS, **storage)
+    selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
+    yield (
+        RESOURCES["DeviceClass"].path(),
+        _obj(DEVICES_API, "DeviceClass", DRIVER, spec={"selectors": [selector]}),
+    )
+    for node in nodes:
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        listed = [{"name": f"gpu-{number}"} for number in range(devices)]
+        spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": listed}
+        yield RESOURCES["ResourceSlice"].path(), _obj(DEVICES_API, "ResourceSlice", node, spec=spec)
+    request = {"name": "gpu", "exactly": {"deviceClassName": DRIVER, "allocationMode": "ExactCount", "count": 1}}
+    for namespace in namespaces:
+        found = _obj(
+            DEVICES_API, "ResourceClaimTemplate", TEMPLATE, spec={"spec": {"devices": {"requests": [request]}}}
+        )
+        found["metadata"]["namespace"] = namespace
+        yield f"/apis/{DEVICES_API}/namespaces/{namespace}/resourceclaimtemplates", found
+
+
+def _obj(api_version: str, kind: str, name: str, **fields: Any) -> Obj:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+def with_claims(pod: Obj) -> None:
+    """Have the pod claim a volume and a device."""
+    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": CLASS}
+    pod["spec"]["volumes"] = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": asked}}}]
+    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": TEMPLATE}]
+
+
+def key_of(obj: Obj) -> str:
+    """``namespace/name``."""
+    return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+
+
+def wrong(pods: Sequence[Obj], claims: Sequence[Obj], volume_claims: Sequence[Obj]) -> Iterator[str]:
+    """What must never be, not even for a moment: pods with a node and without their claims, devices of two claims."""
+    by_key, disks = {key_of(each): each for each in claims}, {key_of(each): each for each in volume_claims}
+    for pod in pods:
+        if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ("Succeeded", "Failed"):
+            yield from _lacks_volumes(pod, disks)
+            yield from _lacks_devices(pod, by_key)
+    yield from _twice(claims)
+
+
+def _lacks_volumes(pod: Obj, disks: Mapping[str, Obj]) -> Iterator[str]:
+    where = f"{key_of(pod)} is on {pod['spec']['nodeName']}"
+    for volume in pod["spec"].get("volumes") or ():
+        if "ephemeral" in volume:
+            name = f"{pod['metadata']['name']}-{volume['name']}"
+        elif "persistentVolumeClaim" in volume:
+            name = volume["persistentVolumeClaim"]["claimName"]
+        else:
+            continue
+        claim = disks.get(f"{pod['metadata']['namespace']}/{name}")
+        if claim is None or not claim["spec"].get("volumeName"):
+            yield f"{where}, and the volume claim {name} is not bound"
+
+
+def _lacks_devices(pod: Obj, claims: Mapping[str, Obj]) -> Iterator[str]:
+    node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
+    made = {each["name"]: each.get("resourceClaimName") for each in pod["status"].get("resourceClaimStatuses") or ()}
+    for asked in pod["spec"].get("resourceClaims") or ():
+        name = asked.get("resourceClaimName") or made.get(asked["name"])
+        status = (claims.get(f"{pod['metadata']['namespace']}/{name}") or {}).get("status") or {}
+        where = f"{key_of(pod)} is on {node}, and the claim {name}"
+        results = _results(status)
+        if not results or any(each["pool"] != node for each in results):
+            yield f"{where} has no devices there"
+        if all(each["uid"] != uid for each in status.get("reservedFor") or ()):
+            yield f"{where} is not reserved for it"
+
+
+def _results(status: Obj) -> Sequence[Obj]:
+    return ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+
+
+def _twice(claims: Iterable[Obj]) -> Iterator[str]:
+    seen: dict[tuple[str, str, str], str] = {}
+    for claim in claims:
+        for each in _results(claim.get("status") or {}):
+            device = each["driver"], each["pool"], each["device"]
+            if device in seen:
+                yield f"{'/'.join(device)} belongs to {seen[device]} and to {key_of(claim)}"
+            seen[device] = key_of(claim)
+
+
+def for_nobody(pods: Iterable[Obj], claims: Iterable[Obj]) -> Iterator[str]:
+    """Claims that are reserved for pods that are gone or wait; once everything is at rest there are none."""
+    placed = {each["metadata"]["uid"]: bool(each["spec"].get("nodeName")) for each in pods}
+    for claim in claims:
+        yield from _in_vain(claim, placed)
+
+
+def _in_vain(claim: Obj, placed: Mapping[str, bool]) -> Iterator[str]:
+    status = claim.get("status") or {}
+    users: Collection[Obj] = status.get("reservedFor") or ()
+    for user in users:
+        if not placed.get(user["uid"]):
+            state = "which has no node" if user["uid"] in placed else "which is gone"
+            yield f"{key_of(claim)} is reserved for {user['name']}, {state}"
+    if status.get("allocation") and not users:
+        yield f"{key_of(claim)} has devices for nobody"
