@@ -124,6 +124,13 @@ def test_a_claim_shows_the_volume_that_is_reserved_for_it(first: str) -> None:
     assert claim(world).volume == ""
 
 
+def test_a_claim_that_is_deleted_and_made_again_gets_the_volume_reserved_for_its_name() -> None:
+    world = World(volumes.volume(spec={"claimRef": {"namespace": "ns", "name": "data"}}), volumes.claim())
+    world.delete(volumes.claim())
+    world.add(volumes.claim(metadata={"uid": "another"}))
+    assert claim(world).volume == "pv"
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -114,9 +114,9 @@ class VolumeStore:
         if before == claim:
             return False
         self._released.discard(key)
-        if claim is None or claim.bound:
+        if claim is not None and claim.bound:
             self._reserving.pop(key, None)
-        elif before is not None and before.bound:
+        elif claim is not None and before is not None and before.bound:
             self._reserving_again(key)
         return self._show(key, claim)
 
