@@ -116,6 +116,7 @@ def test_a_driver_may_have_to_run_on_the_node() -> None:
         pytest.param("gone", CSI, "n2", id="of a volume that no longer exists: it counts"),
         pytest.param("free", CSI, "n2", id="of a volume that no pod uses: it counts"),
         pytest.param("free", OTHER, "n1 n2", id="of another driver: it does not count"),
+        pytest.param("", CSI, "n2", id="of a volume without a PersistentVolume: it counts"),
     ],
 )
 def test_volume_attachments_count(volume: str, driver: str, nodes: str) -> None:
@@ -135,6 +136,11 @@ def test_a_volume_that_is_still_attached_needs_no_further_slot() -> None:
 def test_a_static_volume_counts_even_if_it_is_still_attached() -> None:
     made = StorageWorld(n1="", n2="").limit(1).storage_class("csi").claim("c", "csi")
     made.volume("v", "csi", driver=CSI, handle="v").attach("n1", "v")
+    assert ask(made, made.task("p", "c")).nodes() == "n2"
+
+
+def test_a_node_may_have_several_volumes_without_persistent_volumes() -> None:
+    made = StorageWorld(n1="", n2="").limit(2).bound_csi("c").attach("n1", "").attach("n1", "")
     assert ask(made, made.task("p", "c")).nodes() == "n2"
 
 

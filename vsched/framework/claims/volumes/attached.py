@@ -5,7 +5,7 @@ A volume counts once a node, however many pods use it there. It counts until the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from vsched.framework.claims.volumes.counted import Counted, DriverCount, Users,
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import Mask, NodeStatics
+
+NOBODY: Users = (0, 0)
 
 
 class Step(NamedTuple):
@@ -69,14 +71,20 @@ class AttachedVolumes:
         self._shown()
         return self._counts[driver]
 
-    def places(self, name: Attachable) -> Mapping[int, Users]:
-        """By row: the users of a volume on nodes where it is attached."""
-        shown = self._shown()
-        rows = shown.rows.get(name, ())
+    def is_placed(self, name: Attachable) -> bool:
+        """Whether a volume is attached to a node, or was before steps of the session."""
+        return name in self._shown().rows or name in self._users
+
+    def places(self, name: Attachable) -> Collection[int]:
+        """The nodes to which a volume is attached, or was before steps of the session."""
+        return (*self._shown().rows.get(name, ()), *self._users.get(name, ()))
+
+    def users_at(self, name: Attachable, row: int) -> Users:
+        """The users of a volume on a node."""
         moved = self._users.get(name)
-        if moved is None:
-            return {row: shown.nodes[row].names[name] for row in rows}
-        return {row: self._users_at(name, row) for row in (*rows, *moved)}
+        if moved is not None and row in moved:
+            return moved[row]
+        return self._shown().nodes[row].names.get(name, NOBODY)
 
     def shift(self, step: Step) -> None:
         """Carry out a step, or undo one."""
@@ -93,16 +101,10 @@ class AttachedVolumes:
         self.journal.append(row)
         for name in step.names:
             counts = self._counts[name.driver]
-            now, later = self._users_at(name, row)
+            now, later = self.users_at(name, row)
             after = self._users.setdefault(name, {})[row] = (now + step.now, later + step.later)
             counts.now[row] += (after[0] > 0) - (now > 0)
             counts.later[row] += (after[1] > 0) - (later > 0)
-
-    def _users_at(self, name: Attachable, row: int) -> Users:
-        moved = self._users.get(name)
-        if moved is not None and row in moved:
-            return moved[row]
-        return (0, 0) if self._counted is None else self._counted.nodes[row].names.get(name, (0, 0))
 
     def _shown(self) -> Counted:
         found = self._counted

@@ -199,8 +199,8 @@ def _on_node(names: AttachNames, catalogue: VolumeCatalogue, node: str) -> OnNod
             now, later = users.get(name, (0, 0))
             users[name] = (now + 1, later + stays)
     for one in attachments or ():
-        name = names.of_attachment(one.driver, one.volume)
-        settled = settled and one.volume in catalogue.volumes
+        name = names.of_attachment(one)
+        settled = settled and (not one.volume or one.volume in catalogue.volumes)
         if name is not None and name not in users:
             users[name] = ATTACHED
     return OnNode(tasks, attachments, tuple(claims), users, settled)

@@ -17,6 +17,9 @@ from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
+MASKS_MAX = 256
+"""The most masks that a session keeps."""
+
 
 class VolumeLimits:
     """Compares the volumes of tasks with what is attached and with what can be."""
@@ -26,8 +29,9 @@ class VolumeLimits:
         self._attached = attached
         self._storages = storages
         self._chosen = chosen
-        self._rooms: dict[tuple[str, int, bool], tuple[int, Mask]] = {}
-        """By driver, number of volumes, and whether later: the position in the journal when the mask was valid; it."""
+        self._masks: dict[tuple[str, int, tuple[Attachable, ...], bool], tuple[int, Mask]] = {}
+        """By driver, number of volumes, those that are attached somewhere, and whether later: the mask, and how much of
+        the journal it takes into account."""
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes where each driver runs that has to, and where it can attach the volumes."""
@@ -82,40 +86,30 @@ class VolumeLimits:
         return found
 
     def _mask(self, driver: str, names: Sequence[Attachable], *, later: bool) -> Mask:
-        """bool[nodes]: where the driver can attach those of the volumes that are not there."""
-        mask = self._room_for(driver, len(names), later=later)
-        there: dict[int, int] = {}
-        for name in names:
-            for row, users in self._attached.places(name).items():
-                if users[later]:
-                    there[row] = there.get(row, 0) + 1
-        if there:
-            count, mask = self._attached.count(driver), mask.copy()
-            used = count.later if later else count.now
-            for row, number in there.items():
-                new = len(names) - number
-                mask[row] = not new or used[row] + new <= count.limit[row]
-        return mask
-
-    def _room_for(self, driver: str, number: int, *, later: bool) -> Mask:
-        """bool[nodes]: where the driver can attach so many volumes more. Valid until the next step; not to be changed.
+        """bool[nodes]: where the driver can attach those of the volumes that are not there. Valid until the next step.
 
         After a step, only the rows are looked at that it changed.
         """
         count, journal = self._attached.count(driver), self._attached.journal
         used = count.later if later else count.now
-        known = self._rooms.get((driver, number, later))
+        placed = tuple(name for name in names if self._attached.is_placed(name))
+        key = (driver, len(names), placed, later)
+        known = self._masks.get(key)
         if known is None or len(journal) - known[0] > len(used):
-            mask: Mask = used + number <= count.limit
+            mask: Mask = used + len(names) <= count.limit
+            changed: Iterable[int] = {row for name in placed for row in self._attached.places(name)}
         else:
-            mask = known[1]
-            for row in journal[known[0] :]:
-                mask[row] = used[row] + number <= count.limit[row]
-        self._rooms[driver, number, later] = len(journal), mask
+            mask, changed = known[1], journal[known[0] :]
+        for row in changed:
+            new = len(names) - sum([self._is_there(name, row, later=later) for name in placed])
+            mask[row] = not new or used[row] + new <= count.limit[row]
+        if len(self._masks) >= MASKS_MAX:
+            self._masks.clear()
+        self._masks[key] = len(journal), mask
         return mask
 
     def _is_there(self, name: Attachable, row: int, *, later: bool) -> bool:
-        return bool(self._attached.places(name).get(row, (0, 0))[later])
+        return self._attached.users_at(name, row)[later] > 0
 
     def _names(self, wants: Wants) -> Iterable[Attachable]:
         """The volumes that count whichever node the task goes to."""

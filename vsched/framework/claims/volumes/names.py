@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from vsched.model.claims.catalogue import VolumeCatalogue
-from vsched.model.claims.volumes import StorageClass, Volume, VolumeClaim
+from vsched.model.claims.volumes import Attachment, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.task import Task
 
 MIGRATED = {
@@ -72,9 +72,11 @@ class AttachNames:
         driver = MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
         return Attachable(driver, "", claim.key) if driver in self._drivers else None
 
-    def of_attachment(self, driver: str, volume: str) -> Attachable | None:
+    def of_attachment(self, attachment: Attachment) -> Attachable | None:
         """The volume of a VolumeAttachment; None where it does not count."""
-        found = self._volumes.get(volume)
+        found = self._volumes.get(attachment.volume)
         if found is not None:
             return self.of_volume(found)
-        return Attachable(driver, "", volume) if driver in self._drivers else None
+        # The volume is gone, or it is one without a PersistentVolume.
+        stands_for = attachment.volume or attachment.name
+        return Attachable(attachment.driver, "", stands_for) if attachment.driver in self._drivers else None

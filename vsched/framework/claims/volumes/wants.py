@@ -145,7 +145,7 @@ class Resolver:
             place,
             wish,
             "" if name is None else name.driver,
-            name if name is not None and self._attached.places(name) else None,
+            name if name is not None and self._attached.is_placed(name) else None,
             claim.key if ONCE_POD in claim.modes and catalogue.users.get(claim.key) else "",
         )
         return Wanted(claim, content, name, given)
