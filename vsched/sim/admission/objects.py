@@ -6,6 +6,8 @@ Writes nothing: the caller stores the charged quotas.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
 from vsched.sim.admission.quota import charge
 from vsched.sim.store.api_errors import FieldCause, bad_request, forbidden, invalid, not_found
@@ -115,8 +117,16 @@ def _with_storage_class(obj: Obj, store: Store) -> Obj:
     spec = obj.get("spec", {})
     if "storageClassName" in spec:
         return obj
-    for storage_class in store.objects("storage.k8s.io/storageclasses"):
-        annotations = storage_class["metadata"].get("annotations") or {}
-        if annotations.get(_DEFAULT_STORAGE_CLASS) == "true":
-            return {**obj, "spec": {**spec, "storageClassName": storage_class["metadata"]["name"]}}
-    return obj
+    chosen = default_storage_class(store.objects("storage.k8s.io/storageclasses"))
+    return obj if chosen is None else {**obj, "spec": {**spec, "storageClassName": chosen["metadata"]["name"]}}
+
+
+def default_storage_class(classes: Iterable[Obj]) -> Obj | None:
+    """The class of claims that name none: of several that are marked as default the newest, then the first by name."""
+    marked = (each for each in classes if is_default_class(each))
+    return max(marked, key=lambda each: str(each["metadata"]["creationTimestamp"]), default=None)
+
+
+def is_default_class(storage_class: Obj) -> bool:
+    annotations = storage_class["metadata"].get("annotations") or {}
+    return bool(annotations.get(_DEFAULT_STORAGE_CLASS) == "true")

@@ -44,6 +44,8 @@ def check_claim_update(new: Obj, old: Obj, causes: Causes) -> None:
     now, was = without(new["spec"], mutable), without(old["spec"], mutable)
     if not was.get("volumeName"):
         now.pop("volumeName", None)
+        if "storageClassName" not in was:
+            now.pop("storageClassName", None)
     if now != was:
         but = "resources.requests and volumeAttributesClassName for bound claims"
         why = f"spec is immutable after creation except {but}\n"

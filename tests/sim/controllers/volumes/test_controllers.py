@@ -240,6 +240,32 @@ async def test_a_class_that_comes_later_serves_the_claims_that_wait_for_it(runni
     await bound(running)
 
 
+async def test_a_claim_without_a_class_gets_the_default_one_as_soon_as_there_is_one(running: Cluster) -> None:
+    bare = claim()
+    del bare["spec"]["storageClassName"]
+    running.apply([bare])
+    await until(lambda: "FailedBinding" in reasons(running, "data"))
+    default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    running.apply([volumes.storage_class("other", waits=False), volumes.storage_class(waits=False, metadata=default)])
+    await bound(running)
+    assert claim_of(running)["spec"]["storageClassName"] == volumes.CLASS
+    at_once = claim("at-once")
+    del at_once["spec"]["storageClassName"]
+    running.apply([at_once])
+    assert claim_of(running, "at-once")["spec"]["storageClassName"] == volumes.CLASS
+
+
+async def test_a_provisioner_takes_its_time(running: Cluster) -> None:
+    slow = {"provisioner.vsched.io/delay": "1h"}
+    quick = {"provisioner.vsched.io/delay": "20ms"}
+    running.apply([volumes.storage_class("slow", parameters=slow), volumes.storage_class("quick", parameters=quick)])
+    running.apply([claim(name, storage_class=name, selected_node="na") for name in ("slow", "quick")])
+    await bound(running, "quick")
+    await until(lambda: "Provisioning" in reasons(running, "slow"))
+    assert await running.settle()
+    assert phase(running, CLAIMS, "slow") == "Pending"
+
+
 async def test_a_deleted_claim_stays_as_long_as_a_pod_on_a_node_uses_it(running: Cluster) -> None:
     running.apply([volumes.storage_class(waits=False), claim("used"), claim("idle")])
     running.apply(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.sim.admission.objects import default_storage_class, is_default_class
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, Create, Tell, Update
 from vsched.sim.controllers.controller import Controller
@@ -53,8 +54,11 @@ class ClaimBinder(Controller):
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == CLASSES:
-            return () if gone else list(self._waiting.get(obj["metadata"]["name"], ()))
+            classes = (obj["metadata"]["name"], *([""] if is_default_class(obj) else []))
+            return () if gone else [key for name in classes for key in self._waiting.get(name, ())]
         if resource == CLAIMS:
+            if old is not None and class_name(old) != class_name(obj):
+                self._note_claim(old, gone=True)
             return self._note_claim(obj, gone=gone)
         claim = claim_key_of(obj)
         self._free.note(obj, claim, gone=gone)
@@ -87,6 +91,11 @@ class ClaimBinder(Controller):
             return keep_bound(claim, volume, now)
         if named:
             return bind_to_named(claim, volume, now)
+        if "storageClassName" not in claim["spec"]:
+            default = default_storage_class(self.client.list(CLASSES))
+            if default is not None:
+                spec = {**claim["spec"], "storageClassName": default["metadata"]["name"]}
+                return [Update(CLAIMS, {**claim, "spec": spec})]
         storage_class = self._class_of(claim)
         found = self._match(claim, storage_class)
         if found is None:
