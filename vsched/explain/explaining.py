@@ -13,6 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
+from vsched.explain.claims.constraints import device_constraints
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
@@ -215,6 +216,7 @@ class Explaining:
             constraints = examiner.of_job(view)
         else:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
+        constraints = (*constraints, *device_constraints(asked, session.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
         message = found.message
@@ -225,7 +227,6 @@ class Explaining:
         for counts in groups.values():
             reasons.update(counts)
         claims = self._claims([task] if task is not None else job.tasks.values(), session.claims.shortages)
-        constraints = (*constraints, *map(_of_claim, (one for one in claims if one.missing)))
         return replace(
             found,
             claims=claims,
@@ -279,11 +280,6 @@ class Explaining:
         if gated:
             messages[GATED] = gated
         return dict(messages.most_common(PODS_TOLD))
-
-
-def _of_claim(claim: ClaimState) -> Constraint:
-    """The constraint that too few devices are free for a claim."""
-    return Constraint(Code.DEVICES, f"{claim.kind} {claim.names[0]}: {claim.missing}", subject=claim.names[0])
 
 
 def state_of(job: Job, report: CycleReport) -> Whereabouts:

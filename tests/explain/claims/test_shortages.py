@@ -55,8 +55,9 @@ def test_too_few_devices_on_any_node() -> None:
     [one] = found.claims
     assert one.missing == "4 of class gpu.example.com asked, and no node has more than 2 (3 in all)"
     assert one.state == "has no devices yet"
-    said = [each for each in found.constraints if each.code == Code.DEVICES and each.subject]
-    assert [each.message for each in said] == [f"ResourceClaim {one.names[0]}: {one.missing}"]
+    said = [each for each in found.constraints if each.message == f"ResourceClaim {one.names[0]}: {one.missing}"]
+    assert [(each.code, each.lasting) for each in said] == [(Code.DEVICES, True)]
+    assert found.state == "never"
 
 
 def test_devices_that_others_have() -> None:
@@ -75,6 +76,20 @@ def test_what_this_session_gave_to_a_job_before_is_not_free() -> None:
     younger[1]["metadata"]["creationTimestamp"] = "2021-01-01T00:00:00Z"
     found = explained("ns/g", device_class(), *machine("n1", 4), first, own, *younger)
     assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (1 of 4 in all)"
+
+
+def test_a_gang_asks_for_more_than_is_free_on_all_nodes_together() -> None:
+    user = pod("user", node="n1", status={"phase": "Running"})
+    taken = allocated(resource_claim("taken"), "n1", "gpu-0", pods=[user])
+    objects = [device_class(), *machine("n1", 3), *machine("n2", 2), user, taken]
+    found = explained("ns/g", *objects, *gang(3, request("gpus", 2)))
+    [said] = [each for each in found.constraints if each.message.startswith("its pods ask")]
+    assert said.message == "its pods ask for 6 of class gpu.example.com together, and there are 5 in all"
+    assert (said.code, said.lasting, found.state) == (Code.DEVICES, True, "never")
+    fits = explained("ns/g", *objects, *machine("n3", 1), *gang(3, request("gpus", 2)))
+    [said] = [each for each in fits.constraints if each.message.startswith("its pods ask")]
+    assert said.message == "its pods ask for 6 of class gpu.example.com together, 5 are free (6 in all)"
+    assert (said.lasting, fits.state) == (False, "waits")
 
 
 def test_devices_that_no_selector_matches() -> None:

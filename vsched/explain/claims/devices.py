@@ -93,6 +93,15 @@ def missing(short: DeviceShortage) -> str:
     return _figures(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
 
 
+def missing_together(short: DeviceShortage) -> str:
+    """``its pods ask for 6 of class gpu together, 4 are free (8 in all)``."""
+    what = request(replace(short.request, count=short.needed))
+    asked = f"its pods ask for {what} together"
+    if short.matching < short.needed:
+        return f"{asked}, and there are {short.matching} in all"
+    return f"{asked}, {short.free} are free ({short.matching} in all)"
+
+
 def _held_back(pool: Pool) -> str:
     why = pool.problem or "some of its slices are not there yet"
     return f"pool {pool.name} of {pool.driver} cannot be used: {why}"

@@ -191,6 +191,14 @@ class Claims:
         parts = self._concerned(task)
         return [one for part in parts if isinstance(part, MeasuresShortages) for one in part.shortages(task)]
 
+    def shortages_together(self, tasks: Sequence[Task]) -> Sequence[DeviceShortage]:
+        """What the tasks ask for of devices together, and all nodes together do not have free."""
+        claiming = [task for task in tasks if self.concerns(task)]
+        parts = self._parts if claiming else _WITHOUT_PARTS
+        return [
+            one for part in parts if isinstance(part, MeasuresShortages) for one in part.shortages_together(claiming)
+        ]
+
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
         parts = self._concerned(task)

@@ -15,7 +15,7 @@ from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
 from vsched.framework.claims.devices.room import DeviceRoom
-from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of
+from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import Choice, ClaimUses, Gone, is_for_group
 from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
@@ -166,6 +166,12 @@ class DevicePart:
         if found.needs is None or found.needs.problem:
             return ()
         return shortages_of(found.fresh, found.needs, self._room, self._catalogue.claims)
+
+    def shortages_together(self, tasks: Sequence[Task]) -> Sequence[DeviceShortage]:
+        """What the tasks ask for together and all nodes together do not have free."""
+        found = map(self._of, tasks)
+        asked = [(one.fresh, one.needs) for one in found if one.needs is not None and not one.needs.problem]
+        return shortages_together(asked, self._room, self._catalogue.claims)
 
     def score(self, task: Task) -> Floats | None:
         """Nodes are better that can serve alternatives which come earlier in ``firstAvailable``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from vsched.framework.claims.devices.needs import Needs
@@ -14,13 +14,13 @@ from vsched.model.pods.task import Task
 
 
 class DeviceShortage(NamedTuple):
-    """A request for more devices than are free on any node."""
+    """A request for more devices than are free: on any node, or on all nodes together."""
 
     claim: str
-    """``namespace/name``."""
+    """``namespace/name``; empty for the claims of several pods together."""
     request: DeviceRequest
     needed: int
-    """How many the pod needs of such devices on its node, for all its requests together."""
+    """How many such devices the pod needs on its node, for all its requests together; or the pods together."""
     most: int
     """The most that are free on one node."""
     largest: int
@@ -41,6 +41,10 @@ class MeasuresShortages(Protocol):
         """The requests of a task that no node can serve now, taken one by one."""
         ...
 
+    def shortages_together(self, tasks: Sequence[Task]) -> Sequence[DeviceShortage]:
+        """What the tasks ask for together and all nodes together do not have free."""
+        ...
+
 
 def shortages_of(
     keys: Sequence[str], needs: Needs, room: DeviceRoom, claims: Mapping[str, DeviceClaim]
@@ -59,15 +63,41 @@ def shortages_of(
     return found
 
 
+def shortages_together(
+    asked: Iterable[tuple[Sequence[str], Needs]], room: DeviceRoom, claims: Mapping[str, DeviceClaim]
+) -> list[DeviceShortage]:
+    """What claims of several tasks ask for together and is not free; ``asked`` has the claims and needs of each.
+
+    A claim that tasks share counts once. Requests with alternatives, and those for all devices, do not count.
+    """
+    numbers: dict[Want, int] = {}
+    first: dict[Want, DeviceRequest] = {}
+    seen: set[str] = set()
+    for keys, needs in asked:
+        for key, found in zip(keys, needs.asks, strict=False):
+            claim = claims.get(key)
+            if claim is None or key in seen:
+                continue
+            seen.add(key)
+            for asks, requests in zip(found.requests, claim.spec.requests, strict=True):
+                if len(asks) == 1 and asks[0].number != ALL_DEVICES and not asks[0].want.admin:
+                    numbers[asks[0].want] = numbers.get(asks[0].want, 0) + asks[0].number
+                    first.setdefault(asks[0].want, requests[0])
+    made = (_measured("", want, first[want], number, room) for want, number in numbers.items())
+    return [one for one in made if one.free < one.needed]
+
+
 def _short(
     key: str, ask: Ask, request: DeviceRequest, numbers: Mapping[Want, int], room: DeviceRoom
 ) -> DeviceShortage | None:
     """What is missing for one request; None where nothing is."""
     needed = 1 if ask.number == ALL_DEVICES else max(ask.number, numbers.get(ask.want, 0))
-    free, at_most = room.counts.of(ask.want, later=False), room.at_most(ask.want)
-    most = int(free.nodes.max(initial=0))
-    if most >= needed:
-        return None
-    matching = int(free.match.units.sum())
-    largest = int(at_most.max(initial=0))
-    return DeviceShortage(key, request, needed, most, largest, free.together, matching, tuple(room.held_back(ask.want)))
+    found = _measured(key, ask.want, request, needed, room)
+    return found if found.most < needed else None
+
+
+def _measured(key: str, want: Want, request: DeviceRequest, needed: int, room: DeviceRoom) -> DeviceShortage:
+    free, at_most = room.counts.of(want, later=False), room.at_most(want)
+    most, largest = int(free.nodes.max(initial=0)), int(at_most.max(initial=0))
+    matching, held_back = int(free.match.units.sum()), tuple(room.held_back(want))
+    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back)
