@@ -14,7 +14,7 @@ import numpy as np
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import match
-from vsched.kernels.devices.search import ClaimAsk, Found, Pick, search, values
+from vsched.kernels.devices.search import ClaimAsk, Found, Pick, attribute_values, search
 
 MOST_ANSWERS = 1 << 14
 
@@ -69,6 +69,6 @@ def _key(
             parts += (found.units[devices].tobytes(), found.selected[devices].tobytes())
         for constraint in claim.constraints:
             seen: dict[int, int] = {}
-            mine = values(inventory, constraint.attribute)[devices].tolist()
+            mine = attribute_values(inventory, constraint.attribute)[devices].tolist()
             parts.append(tuple([seen.setdefault(one, len(seen)) if one >= 0 else one for one in mine]))
     return tuple(parts)

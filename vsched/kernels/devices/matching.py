@@ -16,6 +16,7 @@ from vsched.cel.devices import DeviceExpression, DeviceView, attribute_version, 
 from vsched.cel.expressions import NotCompiled, NotEvaluated
 from vsched.kernels.devices.capacity import consumption, times
 from vsched.kernels.devices.inventory import Inventory, too_large
+from vsched.kernels.devices.models import Kinds, kinds
 from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, DeviceTaint, Pool, Quantities, Version
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Toleration
@@ -100,23 +101,35 @@ def _match(want: Want, inventory: Inventory) -> Match:
     failure = compile_failure(want.selectors)
     if failure is not None:
         return Match(nothing, nothing.astype(np.int64), {}, failure)
-    models = np.ones(len(inventory.models), dtype=np.bool_)
+    models = np.zeros(len(inventory.models), dtype=np.bool_)
+    models[inventory.model[inventory.usable]] = True
     failed = np.zeros(len(inventory.models), dtype=np.bool_)
-    offered = set(np.unique(inventory.model[inventory.usable]).tolist())
     for position, selector in enumerate(want.selectors):
         answers = _answers(selector.expression)
         assert isinstance(answers, _Answers)
-        for number in np.flatnonzero(models).tolist():
-            answer = answers.of(inventory.models[number]) if number in offered else False
-            if isinstance(answer, str):
-                failure = failure or Failure(position, True, answer)
-                failed[number] = True
-            models[number] = answer is True
+        matched, unanswered, message = _ask(answers, models, inventory)
+        if message and failure is None:
+            failure = Failure(position, True, message)
+        failed |= unanswered
+        models = matched
     selected = models[inventory.model] & inventory.usable
     found = _with_units(want, inventory, selected)
     return (
         found if failure is None else found._replace(failure=failure, failed=failed[inventory.model] & inventory.usable)
     )
+
+
+def _ask(answers: _Answers, models: Mask, inventory: Inventory) -> tuple[Mask, Mask, str]:
+    """Of these models: those that the selector matches, and those for which it has no answer, with the first reason."""
+    reads = answers.expression.reads
+    kind, first = kinds(inventory, reads) if reads is not None else Kinds(*2 * (np.arange(len(models)),))
+    matched, unanswered = np.zeros(len(first), dtype=np.bool_), np.zeros(len(first), dtype=np.bool_)
+    message = ""
+    for number in np.unique(kind[models]).tolist():
+        answer = answers.of(inventory.models[first[number]])
+        matched[number], unanswered[number] = answer is True, isinstance(answer, str)
+        message = message or (answer if isinstance(answer, str) else "")
+    return models & matched[kind], models & unanswered[kind], message
 
 
 def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
@@ -155,7 +168,7 @@ class _Answers:
     """The answers of one selector by model."""
 
     def __init__(self, expression: DeviceExpression) -> None:
-        self._expression = expression
+        self.expression = expression
         self._by_model: dict[DeviceModel, bool | str] = {}
         self._by_key: dict[Hashable, bool | str] = {}
 
@@ -170,7 +183,7 @@ class _Answers:
         return answer
 
     def _of(self, model: DeviceModel) -> bool | str:
-        key = self._expression.key(model.driver, model.shareable, model.attributes, model.capacity)
+        key = self.expression.key(model.driver, model.shareable, model.attributes, model.capacity)
         if key is None:
             return self._evaluated(_view(model))
         answer = self._by_key.get(key)
@@ -180,7 +193,7 @@ class _Answers:
 
     def _evaluated(self, view: DeviceView) -> bool | str:
         try:
-            return self._expression.matches(view)
+            return self.expression.matches(view)
         except NotEvaluated as error:
             return str(error)
 

@@ -17,7 +17,8 @@ from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.capacity import times
 from vsched.kernels.devices.inventory import NOWHERE, Counter, Inventory
 from vsched.kernels.devices.matching import Match, Want, match
-from vsched.model.claims.devices import Attribute, DeviceConstraint, DeviceModel, Quantities, Version
+from vsched.kernels.devices.models import ATTRIBUTES, values
+from vsched.model.claims.devices import DeviceConstraint, Quantities
 from vsched.model.nodes.table import Ids
 
 MOST_RESULTS = 32
@@ -78,32 +79,11 @@ def search(
     return Found(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
 
 
-def values(inventory: Inventory, name: str) -> Ids:
+def attribute_values(inventory: Inventory, name: str) -> Ids:
     """int32[devices]: numbers of the values of an attribute, equal for equal values; NOWHERE for devices without it."""
-
-    def compute() -> Ids:
-        numbers: dict[tuple[type, Attribute | Version], int] = {}
-        found = np.full(len(inventory.models), NOWHERE, dtype=np.int32)
-        for at, model in enumerate(inventory.models):
-            value = _attribute(model, name)
-            if value is not None:
-                found[at] = numbers.setdefault((type(value), value), len(numbers))
-        return found[inventory.model]
-
-    return inventory.keep(("values", name), compute)
-
-
-def _attribute(model: DeviceModel, name: str) -> Attribute | Version | None:
-    """The value of an attribute by its full name; a name without a domain is the driver's."""
-    domain, _, identifier = name.rpartition("/")
-    short = identifier if domain == model.driver else None
-    found = None
-    for each, value in model.attributes:
-        if each == name:
-            return value
-        if each == short:
-            found = value
-    return found
+    return inventory.keep(
+        ("attribute", name), lambda: values(inventory, ATTRIBUTES, name)[inventory.model].astype(np.int32)
+    )
 
 
 def concerns(constraint: DeviceConstraint, request: str) -> bool:
@@ -269,7 +249,7 @@ class _Search:
         for number, constraint in enumerate(self._claims[claim].constraints):
             if not concerns(constraint, request):
                 continue
-            value = int(values(self._inventory, constraint.attribute)[device])
+            value = int(attribute_values(self._inventory, constraint.attribute)[device])
             known = self._values.setdefault((claim, number), [])
             if value == NOWHERE or (value in known if constraint.distinct else known and known[0] != value):
                 for each in met:

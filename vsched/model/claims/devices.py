@@ -95,8 +95,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False):
     counters: tuple[tuple[str, Quantities], ...] = ()
     """What its devices share: (counter set, amounts by counter)."""
     complete: bool = True
-    """Whether all slices of the generation are there. If not, no claim gets its devices, and nobody gets ``All`` devices
-    of a node that reaches it."""
+    """Whether all slices of the generation are there. If not, no claim gets its devices, and nobody gets all devices of
+    a node that reaches it."""
     problem: str = ""
     """Why the pool cannot be used (a device name twice); empty where it can."""
 
