@@ -96,6 +96,14 @@ async def test_a_claim_that_waits_gets_its_volume_once_a_node_is_chosen(running:
     assert volume["spec"]["nodeAffinity"]["required"] == volumes.in_topology(volumes.ZONE, "b")
 
 
+async def test_a_claim_with_a_chosen_node_gets_no_volume_that_nobody_chose(running: Cluster) -> None:
+    running.apply([volumes.storage_class(), volumes.volume(zone="a")])
+    await until(lambda: phase(running, VOLUMES, "pv", "") == "Available")
+    running.apply([claim(selected_node="nb")])
+    assert (await bound(running))["metadata"]["name"].startswith("pvc-")
+    assert phase(running, VOLUMES, "pv", "") == "Available"
+
+
 async def test_a_volume_that_a_scheduler_chose_is_bound_to_the_claim(running: Cluster) -> None:
     running.apply([volumes.storage_class(), volumes.volume(size="9Gi", zone="a"), claim()])
     await until(lambda: phase(running, VOLUMES, "pv", "") == "Available")

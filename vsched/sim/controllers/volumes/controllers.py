@@ -25,7 +25,7 @@ from vsched.sim.controllers.volumes.objects import (
     claim_key_of,
     class_name,
     is_bound,
-    waits_for_consumer,
+    is_delayed,
 )
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
@@ -106,17 +106,15 @@ class ClaimBinder(Controller):
 
     def _look_again(self, class_: str) -> None:
         """Reconciles the claims of a class that may get a volume now."""
-        storage_class = self.client.get(CLASSES, "", class_) if class_ else None
-        for key in self._waiting.get(class_, ()):
-            claim = self.find(key)
-            if claim is not None and not waits_for_consumer(claim, storage_class):
+        if not class_ or not is_delayed(self.client.get(CLASSES, "", class_)):
+            for key in self._waiting.get(class_, ()):
                 self.queue.add(key)
 
     def _match(self, claim: Obj, storage_class: Obj | None) -> Obj | None:
-        """The volume for a claim; for one that waits for its consumer only a volume that names it."""
+        """The volume for a claim; in a class whose volumes a scheduler chooses only a volume that names it."""
         meant = (self._volume(name) for name in self._free.meant_for(key_of(claim)))
         chosen = chosen_for(claim, (volume for volume in meant if volume is not None))
-        if chosen is not None or waits_for_consumer(claim, storage_class):
+        if chosen is not None or is_delayed(storage_class):
             return chosen
         names = self._free.at_least(class_name(claim), asked_size(claim))
         volumes = (self._volume(name) for name in names)

@@ -55,10 +55,14 @@ def is_bound(claim: Obj) -> bool:
     return bool(claim["spec"].get("volumeName")) and bool(annotation(claim, BIND_COMPLETED))
 
 
+def is_delayed(storage_class: Obj | None) -> bool:
+    """Whether a scheduler chooses the volumes of a class, or the nodes to make them for."""
+    return (storage_class or {}).get("volumeBindingMode") == WAITS
+
+
 def waits_for_consumer(claim: Obj, storage_class: Obj | None) -> bool:
-    """Whether nothing is bound before a scheduler has chosen a node for the claim."""
-    mode = (storage_class or {}).get("volumeBindingMode")
-    return mode == WAITS and not annotation(claim, SELECTED_NODE)
+    """Whether nothing is made before a scheduler has chosen a node for the claim."""
+    return is_delayed(storage_class) and not annotation(claim, SELECTED_NODE)
 
 
 def claim_key_of(volume: Obj) -> str:
