@@ -206,7 +206,7 @@ class Attempt:
         mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
         claims = self.session.claims.of(task)
         if claims is not None:
-            mask &= claims.served_later() | pool.claiming_rows  # other evictions cannot make the claims fit
+            mask &= claims.served(later=True) | pool.claiming_rows  # other evictions cannot make the claims fit
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
             mask &= pool.held_by(task.namespace)  # a namespace at its limit can only replace its own tasks
         rows = np.flatnonzero(mask)

@@ -72,12 +72,12 @@ class TaskClaims:
                 found &= check.passes if check.later is None else check.later
         return found
 
-    def served_later(self) -> Mask:
-        """bool[nodes]: the nodes that can serve the claims once leaving pods have left, as far as masks say."""
-        found: Mask = np.ones(self._nodes, dtype=np.bool_)
-        for mask in self.masks(later=True):
-            found &= mask
-        return found
+    def served(self, *, later: bool) -> Mask:
+        """bool[nodes]: the nodes that all masks let pass, now or once leaving pods have left."""
+        first, *others = self.masks(later=later) or (np.ones(self._nodes, dtype=np.bool_),)
+        for mask in others:
+            first = first & mask
+        return first
 
     def best(self, ranked: Floats, *, later: bool) -> int:
         """The first row with the highest score that can serve the claims; -1 where none can.

@@ -153,10 +153,16 @@ class FeasibilityCache:
             total = np.zeros(len(self._nodes))
         return total if fit.preference is None else np.add(total, fit.preference, out=total)
 
+    def is_relative(self, fit: ShapeNodes, task: Task) -> bool:
+        """Whether a plugin may give scores that are relative to the candidates.
+
+        This is asked every time: a pod placed since may be the first whose preferences concern this one.
+        """
+        return any(one.is_relative(fit.shape, task.labels) for one in self._scorers)
+
     def with_relative(self, fit: ShapeNodes, task: Task, ranked: Floats) -> Floats:
         """The scores, plus those that are relative to the candidates, where plugins give any."""
-        # This is checked every time: a pod placed since may be the first whose preferences concern this one.
-        if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
+        if self.is_relative(fit, task):
             candidates = ranked > -np.inf
             if candidates.any():
                 for scorer in self._scorers:

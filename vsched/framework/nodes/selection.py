@@ -208,8 +208,7 @@ class NodeSelection:
         if claims is not None:
             for limit in claims.limits():
                 np.minimum(rows, limit.most, out=rows)
-            for mask in claims.masks(later=True):
-                rows[~mask] = 0
+            rows[~claims.served(later=True)] = 0
         return rows
 
     # -- choosing -----------------------------------------------------------------------------------------------
@@ -224,12 +223,23 @@ class NodeSelection:
         if not len(ranked):
             return -1
         if claims is not None:
-            ranked = _masked(ranked, claims.masks(later=later))
-            ranked = _with_claims(self._fits.with_relative(fit, task, ranked), claims)
-            return claims.best(ranked.copy(), later=later)
+            return self._best_with_claims(fit, task, ranked, claims, later=later)
         ranked = self._fits.with_relative(fit, task, ranked)
         row = int(ranked.argmax())
         return row if ranked[row] > -np.inf else -1
+
+    def _best_with_claims(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims, *, later: bool) -> int:
+        scores = claims.score()
+        if scores is None and not self._fits.is_relative(fit, task):
+            # Mostly the best row can serve the claims, so that the others need not be looked at.
+            row = int(ranked.argmax())
+            if ranked[row] == -np.inf:
+                return -1
+            if claims.passes(row, later=later):
+                return row
+        ranked = np.where(claims.served(later=later), ranked, -np.inf)
+        ranked = self._fits.with_relative(fit, task, ranked)
+        return claims.best(ranked if scores is None else ranked + scores, later=later)
 
     def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:
         return [check.passes for check in self._fits.dynamic_checks(fit, task)] if fit.dynamic else ()
