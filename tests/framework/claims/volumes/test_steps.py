@@ -256,6 +256,32 @@ def test_pods_of_one_class_find_the_same_nodes(drawn: Drawn) -> None:
             )
 
 
+@given(worlds())
+def test_scores_are_those_of_the_volumes_that_the_pod_would_get(drawn: Drawn) -> None:
+    world = drawn.world
+    for task in drawn.waiting:
+        classes = [world.claims[key].storage_class for key in keys(task) if not world.claims[key].bound]
+        asked = ask(world, task)
+        if len(set(classes)) == len(classes):
+            for node, score in (asked.scores() or {}).items():
+                chosen = ask(world, task).take(node).chosen()
+                assert score == expected_score(world, chosen), f"{task.name} on {node}: {chosen}"
+
+
+def expected_score(world: StorageWorld, chosen: dict[str, str]) -> float:
+    """By the formula, for one node: emptier storage is better, the mean over classes is rounded."""
+    figures = [
+        (world.claims[f"ns/{claim}"].request, world.volumes[volume].capacity)
+        for claim, volume in chosen.items()
+        if volume != "*"
+    ]
+    if not figures:
+        requests = (world.claims[f"ns/{claim}"] for claim in chosen)
+        figures = [(one.request, STORAGE << 30) for one in requests if one.storage_class == "tracked"]
+    scores = [100 - 100 * requested // capacity for requested, capacity in figures]
+    return int(sum(scores) / len(scores) + 0.5) if scores else 0
+
+
 @given(worlds(), st.data())
 def test_equal_sessions_choose_the_same(drawn: Drawn, data: st.DataObject) -> None:
     session, again = Session(drawn), drawn.world.part()

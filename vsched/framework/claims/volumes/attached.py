@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.counted import Counted, DriverCount, Users, counted, limited_drivers
+from vsched.framework.claims.volumes.counted import NOBODY, Counted, DriverCount, Users, counted, limited_drivers
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import Mask, NodeStatics
-
-NOBODY: Users = (0, 0)
 
 
 class Step(NamedTuple):

@@ -18,6 +18,7 @@ from vsched.model.pods.task import Task
 
 Users = tuple[int, int]
 """How many pods on a node use a volume: now, and once the pods have left that are leaving."""
+NOBODY: Users = (0, 0)
 ATTACHED: Users = (1, 1)
 """The users of a volume that is attached and that no pod on the node uses: it counts as long as it is attached."""
 
@@ -40,6 +41,8 @@ class OnNode(NamedTuple):
     claims: tuple[VolumeClaim, ...] = ()
     """Those whose volume may still change: they are not bound."""
     names: Mapping[Attachable, Users] = {}
+    counts: tuple[tuple[str, int, int], ...] = ()
+    """By driver: how many volumes are attached, now and later."""
     settled: bool = True
     """Whether all claims and volumes were known."""
 
@@ -94,16 +97,20 @@ class Counted:
     def put(self, row: int, node: OnNode) -> None:
         """Replace what is known of a node."""
         before, self.nodes[row] = self.nodes[row], node
-        _count(self.counts, row, before.names, -1)
-        _count(self.counts, row, node.names, 1)
-        for name in before.names.keys() - node.names.keys():
+        for counts, sign in ((before.counts, -1), (node.counts, 1)):
+            for driver, now, later in counts:
+                count = self.counts[driver]
+                count.now[row] += sign * now
+                count.later[row] += sign * later
+        for name in before.names.keys() - node.names.keys() if before.names else ():
             rows = tuple(one for one in self.rows[name] if one != row)
             if rows:
                 self.rows[name] = rows
             else:
                 del self.rows[name]
-        for name in node.names.keys() - before.names.keys():
-            self.rows[name] = (*self.rows.get(name, ()), row)
+        for name in node.names.keys() - before.names.keys() if before.names else node.names:
+            others = self.rows.get(name)
+            self.rows[name] = (row,) if others is None else (*others, row)
 
     def list_claims(self) -> None:
         """List the claims again, after nodes were replaced."""
@@ -184,30 +191,29 @@ def _on_node(names: AttachNames, catalogue: VolumeCatalogue, node: str) -> OnNod
     settled = True
     for task in tasks.values() if tasks is not None else ():
         stays = 0 if HOLDS[task.status].releasing else 1
-        mentioned = 0 if task.claims is None else len({volume.claim for volume in task.claims.volumes})
-        of_task: dict[Attachable, None] = {}
-        for claim in names.claims_of(task):
+        mentioned, of_task = names.mentioned(task), dict[Attachable, None]()
+        for claim in names.claims_of(mentioned):
             if not claim.bound:
                 claims.append(claim)
-            mentioned -= 1
             settled = settled and (not claim.volume or claim.volume in catalogue.volumes)
             name = names.of_claim(claim)
             if name is not None:
                 of_task[name] = None
-        settled = settled and not mentioned
+        settled = settled and all(key in catalogue.claims for key in mentioned)
         for name in of_task:
-            now, later = users.get(name, (0, 0))
+            now, later = users.get(name, NOBODY)
             users[name] = (now + 1, later + stays)
     for one in attachments or ():
         name = names.of_attachment(one)
         settled = settled and (not one.volume or one.volume in catalogue.volumes)
         if name is not None and name not in users:
             users[name] = ATTACHED
-    return OnNode(tasks, attachments, tuple(claims), users, settled)
+    return OnNode(tasks, attachments, tuple(claims), users, _by_driver(users), settled)
 
 
-def _count(counts: Mapping[str, DriverCount], row: int, names: Mapping[Attachable, Users], sign: int) -> None:
-    for name, (now, later) in names.items():
-        count = counts[name.driver]
-        count.now[row] += sign * (now > 0)
-        count.later[row] += sign * (later > 0)
+def _by_driver(names: Mapping[Attachable, Users]) -> tuple[tuple[str, int, int], ...]:
+    counts: dict[str, tuple[int, int]] = {}
+    for (driver, _, _), (now, later) in names.items():
+        before = counts.get(driver, NOBODY)
+        counts[driver] = (before[0] + (now > 0), before[1] + (later > 0))
+    return tuple((driver, now, later) for driver, (now, later) in counts.items())

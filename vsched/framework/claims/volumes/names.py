@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -39,21 +39,22 @@ class AttachNames:
         self._claims, self._volumes, self._classes = catalogue.claims, catalogue.volumes, catalogue.classes
         self._drivers = drivers
 
-    def claims_of(self, task: Task) -> Iterator[VolumeClaim]:
-        """The claims of a task that exist, each once."""
-        if task.claims is not None:
-            keys = dict.fromkeys([f"{task.namespace}/{volume.claim}" for volume in task.claims.volumes])
-            for key in keys:
-                claim = self._claims.get(key)
-                if claim is not None:
-                    yield claim
+    def mentioned(self, task: Task) -> Collection[str]:
+        """The keys of the claims that a task names, each once."""
+        volumes = task.claims.volumes if task.claims is not None else ()
+        if len(volumes) == 1:
+            return (f"{task.namespace}/{volumes[0].claim}",)
+        return dict.fromkeys([f"{task.namespace}/{volume.claim}" for volume in volumes])
 
-    def of_task(self, task: Task) -> Iterator[Attachable]:
-        """The volumes that a pod on a node uses."""
-        for claim in self.claims_of(task):
-            name = self.of_claim(claim)
-            if name is not None:
-                yield name
+    def claims_of(self, mentioned: Collection[str]) -> list[VolumeClaim]:
+        """The claims of these keys that exist."""
+        known = self._claims
+        return [claim for key in mentioned if (claim := known.get(key)) is not None]
+
+    def of_task(self, task: Task) -> list[Attachable]:
+        """The volumes that a pod on a node uses, each once."""
+        names = dict.fromkeys([self.of_claim(claim) for claim in self.claims_of(self.mentioned(task))])
+        return [name for name in names if name is not None]
 
     def of_claim(self, claim: VolumeClaim) -> Attachable | None:
         """The volume of a claim, or that which is made for it; None where it does not count."""

@@ -301,5 +301,4 @@ class VolumePart:
     def _leave(self, task: Task, row: int, by: int) -> None:
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
-        names = dict.fromkeys(self._resolver.names.of_task(task))
-        self._attached.shift(Step(row, tuple(names), 0, by))
+        self._attached.shift(Step(row, tuple(self._resolver.names.of_task(task)), 0, by))

@@ -92,7 +92,7 @@ class Resolver:
 
     def once_of(self, task: Task) -> Iterator[str]:
         """The claims of a task that one pod may use at a time."""
-        for claim in self.names.claims_of(task):
+        for claim in self.names.claims_of(self.names.mentioned(task)):
             if ONCE_POD in claim.modes:
                 yield claim.key
 
