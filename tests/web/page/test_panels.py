@@ -48,7 +48,9 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
     large["metadata"]["labels"] = {"large": "yes"}
     for kind in ("allocatable", "capacity"):
         large["status"][kind]["pods"] = "500"
-    made = [podgroup("low", 1), *gang("low", 4)[1:], *many]
+    stuck = gang("stuck", 1, cpu="10m")
+    stuck[1]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "gone"}}]
+    made = [podgroup("low", 1), *gang("low", 4)[1:], *many, *stuck]
     async with Cluster([node("n1")], manifests=[URGENT, *made]) as cluster:
         options = {"policy_file": Path("config/policies/taking-back.yaml"), "listen_address": "127.0.0.1:0"}
         async with scheduling(cluster.url, **options) as daemon:
@@ -62,6 +64,15 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
                 await expect(found.page.locator("#connection-kind")).to_have_text("live")
                 yield found
                 assert found.trouble == []
+
+
+async def test_the_panel_of_a_waiting_job_shows_its_claims(visit: Sitting) -> None:
+    page = visit.page
+    await page.evaluate("location.hash = '#jobs?which=all&open=job:default/stuck'")
+    await expect(page.get_by_role("heading", name="Claims")).to_be_visible()
+    [told] = await page.locator("ul.claims li").all_text_contents()
+    assert told == "PersistentVolumeClaim gone does not exist"
+    await expect(page.locator("ul.claims li.unusable strong")).to_have_text("gone")
 
 
 async def test_panels_of_jobs_and_nodes_list_pods_and_lead_to_each_other(visit: Sitting) -> None:
