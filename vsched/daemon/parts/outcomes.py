@@ -78,7 +78,8 @@ class Outcomes:
         """A gang cannot have what it claims, and nothing of it is bound. Its transaction ends the placements."""
         for bind in wish.binds:
             self.binding(Outcome(bind, BindOutcome.UNDONE, message=NOT_HAD + obstacle.why))
-        concerned = wish.users(obstacle.kind, obstacle.key) or wish.binds
+        # Where no object is in the way, one pod speaks for all of the gang.
+        concerned = wish.users(obstacle.kind, obstacle.key) or wish.binds[:1]
         self._pod_events.claims_failed(concerned, self._cache.group_uid(wish.job), obstacle.why)
 
     def _clear(self, uid: str) -> None:

@@ -46,9 +46,10 @@ class Reservation:
 
     async def _read_pods(self) -> None:
         """The containers of pods with extended resources decide on the requests of their claims."""
+        wishes = self._gang.wish.extended if self._gang.obstacle is None else ()
+        pods = await together(*(self._gang.settling.fetch(PodRead, wish.pod_key) for wish in wishes))
         plans = []
-        for wish in self._gang.wish.extended if self._gang.obstacle is None else ():
-            found = await self._gang.settling.fetch(PodRead, wish.pod_key)
+        for wish, found in zip(wishes, pods, strict=True):
             plan = found if isinstance(found, Failed) else plan_extended(found, wish)
             if isinstance(plan, Failed):
                 self._gang.meet(plan.why, "Pod", wish.pod_key)
