@@ -167,11 +167,13 @@ class VolumeStore:
         watched = self.watched(choice.claim)
         if watched is None or watched.uid != choice.uid:
             return
+        if choice.claim in self._chosen:
+            self._unchoose(choice.claim)  # decided again, with all that was known
         self._chosen[choice.claim] = _Chosen(pod, choice.uid, choice.volume, "" if choice.volume else node)
         self._chosen_by.setdefault(pod, set()).add(choice.claim)
         self._released.discard(choice.claim)
         self._show(choice.claim, watched)
-        if choice.volume:
+        if choice.volume and choice.claim in self._chosen:  # unless the claim is bound by now
             self._claimed[choice.volume] = choice.claim
             self._show_volume(choice.volume, self.watched_volume(choice.volume))
 
