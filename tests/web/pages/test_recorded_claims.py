@@ -12,6 +12,7 @@ from tests.support.examples import examples
 from tests.support.plans import OUR_NAMES
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.mirror.whatif.edits import AddNodes
 from vsched.model.dump.cycle import Recording, decode, encode, pack, report_bytes
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
@@ -78,3 +79,29 @@ def test_shares_of_a_device_are_named_anew_under_made_up_names() -> None:
     [bind] = made.report.binds
     assert bind.claims is not None
     assert bind.claims.devices[0].allocation.devices[0].share
+
+
+def test_extended_resources_that_devices_serve_are_the_same_everywhere() -> None:
+    objects = (
+        d.device_class(spec={"extendedResourceName": "example.com/gpu"}),
+        d.resource_slice("n1", 2),
+        d.resource_slice("n2", 1),
+    )
+    text = "node n1 cpu=4\nnode n2 cpu=4\nnode n3 cpu=4 gpu=1\n"
+    recording = recorded(
+        Case(f"{text}job ns/p min=3 pods=3 cpu=1 gpu=1\njob ns/q min=2 pods=2 cpu=1 gpu=1", objects, {})
+    )
+    assert recording.report is not None
+    assert len(recording.report.binds) == 3
+    made = anonymous(recording, REGISTRY)
+    assert made.head.says == ""
+    assert made.report is not None
+    assert len(made.report.binds) == 3
+    cluster = ClusterEditor(decode(pack(recording)).snapshot, OUR_NAMES)
+    seen = cluster.snapshot(recording.snapshot.now)
+    assert run_cycle(seen, POLICY, REGISTRY).binds == recording.report.binds
+    cluster.settle(recording.report)
+    assert run_cycle(cluster.edited([]), POLICY, REGISTRY).binds == ()
+    later = run_cycle(cluster.edited([AddNodes("n2", 1)]), POLICY, REGISTRY)
+    assert {bind.node for bind in later.binds} == {"n1", "n2-new-1"}
+    assert run_cycle(cluster.edited([]), POLICY, REGISTRY).binds == ()

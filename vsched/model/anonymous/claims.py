@@ -50,6 +50,11 @@ def device(renaming: Renaming, found: DeviceId) -> DeviceId:
     return DeviceId(name(renaming, found.driver), value(renaming, found.pool), name(renaming, found.device))
 
 
+def request(renaming: Renaming, found: str) -> str:
+    """The name of a request; that of an extended resource, which has a domain, stays."""
+    return found if "." in found else name(renaming, found)
+
+
 def attribute(renaming: Renaming, found: Any) -> Any:
     """The value of an attribute: texts and versions are names, numbers and flags stay."""
     return value(renaming, found) if isinstance(found, str) else parts(renaming, found)
@@ -132,7 +137,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     Consumer: {"uid": uid, "name": name, "resource": word, "group": word},
     Allocation: {"devices": parts, "nodes": parts},
     AllocatedDevice: {
-        "request": name,
+        "request": request,
         "device": device,
         "share": uid,
         "consumed": _QUANTITIES,
