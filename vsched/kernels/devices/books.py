@@ -31,7 +31,7 @@ class Holding(NamedTuple):
 class DeviceBooks:
     """The uses of all devices. Adding and removing the same uses in any order gives the same books."""
 
-    __slots__ = ("_counters", "_inventory", "_totals", "_used", "changed", "held", "leaving")
+    __slots__ = ("_counters", "_inventory", "_totals", "_used", "changed", "held", "leaving", "moving")
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
@@ -39,6 +39,8 @@ class DeviceBooks:
         """int64[devices]: uses, leaving ones included."""
         self.leaving: Ints = np.zeros(len(inventory), dtype=np.int64)
         """int64[devices]: uses that are leaving."""
+        self.moving = 0
+        """How many uses are leaving; without any, later is as now."""
         self._used: tuple[dict[int, dict[str, int]], dict[int, dict[str, int]]] = {}, {}
         """Of devices in use by several: amounts by capacity, for all uses and for those that are leaving."""
         self._counters: tuple[dict[Counter, int], dict[Counter, int]] = {}, {}
@@ -55,6 +57,7 @@ class DeviceBooks:
         other._used = _copied(self._used[0]), _copied(self._used[1])
         other._counters = self._counters[0].copy(), self._counters[1].copy()
         other.changed = []
+        other.moving = self.moving
         return other
 
     def add(self, uses: Iterable[Holding]) -> None:
@@ -148,6 +151,7 @@ class DeviceBooks:
         before = (self.held[device] > 0, self.held[device] > self.leaving[device]) if counting else (False, False)
         self.held[device] += held
         self.leaving[device] += leaving
+        self.moving += leaving
         if use.consumed:
             _add(self._used[0], device, use.consumed, held)
             _add(self._used[1], device, use.consumed, leaving)

@@ -11,21 +11,22 @@ from vsched.model.nodes.table import Ints
 class FreeCount:
     """The free devices of one request, by device and by node."""
 
-    __slots__ = ("_inventory", "_units", "match", "nodes", "together")
+    __slots__ = ("_inventory", "match", "nodes", "together", "units")
 
     def __init__(self, inventory: Inventory, want: Want, books: DeviceBooks, *, later: bool) -> None:
         self._inventory = inventory
         self.match = match(want, inventory)
-        self._units = self.match.units.copy()
+        self.units: Ints = self.match.units.copy()
+        """int64[devices]: how often each can be allocated."""
         if not want.admin:
             self._take(books, later=later)
-        self.nodes: Ints = inventory.per_node(self._units)
+        self.nodes: Ints = inventory.per_node(self.units)
         """int64[nodes]: how many devices such a request could get there."""
-        self.together = int(self._units.sum())
+        self.together = int(self.units.sum())
         """How many it could get on all nodes together."""
 
     def _take(self, books: DeviceBooks, *, later: bool) -> None:
-        units = self._units
+        units = self.units
         units[books.in_use(later=later) & ~self._inventory.shareable] = 0
         for device in (*books.shared(), *books.counting()):
             if units[device]:
@@ -36,10 +37,10 @@ class FreeCount:
         if not self.match.units[device]:
             return
         units = books.units(device, self.match.taken.get(device), later=later)
-        delta = units - int(self._units[device])
+        delta = units - int(self.units[device])
         if not delta:
             return
-        self._units[device] = units
+        self.units[device] = units
         self.together += delta
         group = int(self._inventory.group[device])
         if group != NOWHERE:
@@ -54,7 +55,9 @@ class FreeCounts:
     def __init__(self, inventory: Inventory, books: DeviceBooks) -> None:
         self._inventory = inventory
         self._books = books
-        self._counts: dict[Want, tuple[FreeCount, FreeCount]] = {}
+        self._now: dict[Want, FreeCount] = {}
+        self._later: dict[Want, FreeCount] = {}
+        """Only counts that were asked for while uses were leaving."""
         self.version = 0
         """Rises with each change."""
         self.journal: list[int] = []
@@ -65,14 +68,18 @@ class FreeCounts:
 
     def of(self, want: Want, *, later: bool) -> FreeCount:
         """The count of a request."""
-        found = self._counts.get(want)
+        later = later and self.differ
+        counts = self._later if later else self._now
+        found = counts.get(want)
         if found is None:
             self.follow()
-            found = self._counts[want] = (
-                FreeCount(self._inventory, want, self._books, later=False),
-                FreeCount(self._inventory, want, self._books, later=True),
-            )
-        return found[later]
+            found = counts[want] = FreeCount(self._inventory, want, self._books, later=later)
+        return found
+
+    @property
+    def differ(self) -> bool:
+        """Whether more may be free later than now."""
+        return self._books.moving > 0
 
     def version_of(self, row: int) -> int:
         """The version in which a device of a row changed last."""
@@ -93,10 +100,9 @@ class FreeCounts:
                 self._versions[row] = self.version
                 if row != NOWHERE:
                     self.journal.append(row)
-        for want, both in self._counts.items():
-            if want.admin:
-                continue
-            for device in changed:
-                both[0].refresh(device, self._books, later=False)
-                both[1].refresh(device, self._books, later=True)
+        for counts, later in ((self._now, False), (self._later, True)):
+            for want, count in counts.items():
+                if not want.admin:
+                    for device in changed:
+                        count.refresh(device, self._books, later=later)
         changed.clear()

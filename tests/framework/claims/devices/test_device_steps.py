@@ -77,7 +77,9 @@ def check_counts(part: DeviceSession, tasks: Sequence[Task]) -> None:
             for row, name in enumerate(part.names):
                 asks = part._room.asks_on(needs, row)
                 books = part._uses.books
-                solved = search(asks, row, part._inventory, books, later=later, steps=0).picks is not None
+                picks = search(asks, row, part._inventory, books, later=later, steps=0).picks
+                assert part._search(needs, row, later=later).picks == picks, "by counts, or kept from before"
+                solved = picks is not None
                 reachable = all(check.passes[row] for check in part.checks(task) if not check.resolvable)
                 if reachable and needs.is_counted:
                     assert solved == (name in passing), (task.name, name, later)

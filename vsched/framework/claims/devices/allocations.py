@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -39,16 +40,20 @@ def allocation_of(picks: Sequence[Pick], asks: Sequence[Ask], inventory: Invento
 
 def _nodes(devices: Sequence[Device], node: str) -> tuple[NodeTerm, ...] | None:
     """Where all devices can be used: one node, if one of them is there only; otherwise where all selectors match."""
-    here = (NodeTerm(fields=(Requirement(NAME_FIELD, "In", (node,)),)),)
     expressions: dict[Requirement, None] = {}
     fields: dict[Requirement, None] = {}
     for device in devices:
         if device.node or device.binds_to_node or (device.nodes is not None and len(device.nodes) != 1):
-            return here
+            return _only(node)
         for term in device.nodes or ():
             expressions.update(dict.fromkeys(term.expressions))
             fields.update(dict.fromkeys(term.fields))
     return (NodeTerm(tuple(expressions), tuple(fields)),) if expressions or fields else None
+
+
+@lru_cache(maxsize=16384)
+def _only(node: str) -> tuple[NodeTerm, ...]:
+    return (NodeTerm(fields=(Requirement(NAME_FIELD, "In", (node,)),)),)
 
 
 def _share(uid: str, at: int, device: Device) -> str:

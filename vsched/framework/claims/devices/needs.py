@@ -71,9 +71,18 @@ class Needs:
         """Requests with alternatives."""
         self.is_counted = False
         """Whether counts of free devices say all, so that no search is needed."""
+        self.single: Ask | None = None
+        """The only request, if it is plain and counts say all of it."""
         if not problem:
             self._sum_up()
             self.is_counted = self._counts_suffice(inventory)
+            self.single = self._only()
+
+    def _only(self) -> Ask | None:
+        if not self.is_counted or self.whole or self.choices or self.implicit or len(self.asks) != 1:
+            return None
+        requests = self.asks[0].requests
+        return requests[0][0] if len(requests) == 1 and not requests[0][0].want.admin else None
 
     def _sum_up(self) -> None:
         # Administrative requests of several claims may get the same devices, so they are not put together.

@@ -79,8 +79,8 @@ class DevicePart:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
-        self._names_of: dict[str, tuple[str, ...]] = {}
-        """By uid: what ``_named`` found."""
+        self._names_of: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        """By uid: what ``_named`` and ``_keys`` found."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
     # -- questions --------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class DevicePart:
         needs = found.needs
         assert needs is not None
         picks = self._search(needs, row, later=False).picks
-        waits = picks is None and later
+        waits = picks is None and later and self._room.counts.differ
         if waits:
             picks = self._search(needs, row, later=True).picks
         node = self._statics.names[row]
@@ -245,6 +245,10 @@ class DevicePart:
             self._uses.choose(key, Choice(allocation, uses, waits))
 
     def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
+        later = later and self._room.counts.differ
+        first = self._room.first(needs, row, later=later)
+        if first is not None:
+            return first
         key = needs.number, row, later
         version = self._room.counts.version_of(row)
         known = self._searched.get(key)
@@ -293,8 +297,9 @@ class DevicePart:
             entries = task.claims.devices if task.claims is not None else ()
             named = tuple([f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none])
             made = self._catalogue.made.get(task.uid)
-            found = self._names_of[task.uid] = named if made is None else (*named, made)
-        return found
+            named = named if made is None else (*named, made)
+            found = self._names_of[task.uid] = named, (*named, self._extended(task))
+        return found[0]
 
     def _keys(self, task: Task) -> tuple[str, ...]:
         """The claims that the task uses when it is placed, and then the one for its extended resources.
@@ -303,9 +308,10 @@ class DevicePart:
         own in place of those that were made for the task.
         """
         named = self._named(task)
-        if self._uses.is_evicted(task.uid):
-            named = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
-        return (*named, self._extended(task))
+        if not self._uses.is_evicted(task.uid):
+            return self._names_of[task.uid][1]
+        own = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
+        return (*own, self._extended(task))
 
     def _is_own(self, key: str, task: Task) -> bool:
         claim = self._catalogue.claims.get(key)

@@ -15,7 +15,7 @@ from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import Want, held_back, match
-from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
+from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, Found, Pick
 from vsched.model.claims.devices import Pool
 from vsched.model.nodes.table import Floats, Ints, Mask
 
@@ -43,10 +43,28 @@ class DeviceRoom:
         mine = tuple((ask,) for column, ask in needs.implicit if ask is not None and self._served[column][row])
         return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
 
+    def first(self, needs: Needs, row: int, *, later: bool) -> Found | None:
+        """The first free devices for a single plain request; None where the search has to find them."""
+        ask = needs.single
+        if ask is None:
+            return None
+        self.counts.follow()
+        free = self.counts.of(ask.want, later=later)
+        if free.match.taken:
+            return None
+        units, picks = free.units, []
+        for device in self._inventory.reaching(row):
+            if units[device]:
+                picks.append(Pick(ask.name, device, shared=bool(self._inventory.shareable[device])))
+                if len(picks) == ask.number:
+                    return Found((tuple(picks),), True)
+        return Found(None, True)
+
     def checks(self, needs: Needs) -> list[Check]:
         """The nodes that have enough devices at all, and those that have enough free ones."""
         ever = self._ever(needs)
-        now, later = self._mask(needs, later=False), self._mask(needs, later=True)
+        now = self._mask(needs, later=False)
+        later = self._mask(needs, later=True) if self.counts.differ else None
         checks = [] if ever.all() else [Check(TOO_FEW, ever, code=Code.DEVICES)]
         if not now.all():
             checks.append(Check(TOO_FEW, now, True, Code.DEVICES, later))
@@ -105,6 +123,7 @@ class DeviceRoom:
         """bool[nodes]: where enough devices are free. Valid until the next step; not to be changed."""
         counts = self.counts
         counts.follow()
+        later = later and counts.differ
         key = needs.number, later
         found = self._masks.get(key)
         if found is None or found[0] != counts.version:
