@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.api_client import Api
+from tests.sim.api_client import APPLY, STRATEGIC, Api
 from tests.support import devices
 
 Obj = dict[str, Any]
@@ -107,3 +107,25 @@ async def test_a_new_allocation_is_checked(api: Api, result: Obj, where: str) ->
     whole = {"request": "gpu", "driver": "d", "pool": "p", "device": "gpu-0", **result}
     reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": {"allocation": {"devices": {"results": [whole]}}}})
     assert (reply.code, reply.body["details"]["causes"][0]["field"]) == (422, where)
+
+
+async def test_consumers_are_merged_by_their_uid(api: Api) -> None:
+    await allocated(api, "p")
+    more = {"resource": "pods", "name": "q", "uid": "uid-q"}
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": {"reservedFor": [more]}}, STRATEGIC)
+    assert {each["name"] for each in reply.body["status"]["reservedFor"]} == {"p", "q"}
+    gone = {"$patch": "delete", "uid": "uid-p"}
+    reply = await api.patch(f"{CLAIMS}/gpus/status", {"status": {"reservedFor": [gone]}}, STRATEGIC)
+    assert reply.body["status"]["reservedFor"] == [more]
+
+
+async def test_drivers_and_schedulers_apply_their_own_parts_of_a_status(api: Api) -> None:
+    await allocated(api, "p")
+    base = {"apiVersion": devices.API_VERSION, "kind": "ResourceClaim", "metadata": {"name": "gpus"}}
+    place = {"driver": devices.DRIVER, "pool": "n1"}
+    for number in range(2):
+        device = {**place, "device": f"gpu-{number}"}
+        path = f"{CLAIMS}/gpus/status?fieldManager=driver-{number}&force=true"
+        reply = await api.patch(path, {**base, "status": {"devices": [device]}}, APPLY)
+        assert reply.code == 200, reply.body
+    assert [each["device"] for each in reply.body["status"]["devices"]] == ["gpu-0", "gpu-1"]

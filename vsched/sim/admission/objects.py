@@ -1,5 +1,4 @@
-"""Admission of new objects: namespaces, the taint of new nodes, default storage classes, the
-finalizers of claims and volumes, limit ranges and quotas.
+"""Admission of new objects: namespaces, the taint of new nodes, storage classes and protection, limit ranges, quotas.
 
 Writes nothing: the caller stores the charged quotas.
 """

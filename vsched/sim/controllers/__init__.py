@@ -1,5 +1,4 @@
-"""The controllers of the embedded cluster: kubelets, nodes, workloads, volumes, devices, garbage and
-so on.
+"""The controllers of the embedded cluster: kubelets, nodes, workloads, volumes, devices, garbage, budgets, quotas.
 
 ``every_controller`` lists them.
 """
