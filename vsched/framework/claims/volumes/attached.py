@@ -49,7 +49,7 @@ class AttachedVolumes:
     def limited(self) -> frozenset[str]:
         """The drivers that some node limits, and those that have to run on the node."""
         if self._limited is None:
-            self._limited = limited_drivers(self._catalogue)
+            self._limited = limited_drivers(self._catalogue, self._statics)
         return self._limited
 
     def running(self, driver: str) -> Mask | None:

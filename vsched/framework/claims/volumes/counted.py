@@ -58,9 +58,13 @@ class Counted:
         """Nothing is counted yet."""
         self.statics = statics
         self.limits, self.drivers, self.classes = catalogue.limits, catalogue.drivers, catalogue.classes
-        self.limited = limited_drivers(catalogue)
+        self.limited = limited_drivers(catalogue, statics)
         self.counts: dict[str, DriverCount] = {}
         self.nodes: list[OnNode] = [EMPTY] * len(statics)
+        self.tasks: list[Mapping[str, Task] | None] = [None] * len(statics)
+        self.attachments: list[tuple[Attachment, ...] | None] = [None] * len(statics)
+        self.unsettled: frozenset[int] = frozenset()
+        """The rows of nodes that have to be read again in any case."""
         self.rows: dict[Attachable, tuple[int, ...]] = {}
         """The nodes to which each volume is attached."""
         self.keys: list[str] = []
@@ -91,12 +95,16 @@ class Counted:
             for driver, count in self.counts.items()
         }
         made.nodes, made.rows = self.nodes.copy(), self.rows.copy()
+        made.tasks, made.attachments, made.unsettled = self.tasks.copy(), self.attachments.copy(), self.unsettled
         made.keys, made.claims, made.claim_rows = self.keys, self.claims, self.claim_rows
         return made
 
     def put(self, row: int, node: OnNode) -> None:
         """Replace what is known of a node."""
         before, self.nodes[row] = self.nodes[row], node
+        self.tasks[row], self.attachments[row] = node.tasks, node.attachments
+        if node.settled is not before.settled:
+            self.unsettled = self.unsettled - {row} if node.settled else self.unsettled | {row}
         for counts, sign in ((before.counts, -1), (node.counts, 1)):
             for driver, now, later in counts:
                 count = self.counts[driver]
@@ -119,8 +127,11 @@ class Counted:
         self.claim_rows = [row for row, node in enumerate(self.nodes) for _ in node.claims]
 
 
-def limited_drivers(catalogue: VolumeCatalogue) -> frozenset[str]:
+def limited_drivers(catalogue: VolumeCatalogue, statics: NodeStatics) -> frozenset[str]:
     """The drivers that some node limits, and those that have to run on the node."""
+    before = statics.kept.get(KEPT)
+    if isinstance(before, Counted) and before.limits is catalogue.limits and before.drivers is catalogue.drivers:
+        return before.limited
     counted = (name for node in catalogue.limits.values() for name, most in node.items() if most is not None)
     return frozenset((*counted, *(name for name, one in catalogue.drivers.items() if one.required)))
 
@@ -162,12 +173,11 @@ def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) ->
 
 def _stale(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) -> list[int]:
     """The rows of nodes where pods, attachments or claims are not what they were."""
-    tasks, attachments = catalogue.by_node.get, catalogue.attachments.get
-    stale = {
-        row
-        for row, (name, node) in enumerate(zip(statics.names, before.nodes, strict=True))
-        if node.tasks is not tasks(name) or node.attachments is not attachments(name) or not node.settled
-    }
+    stale = set(before.unsettled)
+    tasks = zip(map(catalogue.by_node.get, statics.names), before.tasks, strict=True)
+    stale.update([row for row, (new, old) in enumerate(tasks) if new is not old])
+    attachments = zip(map(catalogue.attachments.get, statics.names), before.attachments, strict=True)
+    stale.update([row for row, (new, old) in enumerate(attachments) if new is not old])
     claims = list(map(catalogue.claims.get, before.keys))
     if claims != before.claims:
         together = zip(before.claim_rows, claims, before.claims, strict=True)
