@@ -268,3 +268,40 @@ def test_volumes_and_devices_have_to_be_on_one_node() -> None:
         "0/2 nodes are available: 1 cannot allocate all claims, "
         "1 node(s) didn't match PersistentVolume's node affinity."
     )
+
+
+def test_a_preempted_device_goes_to_the_pod_that_it_was_freed_for() -> None:
+    """The victim leaves between the cycles; until then, its device is nobody else's."""
+    old, mine, other = own("old.0", "a.0", "b.0")
+    plan = decided(
+        f"{FULL}job ns/b pods=1 cpu=1\n",
+        d.resource_slice("n2"),
+        held(old, "n2", "gpu-0", by=["old.0"]),
+        mine,
+        other,
+        uses={"old.0": "old.0", "a.0": "a.0", "b.0": "b.0"},
+        policy=PREEMPTING,
+        cycles=3,
+    )
+
+    assert plan.evicted == [["old.0"], [], []]
+    assert plan.nodes == {"a.0": "n2"}
+
+
+def test_gangs_take_devices_from_gangs() -> None:
+    """As many victims as devices are wanted, and no more, though all pods of both nodes could be evicted."""
+    text = f"{NODES}class high 9\n"
+    claims, uses = list[Manifest](), dict[str, str | Iterable[str]]()
+    for node in ("n1", "n2"):
+        text += f"job ns/{node} phase=Running\npods ns/{node} 4 cpu=1 on={node}\n"
+        for number in range(4):
+            name = f"{node}.{number}"
+            claims += [held(own(name)[0], node, f"gpu-{number}", by=[name])]
+            uses[name] = name
+    text += "job ns/a class=high min=2 pods=2 cpu=1\n"
+    uses |= {"a.0": "a.0", "a.1": "a.1"}
+    slices = [d.resource_slice("n1", 4), d.resource_slice("n2", 4)]
+    plan = decided(text, *slices, *claims, *own("a.0", "a.1", count=3), uses=uses, policy=PREEMPTING, cycles=2)
+
+    assert len(plan.evicted[0]) == 6
+    assert sorted(plan.nodes) == ["a.0", "a.1"]

@@ -11,6 +11,7 @@ from vsched.actions.victim_search import VictimSearch
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
+from vsched.model.pods.status import Status
 
 
 def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
@@ -31,10 +32,13 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
 
 
 def _has_room_again(session: Session, search: VictimSearch, eviction: LedgerEntry) -> bool:
-    """Whether the victim would still have room on its node, and in its queue if that is the evictor's queue."""
+    """Whether the victim would still have room and what it claims on its node, and room in its queue if need be."""
     request = eviction.task.shape.request
     if any(session.nodes.future_idle_at(column, eviction.row) < amount for column, amount in request):
         return False
+    claims = session.claims.of(eviction.task.moved(Status.PENDING, ""))
+    if claims is not None and not claims.passes(eviction.row, later=True):
+        return False  # what it claims is taken by a placement
     return eviction.job.queue != search.job.queue or session.plugins.allocatable(search.queue, request) is None
 
 
