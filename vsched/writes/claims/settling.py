@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.errors import UNREADABLE, Unavailable, VschedError
+from vsched.kube.backoff import BackOff
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, ServerError, TooManyRequests
 from vsched.writes.claims.objects import ObjectRead, kind_of
@@ -55,19 +56,16 @@ class Settling:
         Raises Deposed where this process may not write.
         """
         back_off = self._attempts.back_off()
-        why = ""
+        why = "written: what is written does not last"
         found: R | None = None
         known = False
         for _ in range(MOST_ROUNDS):
-            if back_off.failures >= self._attempts.count:
-                break
             try:
                 found, known = (found if known else await self._read(read, key)), True
             except (ApiError, Unavailable) as error:
-                why = str(error)
-                if not _may_help(error):
+                why = f"read: {error}"
+                if not _may_help(error) or not await self._pause(back_off):
                     break
-                await asyncio.sleep(back_off.next_seconds())
                 continue
             step = decide(found)
             if not isinstance(step, Send):
@@ -81,11 +79,18 @@ class Settling:
                 if known:
                     self._told(kind_of(read)[0], answer.body)
                 continue
-            why = answer.message
-            if answer.code not in (NO_ANSWER, 404, 409, *RETRIED):
+            why = f"written: {answer.message}"
+            if answer.code not in (NO_ANSWER, 404, 409, *RETRIED) or not await self._pause(back_off, answer):
                 break
-            await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
-        return Failed(f"{kind_of(read)[0]} {key} could not be written: {why or 'what is written does not last'}")
+        return Failed(f"{kind_of(read)[0]} {key} could not be {why}")
+
+    async def _pause(self, back_off: BackOff, answer: WriteResult | None = None) -> bool:
+        """Wait after a failure; False where that was the last attempt."""
+        seconds = back_off.next_seconds(0.0 if answer is None else answer.asked_seconds)
+        if back_off.failures >= self._attempts.count:
+            return False
+        await asyncio.sleep(seconds)
+        return True
 
     async def fetch(self, read: type[R], key: str) -> R | Failed | None:
         """An object as it is, None where there is none, Failed where it cannot be read."""
