@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
 
+from vsched.mirror.state.claims.available import AvailableVolumes
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.plan import VolumeChoice
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -25,34 +25,6 @@ class _Chosen(msgspec.Struct):
     volume: str
     node: str
     """For which a volume is made; empty where ``volume`` is chosen."""
-
-
-class AvailableVolumes:
-    """The static volumes of one storage class that claims may get, smallest first, then by name."""
-
-    def __init__(self) -> None:
-        self._order: list[tuple[int, str]] = []
-        self._volumes: list[Volume] = []
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def move(self, before: Volume | None, after: Volume | None) -> None:
-        """Replace a volume by what it is now."""
-        if before is not None:
-            at = bisect_left(self._order, (before.capacity, before.name))
-            if after is not None and after.capacity == before.capacity:
-                self._volumes[at] = after
-                return
-            del self._order[at], self._volumes[at]
-        if after is not None:
-            at = bisect_left(self._order, (after.capacity, after.name))
-            self._order.insert(at, (after.capacity, after.name))
-            self._volumes.insert(at, after)
-
-    def shown(self) -> tuple[Volume, ...]:
-        """All of them."""
-        return tuple(self._volumes)
 
 
 class VolumeStore:
@@ -300,7 +272,7 @@ class VolumeStore:
             return
         name = volume.storage_class
         offered = self._available.setdefault(name, AvailableVolumes())
-        offered.move(before, after)
+        offered.put(volume.name, after)
         self._available_changed.add(name)
         if not offered:
             del self._available[name]
