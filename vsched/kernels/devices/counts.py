@@ -67,12 +67,12 @@ class FreeCounts:
         self._versions: dict[int, int] = {}
 
     def of(self, want: Want, *, later: bool) -> FreeCount:
-        """The count of a request."""
+        """The count of a request, as it is now."""
+        self.follow()
         later = later and self.differ
         counts = self._later if later else self._now
         found = counts.get(want)
         if found is None:
-            self.follow()
             found = counts[want] = FreeCount(self._inventory, want, self._books, later=later)
         return found
 

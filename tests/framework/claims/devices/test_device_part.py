@@ -264,7 +264,7 @@ def test_a_later_alternative_scores_less() -> None:
         request("r/best", 2, "device.attributes['gpu'].model == 'h'"),
         request("r/other", 1, "device.attributes['gpu'].model == 'a'"),
     ]
-    task = world.own("p", spec(choices))
+    task, second, third = (world.own(name, spec(choices)) for name in ("p", "q", "s"))
     part = world.part()
     assert part.is_exact(task)
     assert part.serving(task) == ["n1", "n2"]
@@ -273,3 +273,7 @@ def test_a_later_alternative_scores_less() -> None:
     assert scores.tolist() == [87.5, 100.0, 0.0]
     part.take(task, N1, later=False)
     assert part.got(task) == ["r/other=gpu-0"]
+    part.take(second, N2, later=False)
+    scores = part.score(third)
+    assert scores is not None
+    assert scores.tolist() == [87.5, 0.0, 0.0], "n2 has nothing left"

@@ -48,7 +48,6 @@ class DeviceRoom:
         ask = needs.single
         if ask is None:
             return None
-        self.counts.follow()
         free = self.counts.of(ask.want, later=later)
         if free.match.taken:
             return None
