@@ -40,12 +40,15 @@ class ExtendedResources:
         classes, pools = devices.classes.published, devices.pools.published
         if not classes and not self.columns:
             return False
-        seen = (classes, pools, statics, nodes.axis.version, nodes.stated_version)
-        if len(seen) == len(self._seen) and all(map(_is_same, seen, self._seen)):
+        seen = (nodes.stated_version, nodes.axis.version, classes, pools, statics)
+        same = list(map(_is_same, seen, self._seen))
+        if same and all(same):
             return False
         self._seen = seen
         served = _served(devices.dated, nodes.axis)
         plugins = {column: _offering(nodes, column) for column in served}
+        if same and all(same[1:]) and plugins == self.plugins:
+            return False  # nodes offer other amounts of other resources
         nodes.serve(_amounts(served, plugins, devices, nodes.axis, statics) if served else {})
         columns = {column: found.name for column, found in sorted(served.items())}
         if columns == self.columns and plugins == self.plugins:
