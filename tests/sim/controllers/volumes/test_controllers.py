@@ -190,6 +190,16 @@ async def test_storage_capacity_counts_down_and_comes_back(running: Cluster) -> 
     assert free() == "2Gi"
 
 
+async def test_a_volume_is_where_its_capacity_is(running: Cluster) -> None:
+    running.apply([volumes.storage_class(), volumes.csi_driver(counts_capacity=True)])
+    running.apply([volumes.storage_capacity(f"of-{name}", node=name) for name in ("na", "nb")])
+    running.apply([claim(selected_node="nb")])
+    required = (await bound(running))["spec"]["nodeAffinity"]["required"]
+    assert required == volumes.in_topology(volumes.HOSTNAME, "nb")
+    found = running.client.get("storage.k8s.io/csistoragecapacities", "kube-system", "of-nb")
+    assert (found or {})["capacity"] == "9Gi"
+
+
 @pytest.mark.parametrize(
     ("policy", "outcome"),
     [pytest.param("Delete", None, id="Delete"), pytest.param("Retain", "Released", id="Retain")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from time import monotonic
 from typing import ClassVar
@@ -11,8 +11,9 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Tell, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting
+from vsched.sim.controllers.objects import is_deleting, split_key
 from vsched.sim.controllers.pod_index import PodIndex
+from vsched.sim.controllers.volumes.capacities import CapacityIndex
 from vsched.sim.controllers.volumes.objects import (
     CAPACITIES,
     CLAIMS,
@@ -57,7 +58,7 @@ class Provisioner(Controller):
 
     name: ClassVar[str] = "provisioner"
     primary: ClassVar[str] = CLAIMS
-    watches: ClassVar[tuple[str, ...]] = (CLAIMS, "nodes")
+    watches: ClassVar[tuple[str, ...]] = (CLAIMS, "nodes", CAPACITIES)
 
     def __init__(self, client: LocalClient, pod_index: PodIndex, delay_seconds: float) -> None:
         super().__init__(client, pod_index)
@@ -65,6 +66,7 @@ class Provisioner(Controller):
         self._began: dict[str, tuple[str, float]] = {}
         """The selected node of a claim, and since when its volume is being made; by uid."""
         self._failures: Counter[str] = Counter()
+        self._capacities = CapacityIndex()
         self._zone_of: dict[str, str] = {}
         self._zones: Counter[str] = Counter()
         """How many nodes there are in each zone."""
@@ -75,6 +77,9 @@ class Provisioner(Controller):
                 self._forget(obj)
                 return ()
             return (key_of(obj),) if annotation(obj, STORAGE_PROVISIONER) else ()
+        if resource == CAPACITIES:
+            self._capacities.note(obj, gone=gone)
+            return ()
         name = obj["metadata"]["name"]
         if name in self._zone_of:
             self._zones[self._zone_of.pop(name)] -= 1
@@ -113,8 +118,7 @@ class Provisioner(Controller):
         if left > 0:
             return [*told, After(left)]
         check_fails(storage_class, node)
-        segment = self._segment(claim, storage_class, node)
-        capacity = self._capacity(claim, storage_class, segment)
+        segment, capacity = self._place(claim, storage_class, node)
         volume = volume_for(claim, storage_class, segment, capacity)
         taken: list[Action] = []
         if capacity is not None:
@@ -136,19 +140,20 @@ class Provisioner(Controller):
         self._failures[uid] += 1
         return [told, After(pause)]
 
-    def _segment(self, claim: Obj, storage_class: Obj, name: str) -> Segment:
-        """Where the volume can be used."""
+    def _place(self, claim: Obj, storage_class: Obj, name: str) -> tuple[Segment, Obj | None]:
+        """Where the volume can be used, and what it is taken from."""
         if not name:
-            keys = topology_keys(storage_class, None)
-            return choose_segment(storage_class, claim, self._segments(keys))
+            segment = choose_segment(storage_class, claim, self._segments(topology_keys(storage_class, None)))
+            return segment, self._capacity(claim, storage_class, dict(segment))
         node = self.client.get("nodes", "", name)
         if node is None:
             raise ProvisioningRefused(f'error getting selected node: node "{name}" not found')
-        keys = topology_keys(storage_class, self.client.get(CSI_NODES, "", name))
-        segment = segment_of(node, keys)
-        if not is_allowed(storage_class, node["metadata"].get("labels") or {}):
+        labels = node["metadata"].get("labels") or {}
+        if not is_allowed(storage_class, labels):
             raise ProvisioningRefused(f'selected node "{name}" is not in the allowed topologies of the class')
-        return segment
+        capacity = self._capacity(claim, storage_class, labels)
+        keys = topology_keys(storage_class, self.client.get(CSI_NODES, "", name), capacity)
+        return segment_of(node, keys), capacity
 
     def _segments(self, keys: Sequence[str]) -> set[Segment]:
         """The places there are; zones are counted, others are looked for in all nodes."""
@@ -156,14 +161,14 @@ class Provisioner(Controller):
             return {((ZONE, zone),) for zone, count in self._zones.items() if count > 0}
         return {segment for node in self.client.list("nodes") if (segment := segment_of(node, keys))}
 
-    def _capacity(self, claim: Obj, storage_class: Obj, segment: Segment) -> Obj | None:
-        """What the volume is taken from; None for a driver whose capacity is not counted."""
+    def _capacity(self, claim: Obj, storage_class: Obj, labels: Mapping[str, str]) -> Obj | None:
+        """What a volume for such nodes is taken from; None for a driver whose capacity is not counted."""
         driver = self.client.get(CSI_DRIVERS, "", storage_class["provisioner"])
         if driver is None or not driver["spec"].get("storageCapacity"):
             return None
-        name = storage_class["metadata"]["name"]
-        of_class = (each for each in self.client.list(CAPACITIES) if each["storageClassName"] == name)
-        return capacity_for(claim, segment, of_class)
+        keys = self._capacities.keys(storage_class["metadata"]["name"], labels)
+        found = (self.client.get(CAPACITIES, *split_key(key)) for key in keys)
+        return capacity_for(claim, labels, (each for each in found if each is not None))
 
     def _forget(self, claim: Obj) -> None:
         self._began.pop(claim["metadata"]["uid"], None)

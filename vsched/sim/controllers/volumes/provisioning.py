@@ -68,14 +68,17 @@ def _parameters(storage_class: Obj) -> dict[str, str]:
     return storage_class.get("parameters") or {}
 
 
-def topology_keys(storage_class: Obj, csi_node: Obj | None) -> tuple[str, ...]:
-    """The labels of nodes that say where volumes of a class can be used."""
+def topology_keys(storage_class: Obj, csi_node: Obj | None, capacity: Obj | None = None) -> tuple[str, ...]:
+    """The labels of nodes that say where a volume can be used; ``capacity`` is what it is taken from."""
     asked = _parameters(storage_class).get(TOPOLOGY)
     if asked:
         return (asked,)
     for driver in ((csi_node or {}).get("spec") or {}).get("drivers") or ():
         if driver["name"] == storage_class["provisioner"] and driver.get("topologyKeys"):
             return tuple(driver["topologyKeys"])
+    place = ((capacity or {}).get("nodeTopology") or {}).get("matchLabels")
+    if place:
+        return tuple(place)
     terms = storage_class.get("allowedTopologies") or ()
     keys = {each["key"]: None for term in terms for each in term.get("matchLabelExpressions") or ()}
     return tuple(keys) or (ZONE,)
@@ -106,9 +109,11 @@ def choose_segment(storage_class: Obj, claim: Obj, segments: Iterable[Segment]) 
     return allowed[zlib.crc32(claim["metadata"]["uid"].encode()) % len(allowed)]
 
 
-def capacity_for(claim: Obj, segment: Segment, capacities: Iterable[Obj]) -> Obj:
-    """The CSIStorageCapacity that the volume is taken from; raises ProvisioningRefused if none has room."""
-    labels = dict(segment)
+def capacity_for(claim: Obj, labels: Mapping[str, str], capacities: Iterable[Obj]) -> Obj:
+    """The CSIStorageCapacity that a volume for nodes with these labels is taken from.
+
+    Raises ProvisioningRefused if none has room.
+    """
     found = [each for each in capacities if matches_label_selector(each.get("nodeTopology"), labels)]
     size = asked_size(claim)
     for each in sorted(found, key=lambda each: each["metadata"]["name"]):

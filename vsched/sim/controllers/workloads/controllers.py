@@ -98,6 +98,16 @@ class Deployments(WorkloadController):
         return deployments.reconcile(deployment, sets, pods_of_old, utc_now())
 
 
+class _ClaimNames:
+    """The names of the volume claims of a namespace, each looked up when it is asked for."""
+
+    def __init__(self, client: LocalClient, namespace: str) -> None:
+        self._client, self._namespace = client, namespace
+
+    def __contains__(self, name: object) -> bool:
+        return self._client.get("persistentvolumeclaims", self._namespace, str(name)) is not None
+
+
 class StatefulSets(WorkloadController):
     """Keeps pods with stable names."""
 
@@ -111,10 +121,7 @@ class StatefulSets(WorkloadController):
         stateful_set = self.find(key)
         if stateful_set is None:
             return ()
-        claims: dict[str, Obj] = {}
-        if stateful_set["spec"].get("volumeClaimTemplates"):
-            namespace = stateful_set["metadata"]["namespace"]
-            claims = {each["metadata"]["name"]: each for each in self.client.list("persistentvolumeclaims", namespace)}
+        claims = _ClaimNames(self.client, stateful_set["metadata"]["namespace"])
         return stateful_sets.reconcile(stateful_set, self.pod_index.owned_by(stateful_set), claims, utc_now())
 
 

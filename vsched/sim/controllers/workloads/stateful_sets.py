@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 
 from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
@@ -32,15 +32,15 @@ def revision_of(stateful_set: Obj) -> str:
     return f"{stateful_set['metadata']['name']}-{template_hash(stateful_set['spec']['template'])}"
 
 
-def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
-    """``pods`` are those that the set controls, ``claims`` the volume claims of the namespace by name."""
+def reconcile(stateful_set: Obj, pods: Sequence[Obj], claims: Container[str], now: datetime) -> list[Action]:
+    """``pods`` are those that the set controls, ``claims`` the names of claims that are there."""
     by_ordinal = {ordinal_of(pod): pod for pod in pods}
     status = _status(stateful_set, pods, now)
     moves = [] if is_deleting(stateful_set) else _moves(stateful_set, by_ordinal, claims, now)
     return [*moves, *status]
 
 
-def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Mapping[str, Obj], now: datetime) -> list[Action]:
+def _moves(stateful_set: Obj, pods: dict[int, Obj], claims: Container[str], now: datetime) -> list[Action]:
     """The next pods to create, delete or update; one at a time unless the set is Parallel."""
     spec = stateful_set["spec"]
     first = (spec.get("ordinals") or {}).get("start", 0)
@@ -83,7 +83,7 @@ def _renew(stateful_set: Obj, pods: dict[int, Obj], wanted: range, now: datetime
     return []
 
 
-def _birth(stateful_set: Obj, ordinal: int, pods: Mapping[int, Obj], claims: Mapping[str, Obj]) -> list[Action]:
+def _birth(stateful_set: Obj, ordinal: int, pods: Mapping[int, Obj], claims: Container[str]) -> list[Action]:
     """Creates the pod of an ordinal, and its missing volume claims."""
     meta, spec = stateful_set["metadata"], stateful_set["spec"]
     name = f"{meta['name']}-{ordinal}"
