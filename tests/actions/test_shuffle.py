@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import devices as d
+from tests.support import volumes as v
 from tests.support.examples import examples
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.plans import NOW, Manifest, manifests, mirror
 from vsched.actions import ACTIONS
 from vsched.actions.shuffle import RunningTasks, movable, shuffle
 from vsched.framework.cycle import run_cycle
@@ -308,3 +310,48 @@ def test_each_that_leaves_has_a_place_of_its_own_elsewhere(loads: list[tuple[int
         others_leave = sum(leaving.values()) - count
         assert count <= sum(free) - free[at] + others_leave
     assert bool(leaving) is any(sum(free) > free[at] for at in homes), "free places alone begin it, and always do"
+
+
+@pytest.mark.parametrize(
+    ("objects", "claim", "leaves"),
+    [
+        pytest.param([v.volume(claim="ns/data")], "data", True, id="a volume that every node reaches"),
+        pytest.param([v.volume(claim="ns/data", node="n1")], "data", False, id="not from the only node of its volume"),
+        pytest.param(
+            [v.volume(claim="ns/data"), v.csi_node("n2", {v.DRIVER: 0})], "data", False, id="not to a node that is full"
+        ),
+        pytest.param([d.resource_slice("n2")], "", True, id="devices on another node"),
+        pytest.param([], "", False, id="not where nobody else has devices"),
+        pytest.param(
+            [d.resource_slice("n2", [d.device(taints=["gone=yes"])])], "", False, id="not to a tainted device"
+        ),
+    ],
+)
+def test_a_restless_pod_with_claims_leaves_for_a_node_that_can_serve_its_successor(
+    objects: list[Manifest], claim: str, leaves: bool
+) -> None:
+    """The successor uses the same volume; in place of a claim made for the pod, it gets one of its own."""
+    fields = f"claim={claim}" if claim else ""
+    text = f"node n1\nnode n2\njob ns/a\npods ns/a 1 cpu=1 on=n1 labels=restless:yes {fields}"
+    found = manifests(text)
+    if claim:
+        objects = [*objects, v.storage_class(), v.claim("data", volume="pv")]
+    else:
+        (pod,) = (one for one in found if one["kind"] == "Pod")
+        pod["spec"]["resourceClaims"] = d.pod_claims(gpu="gpus")
+        objects = [*objects, d.device_class(), d.resource_slice("n1"), held_device(pod)]
+    report = run_cycle(mirror([*found, *objects]).snapshot(NOW), RESTLESS, BUILT)
+
+    assert [eviction.name for eviction in report.evictions] == (["a.0"] if leaves else [])
+
+
+def held_device(pod: Manifest) -> Manifest:
+    """The claim that was made for the pod, with the device of n1."""
+    uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, "controller": True}
+    results = [{"request": "gpu", "driver": d.DRIVER, "pool": "n1", "device": "gpu-0"}]
+    status = {
+        "allocation": {"devices": {"results": results}, "nodeSelector": v.in_topology(v.HOSTNAME, "n1")},
+        "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+    }
+    return d.resource_claim("gpus", metadata={"ownerReferences": [owner]}, status=status)
