@@ -8,6 +8,7 @@ from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodes,
     AddPods,
+    AddVolumes,
     AllowDisruptions,
     Edit,
     LabelNodes,
@@ -51,7 +52,7 @@ def a_notch_less(edit: Edit) -> Edit | None:
             return with_(edit, hard=edit.hard - _notch(edit.resource.removeprefix("requests.")))
         case Uncordon() | RemoveTaint() | LabelNodes():
             return with_(edit, nodes=edit.nodes[:-1]) if len(edit.nodes) > 1 else None
-        case AddNodes() | AddPods() | AddDevices():
+        case AddNodes() | AddPods() | AddDevices() | AddVolumes():
             return with_(edit, count=edit.count - 1) if edit.count > 1 else None
         case AllowDisruptions():
             return with_(edit, allowed=edit.allowed - 1) if edit.allowed > 1 else None

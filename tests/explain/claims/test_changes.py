@@ -8,13 +8,13 @@ from tests.explain.claims.test_shortages import gang, machine
 from tests.support.builders import Fields, node, pod
 from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror
-from tests.support.volumes import DRIVER, claim, claim_volumes, csi_node, storage_class, volume
+from tests.support.volumes import DRIVER, NO_PROVISIONER, claim, claim_volumes, csi_node, storage_class, volume
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods
+from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes
 from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
@@ -110,6 +110,23 @@ def test_pods_of_a_stateful_set_that_are_added_have_volumes_of_their_own() -> No
     snapshot = editor.edited([AddPods("ns/g", "web-0", 1)])
     assert "ns/data-web-0-more-0" in snapshot.claims.volumes.claims
     assert len(run_cycle(snapshot, DEFAULT_POLICY, REGISTRY).binds) == 2
+
+
+def test_volumes_that_people_make_are_proposed() -> None:
+    group = gang(0)[1]
+    group["spec"]["minMember"] = 3
+    pods = [pod(f"p{number}", group="g", spec={"volumes": claim_volumes(f"d{number}")}) for number in range(3)]
+    claims = [claim(f"d{number}", f"{number + 1}Gi", storage_class="made") for number in range(3)]
+    made = storage_class("made", provisioner=NO_PROVISIONER)
+    there = volume("pv", "5Gi", storage_class="made")
+    found = explained("ns/g", node("n1"), made, there, *claims, group, *pods)
+    assert "2 more volumes of class made with 3Gi" in messages(found)
+    [change] = [one for one in found.changes if "volumes" in one.message]
+    assert change.edits == (AddVolumes("ns/d2", 2),)
+    editor = ClusterEditor(snapshot_of(node("n1"), made, there, *claims, group, *pods))
+    assert len(run_cycle(editor.edited(change.edits), DEFAULT_POLICY, REGISTRY).binds) == 3  # type: ignore[arg-type]
+    assert not run_cycle(editor.edited([AddVolumes("ns/d2", 1)]), DEFAULT_POLICY, REGISTRY).binds
+    assert set(editor.edited([]).claims.volumes.volumes) == {"pv"}
 
 
 def test_attach_limits_are_those_of_a_node_like_it() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.volumes import claim
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation
 from vsched.explain.words.commands import command
@@ -18,6 +19,7 @@ from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
+    AddVolumes,
     AllowDisruptions,
     CreatePodGroup,
     CreatePriorityClass,
@@ -192,6 +194,8 @@ SAID: list[tuple[Edit, str, str]] = [
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 1), "1 more device of class gpu on a node like n1", ""),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
+    (AddVolumes("x/data", 1), "1 more volume of class made with 3Gi", ""),
+    (AddVolumes("x/data", 2), "2 more volumes of class made with 3Gi", ""),
     (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
     (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
     (SetArgument("binpack", "binpack.cpu", 3), "binpack.cpu 3 of plugin binpack in the policy", ""),
@@ -201,7 +205,7 @@ SAID: list[tuple[Edit, str, str]] = [
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
-    return mirror(manifests(WORLD)).snapshot(NOW)
+    return mirror([*manifests(WORLD), claim("data", "3Gi", namespace="x", storage_class="made")]).snapshot(NOW)
 
 
 @pytest.mark.parametrize(("edit", "sentence"), [pytest.param(row[0], row[1], id=row[1]) for row in SAID])

@@ -13,6 +13,7 @@ import numpy as np
 
 from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
+from vsched.explain.candidates.volumes import volume_levers
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, passes, taint_lists
@@ -70,6 +71,7 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     yield from _cordons(wants, standing, ground)
     yield from _taints(wants, shape, standing, ground)
     yield from _labels(wants, shape, standing, ground)
+    yield from volume_levers(wants)
     wishes = device_wishes(wants)
     yield from device_levers(wants, wishes, standing.selected & standing.tolerated & standing.welcome, ground.room)
     yield from _machines(wants, shape, standing, ground.precious, wishes)

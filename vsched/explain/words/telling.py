@@ -15,6 +15,7 @@ from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
+    AddVolumes,
     AllowDisruptions,
     CreatePodGroup,
     CreatePriorityClass,
@@ -48,6 +49,7 @@ from vsched.mirror.whatif.edits import (
     UseAction,
 )
 from vsched.model.amounts.counted import format_counted
+from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
 from vsched.model.snapshot import Snapshot
 
@@ -118,6 +120,10 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"{_nodes(edit.nodes)} labelled {_pairs(edit.labels)}"
         case AddNodes():
             return "1 more node like " + edit.like if edit.count == 1 else f"{edit.count} more nodes like {edit.like}"
+        case AddVolumes():
+            claim = snapshot.claims.volumes.claims[edit.claim]
+            more = counted(edit.count, "more volume", "more volumes")
+            return f"{more} of class {claim.storage_class or 'none'} with {format_bytes(claim.request)}"
         case AddDevices():
             more = counted(edit.count, "more device", "more devices")
             return f"{more} of class {edit.device_class} on a node like {edit.node}"

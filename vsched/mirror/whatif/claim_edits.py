@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.mirror.whatif.claim_records import capacity_on, copies, emptied, is_for_node, name_for, pool_on, unbound
+from vsched.mirror.whatif.claim_records import (
+    capacity_on,
+    copies,
+    emptied,
+    is_for_node,
+    name_for,
+    pool_on,
+    static_volume_for,
+    unbound,
+)
 from vsched.mirror.whatif.claims import PaperClaims
 from vsched.model.claims.devices import DeviceId
 from vsched.model.pods.claims import PodClaims
@@ -80,6 +89,21 @@ class EditableClaims(PaperClaims):
 
         def undo() -> None:
             self.devices.pools.put_pool(name, before)
+
+        return undo
+
+    def add_volumes(self, claim: str, count: int) -> Callable[[], None]:
+        """Add static volumes that a claim may get; returns what undoes it."""
+        like = self.volumes.watched(claim)
+        if like is None:
+            raise BadInput(f"PersistentVolumeClaim {claim}: there is none of this name")
+        volumes = [static_volume_for(like, number) for number in range(count)]
+        for volume in volumes:
+            self.volumes.put_volume(volume.name, volume)
+
+        def undo() -> None:
+            for volume in volumes:
+                self.volumes.put_volume(volume.name, None)
 
         return undo
 

@@ -96,6 +96,21 @@ def volume_for(claim: VolumeClaim, kind: StorageClass | None, where: tuple[NodeT
     )
 
 
+def static_volume_for(claim: VolumeClaim, number: int) -> Volume:
+    """A volume that somebody makes for claims like this one, for every node."""
+    asked = () if claim.selector is None else claim.selector.requirements
+    labels = {one.key: one.values[0] if one.values else "" for one in asked if one.operator in ("In", "Exists")}
+    return Volume(
+        f"{claim.key.replace('/', '-')}-new-{number}",
+        claim.storage_class,
+        claim.request,
+        claim.modes,
+        claim.block,
+        labels=labels,
+        attributes_class=claim.attributes_class,
+    )
+
+
 def place_of(kind: StorageClass | None, labels: Labels) -> tuple[NodeTerm, ...] | None:
     """The nodes that reach a volume made for a node: those with its labels of the class's topologies, else its zone."""
     terms = () if kind is None else kind.topologies

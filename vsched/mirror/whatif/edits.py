@@ -275,6 +275,14 @@ class AddDevices(msgspec.Struct, frozen=True, tag_field="edit", tag="devices"):
     count: int
 
 
+class AddVolumes(msgspec.Struct, frozen=True, tag_field="edit", tag="volumes"):
+    """Add static volumes that a claim may get, usable on every node."""
+
+    claim: str
+    """``namespace/name``: its class, size and access modes are those of the volumes."""
+    count: int
+
+
 # -- of the policy ----------------------------------------------------------------------------------------------------
 
 
@@ -334,7 +342,7 @@ QueueEdit = (
 OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
 """Edits of other jobs, and of missing objects that the waiting job names."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
-NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes | AddDevices
+NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes | AddDevices | AddVolumes
 PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction
 ClusterEdit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | LetIn
 Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

@@ -10,7 +10,16 @@ from vsched.errors import BadInput
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.taints import UNSCHEDULABLE, passes
 from vsched.mirror.ingest.nodes import NodeFacts
-from vsched.mirror.whatif.edits import AddDevices, AddNodes, LabelNodes, NodeEdit, RemoveTaint, SetNodeAmount, Uncordon
+from vsched.mirror.whatif.edits import (
+    AddDevices,
+    AddNodes,
+    AddVolumes,
+    LabelNodes,
+    NodeEdit,
+    RemoveTaint,
+    SetNodeAmount,
+    Uncordon,
+)
 from vsched.mirror.whatif.queues import stated
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.claims.devices import DeviceId
@@ -25,6 +34,8 @@ def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
         case AddDevices():
             _facts(cluster, edit.node)
             cluster.add_devices(edit.node, DeviceId(*edit.like), edit.count)
+        case AddVolumes():
+            cluster.add_volumes(edit.claim, edit.count)
         case SetNodeAmount():
             facts = _facts(cluster, edit.node)
             allocatable = stated(facts.allocatable, cluster.axis, edit.resource, edit.amount)

@@ -126,6 +126,10 @@ class EditableMirror(RestoredMirror):
         """Add devices like one to a node; raises BadInput if there is no such device."""
         self._undo.append(self._paper.add_devices(node, like, count))
 
+    def add_volumes(self, claim: str, count: int) -> None:
+        """Add static volumes that a claim may get; raises BadInput if there is no such claim."""
+        self._undo.append(self._paper.add_volumes(claim, count))
+
     def with_own_claims(self, task: Task, like: Task) -> Task:
         """A new pod with claims like those that were made for another one, in place of these."""
         claims, undo = self._paper.copy_claims(task, like)
