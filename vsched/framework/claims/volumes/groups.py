@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,8 @@ FIRSTS_MAX = 64
 """The most ``Firsts`` that a session keeps for one class; at 5,000 nodes each takes 45 KB."""
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+Entries = Sequence[Volume | StorageCapacity]
+GROUPS_MIN = 64
 
 
 class Grouped(NamedTuple):
@@ -26,6 +28,9 @@ class Grouped(NamedTuple):
     Entries that the same nodes reach form a group. They are numbered in the order in which they are preferred.
     """
 
+    source: Entries
+    numbers: Mapping[Terms, int]
+    """The number of the group of each affinity, in the order of the numbers."""
     where: Reach
     group: Rows
     """intp[entries]: the group of each entry."""
@@ -46,19 +51,34 @@ class Grouped(NamedTuple):
         return np.sort(np.concatenate([self.members_of(int(group)) for group in groups] or [self.members[:0]]))
 
 
-def grouped(source: Sequence[Volume | StorageCapacity], statics: NodeStatics) -> Grouped:
-    """The volumes or segments of a class by group."""
-    numbers: dict[Hashable, int] = {}
-    affinities: list[Terms] = []
-    group = np.empty(len(source), dtype=np.intp)
-    for position, one in enumerate(source):
-        terms = _terms(one.nodes) if isinstance(one, StorageCapacity) else one.affinity
-        number = numbers.setdefault(terms, len(numbers))
-        if number == len(affinities):
-            affinities.append(terms)
-        group[position] = number
-    sizes = np.bincount(group, minlength=len(affinities))
-    return Grouped(reach(affinities, statics), group, np.argsort(group, kind="stable"), starts(sizes))
+def grouped(source: Entries, statics: NodeStatics, before: Grouped | None = None) -> Grouped:
+    """The volumes or segments of a class by group.
+
+    ``before`` was made of an earlier state of the class, with the same nodes: entries that did not change since keep
+    their groups.
+    """
+    numbers = {} if before is None else before.numbers
+    known = {} if before is None else dict(zip(map(id, before.source), before.group.tolist(), strict=True))
+    # Groups that lost all their entries stay, until they are more than the others.
+    if len(numbers) > GROUPS_MIN + 2 * len(source):
+        numbers, known, before = {}, {}, None
+    found, added = list[int](), dict[Terms, int]()
+    for one in source:
+        group = known.get(id(one))
+        if group is None:
+            terms = _terms(one.nodes) if isinstance(one, StorageCapacity) else one.affinity
+            group = numbers.get(terms)
+            if group is None:
+                group = added.setdefault(terms, len(numbers) + len(added))
+        found.append(group)
+    if added or before is None:
+        numbers = {**numbers, **added}
+        where = reach(list(numbers), statics)
+    else:
+        where = before.where
+    groups = np.array(found, dtype=np.intp)
+    sizes = np.bincount(groups, minlength=len(numbers))
+    return Grouped(source, numbers, where, groups, np.argsort(groups, kind="stable"), starts(sizes))
 
 
 def _terms(selector: Selector | None) -> Terms:
@@ -70,17 +90,20 @@ def _terms(selector: Selector | None) -> Terms:
 class Kept(Generic[T]):
     """Keeps something that was made of a source, as long as the source is the same object."""
 
-    __slots__ = ("_made", "_source")
+    __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._source: object = None
-        self._made: T | None = None
+        self._kept: tuple[object, T] | None = None
 
-    def of(self, source: object, make: Callable[[], T]) -> T:
-        """What was made of the source."""
-        if self._made is None or self._source is not source:
-            self._made, self._source = make(), source
-        return self._made
+    def of(self, source: object, make: Callable[[T | None], T]) -> T:
+        """What was made of the source. ``make`` gets what was made of the source before."""
+        # Both are read and set at once, because sessions of other threads may share this.
+        kept = self._kept
+        if kept is not None and kept[0] is source:
+            return kept[1]
+        made = make(None if kept is None else kept[1])
+        self._kept = (source, made)
+        return made
 
 
 class Firsts:

@@ -30,14 +30,15 @@ class SegmentTable(NamedTuple):
 def segment_table(name: str, capacities: Sequence[StorageCapacity], statics: NodeStatics) -> SegmentTable:
     """The segments of a class; read again only when they or the nodes change."""
 
-    def read() -> SegmentTable:
+    def read(before: SegmentTable | None) -> SegmentTable:
         stated = [NONE if one.capacity is None else one.capacity for one in capacities]
         largest = (
             one.largest if one.largest is not None else total for one, total in zip(capacities, stated, strict=True)
         )
         capacity = integers(UNLIMITED if total == NONE else total for total in stated)
+        by_group = grouped(capacities, statics, None if before is None else before.by_group)
         most = (total if one is None else one for one, total in zip(largest, stated, strict=True))
-        return SegmentTable(grouped(capacities, statics), capacity, integers(most))
+        return SegmentTable(by_group, capacity, integers(most))
 
     kept: Kept[SegmentTable] = statics.remember(("segments", name), Kept)
     return kept.of(capacities, read)

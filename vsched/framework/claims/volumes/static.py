@@ -74,7 +74,7 @@ class VolumeTable(NamedTuple):
 def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> VolumeTable:
     """The volumes of a class; read again only when they or the nodes change."""
 
-    def read() -> VolumeTable:
+    def read(before: VolumeTable | None) -> VolumeTable:
         reserved: dict[str, list[Volume]] = {}
         for one in volumes:
             if one.claim:
@@ -83,7 +83,7 @@ def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> 
         kind = [kinds.setdefault(Kind(one.block, one.attributes_class, one.modes), len(kinds)) for one in volumes]
         return VolumeTable(
             volumes,
-            grouped(volumes, statics),
+            grouped(volumes, statics, None if before is None else before.by_group),
             integers(one.capacity for one in volumes),
             tuple(kinds),
             np.array(kind, dtype=np.intp),
