@@ -70,9 +70,8 @@ class Add:
         trial.mirror.edit(AddNodes(self.like, self.count))
         daemons = sum(task.returns for task in trial.mirror.on(self.like)[0])
         without = f", but without {counted(daemons, 'pod', 'pods')} of DaemonSets that would come" if daemons else ""
-        trial.notes.append(
-            f"{counted(self.count, 'node', 'nodes')} like {self.like}: same labels and taints, open for pods{without}"
-        )
+        nodes = counted(self.count, "node", "nodes")
+        trial.notes.append(f"{nodes} like {self.like}: same labels, taints and devices, open for pods{without}")
 
 
 def _guarded(trial: PlanTrial, name: str) -> list[str]:
