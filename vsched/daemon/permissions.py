@@ -107,7 +107,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
     *(
-        RequestKind("writes.claims.settling.Settling.read", "get", resource.group, resource.plural, _schedules)
+        RequestKind("writes.claims.settling.Settling._read", "get", resource.group, resource.plural, _schedules)
         for resource in (PODS, VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS, DEVICE_CLASSES)
     ),
     RequestKind("writes.claims.patches.patch", "patch", "", "persistentvolumeclaims", _schedules),
