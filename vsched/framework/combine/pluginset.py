@@ -335,11 +335,11 @@ class PluginSet:
         )
 
     def slot_limit(self, queue: Queue, task: Task) -> Refusal | None:
-        """The refusal of one more best-effort pod: only a limit on its pod slot or on its devices counts."""
+        """The refusal of one more best-effort pod: only limits on its pod slot count."""
         refusal = self.allocatable(queue, task.shape.request)
         if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY:
             return refusal
-        return self.namespace_limit(task.namespace, task.shape) or self.claim_limit(queue, (task,))
+        return self.namespace_limit(task.namespace, task.shape)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may reclaim room from other queues for the request."""
