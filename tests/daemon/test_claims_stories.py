@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.sim.kubectl import KUBECTL, Kubectl
 from tests.support import devices, volumes
 from tests.support.claiming import machine
+from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import condition_of, gang, nodes_of, pod, scheduling, status_of
 from tests.support.waiting import until, until_answered
 from vsched.sim.cluster import Cluster, ClusterSettings

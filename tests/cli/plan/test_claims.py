@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
-from tests.cli.plan.test_workloads import workload
+from tests.cli.plan.workloads import workload
 from tests.support.builders import Fields, node, pod
 from tests.support.devices import claim_template, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import NOW, OUR_NAMES, mirror

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.cli.plan.workloads import workload
 from tests.support.plans import manifests
 from vsched.cli import cli
 
@@ -18,22 +19,6 @@ CLUSTER = """
     node n2 cpu=4
     class high 100
 """
-
-
-def workload(kind: str, version: str = "apps/v1", *, pod: Manifest | None = None, **spec: Any) -> Manifest:
-    containers = [{"name": "main", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}]
-    template = {
-        "metadata": {"labels": {"app": "w"}},
-        "spec": {"containers": containers, **({"restartPolicy": "Never"} if kind == "Job" else {}), **(pod or {})},
-    }
-    selector = {"selector": {"matchLabels": {"app": "w"}}} if version == "apps/v1" else {}
-    metadata = {"name": "w", "namespace": "x"}
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"template": template, **selector, **spec},
-    }
 
 
 def plan(*objects: Manifest, cluster: str = CLUSTER) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explain.claims.test_shortages import gang, machine
+from tests.explain.claims.gangs import gang, machine
 from tests.support.builders import Fields, node, pod
 from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.builders import Fields, node, pod, pod_group
+from tests.explain.claims.gangs import gang, machine
+from tests.support.builders import Fields, node, pod
 from tests.support.devices import (
     allocated,
-    claim_template,
     device,
     device_class,
     pod_claims,
@@ -37,17 +37,6 @@ def explained(key: str, *manifests: Fields) -> Explanation:
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, namespace, name, simulations=0)
     assert found is not None
     return found
-
-
-def gang(size: int, *requests: Fields) -> list[Fields]:
-    """A gang whose pods have claims of a template."""
-    entry = {"resourceClaims": pod_claims(gpu="template/big")}
-    pods = [pod(f"p{number}", group="g", spec=entry) for number in range(size)]
-    return [claim_template("big", *requests), pod_group("g", spec={"minMember": size, "queue": "default"}), *pods]
-
-
-def machine(name: str, devices: int) -> list[Fields]:
-    return [node(name), resource_slice(name, devices)] if devices else [node(name)]
 
 
 def test_too_few_devices_on_any_node() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.sim.kubectl import KUBECTL, Kubectl, bind_everything
+from tests.support.kubectl import KUBECTL, Kubectl, bind_everything
 from tests.support.waiting import until_answered
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, UsageSettings

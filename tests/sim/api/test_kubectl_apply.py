@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.kubectl import KUBECTL, Kubectl, bind_everything
+from tests.support.kubectl import KUBECTL, Kubectl, bind_everything
 from vsched.sim.cluster import Cluster
 
 pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: these tests need the real one")

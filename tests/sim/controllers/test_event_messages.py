@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.kubectl import bind_everything
+from tests.support.kubectl import bind_everything
 from tests.support.waiting import until
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings

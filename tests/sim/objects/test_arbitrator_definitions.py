@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import CRDS, Api
-from tests.sim.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 from vsched.cel import expressions as cel
 from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION
 from vsched.sim.cel.validation_rules import VARIABLES

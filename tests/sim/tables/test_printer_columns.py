@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.kubectl import Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import gang, node, podgroup, queue_status, scheduling, status_of
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster

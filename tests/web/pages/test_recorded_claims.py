@@ -6,8 +6,8 @@ import re
 
 from hypothesis import given, settings
 
-from tests.actions.test_claims_properties import POLICY, Case, cases
 from tests.support import devices as d
+from tests.support.claim_cases import POLICY, Case, cases
 from tests.support.examples import examples
 from tests.support.plans import OUR_NAMES
 from vsched.framework.cycle import run_cycle
