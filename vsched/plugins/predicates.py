@@ -71,8 +71,9 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
         default=600, name="volumebinding.bindTimeoutSeconds"
     )
     """How long volumes may take to be bound before a gang gives everything back."""
-    volume_weight: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(default=1, name="volumebinding.weight")
-    """The weight of the score by the storage that the pod's volumes would use; 0 turns it off."""
+    volume_weight: Annotated[int, msgspec.Meta(ge=0)] | None = msgspec.field(default=None, name="volumebinding.weight")
+    """The weight of the score by the storage that the pod's volumes would use; 0 turns it off. Nodes have this score
+    only where the policy gives a weight or a shape; the weight is 1 where it gives a shape alone."""
     volume_shape: list[ShapePoint] = msgspec.field(default_factory=list, name="volumebinding.shape")
     """How utilisation is scored: points of ascending utilisation. Without any, the default of kube-scheduler."""
     claim_timeout_seconds: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(
@@ -92,7 +93,6 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
 
     def claim_rules(self) -> ClaimRules:
         """The rules for claims by these arguments."""
-        points = tuple((point.utilization, point.score) for point in self.volume_shape)
         return ClaimRules(
             volume_binding=self.volume_binding,
             volume_zones=self.volume_zone,
@@ -100,8 +100,14 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
             devices=self.dynamic_resources,
             bind_seconds=float(self.bind_timeout_seconds),
             search_seconds=float(self.claim_timeout_seconds),
-            scoring=VolumeScoring(self.volume_weight, points),
+            scoring=self._volume_scoring(),
         )
+
+    def _volume_scoring(self) -> VolumeScoring | None:
+        points = tuple((point.utilization, point.score) for point in self.volume_shape)
+        if self.volume_weight is None:
+            return VolumeScoring(shape=points) if points else None
+        return VolumeScoring(self.volume_weight, points)
 
 
 class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsing):

@@ -39,6 +39,10 @@ def rules(arguments: str = "{}", *, plugin: str = "predicates", switch: str = "e
         pytest.param("dynamicresources.filterTimeoutSeconds: 0", ClaimRules(search_seconds=0), id="no bound"),
         pytest.param("volumebinding.weight: 3", ClaimRules(scoring=VolumeScoring(3)), id="the weight of storage"),
         pytest.param(
+            "volumebinding.weight: 0", ClaimRules(scoring=VolumeScoring(0)), id="a weight that leaves storage out"
+        ),
+        pytest.param("volumebinding.shape: []", ClaimRules(), id="no points: nodes are not scored by storage"),
+        pytest.param(
             "volumebinding.shape: [{utilization: 0, score: 10}, {utilization: 100, score: 0}]",
             ClaimRules(scoring=VolumeScoring(1, ((0, 10), (100, 0)))),
             id="the curve of scores",

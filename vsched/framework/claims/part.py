@@ -34,7 +34,8 @@ class ClaimRules(NamedTuple):
     search_seconds: float = 10.0
     """Bounds the search for devices on one node; 0 for no bound. A cycle has no clock, so the search counts steps, of
     which a second has ``devices.part.STEPS_A_SECOND``."""
-    scoring: VolumeScoring = VolumeScoring()
+    scoring: VolumeScoring | None = None
+    """None where nodes are not scored by volumes."""
     scores: bool = True
     """Whether claims affect the order of nodes at all (``enableNodeOrder``)."""
 

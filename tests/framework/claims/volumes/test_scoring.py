@@ -19,8 +19,13 @@ def world() -> StorageWorld:
     return made
 
 
-def scores(made: StorageWorld, *claims: str, scoring: VolumeScoring = FULLER) -> dict[str, float] | None:
+def scores(made: StorageWorld, *claims: str, scoring: VolumeScoring | None = FULLER) -> dict[str, float] | None:
     return ask(made, made.task("p", *claims), rules=ClaimRules(scoring=scoring)).scores()
+
+
+def test_nodes_are_not_scored_by_storage_unless_the_policy_asks_for_it() -> None:
+    made = world().claim("c", "local", 1)
+    assert ask(made, made.task("p", "c"), rules=ClaimRules()).scores() is None
 
 
 def test_the_part_of_a_static_volume_that_is_requested_counts() -> None:

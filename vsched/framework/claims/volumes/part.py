@@ -109,7 +109,8 @@ class VolumePart:
         self._once = OncePodClaims(catalogue.users, statics, self._evicted)
         self._limits = VolumeLimits(self._attached, self._storages, self._chosen)
         self._reaching = Reaching(self._storages, statics, self._chosen)
-        self._scores = VolumeScores(self._storages, rules.scoring, len(statics))
+        scoring = rules.scoring
+        self._scores = VolumeScores(self._storages, scoring, len(statics)) if scoring and scoring.weight else None
 
     def concerns(self, task: Task) -> bool:
         """Whether the task has volume claims."""
@@ -173,9 +174,11 @@ class VolumePart:
         return [*self._limits.room(own), *rooms(self._storages, self._waiting(wants))]
 
     def score(self, task: Task) -> Floats | None:
-        """By how full the storage would be that the claims get, as kube-scheduler does."""
-        answers = self._answers_for(task)
-        return self._scores.of(answers.waiting) if answers.waiting else None
+        """By how full the storage would be that the claims get, where the policy asks for it."""
+        if self._scores is None:
+            return None
+        waiting = self._answers_for(task).waiting
+        return self._scores.of(waiting) if waiting else None
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -42,8 +42,6 @@ class VolumeScores:
 
     def of(self, waiting: Sequence[Wanted]) -> Floats | None:
         """The weighted scores for the claims that wait for their first pod. Callers must not change the array."""
-        if not self._weight:
-            return None
         wishes = tuple(wish for one in waiting if (wish := one.content.wish) is not None)
         version = sum(storage.version for storage in self._storages.used_by(waiting))
         known = self._known.get(wishes)
