@@ -114,10 +114,11 @@ def seen(found: Cache) -> ClaimCatalogue:
 
 
 def told(found: ClaimCatalogue) -> dict[str, Any]:
-    """The catalogue as plain values, with uids in place of pods."""
+    """The catalogue as plain values, with uids in place of pods, and without the mirror's record of changes."""
+    devices = [each.name for each in fields(DeviceCatalogue) if each.name != "changes"]
     return {
         **{each.name: plain(getattr(found.volumes, each.name)) for each in fields(VolumeCatalogue)},
-        **{f"devices.{each.name}": plain(getattr(found.devices, each.name)) for each in fields(DeviceCatalogue)},
+        **{f"devices.{name}": plain(getattr(found.devices, name)) for name in devices},
         "unread": found.unread,
     }
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
-from vsched.framework.claims.devices.uses import base_of
+from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import Inventory, inventory_of
 from vsched.kernels.devices.matching import Want, match
 from vsched.mirror.whatif.edits import AddDevices

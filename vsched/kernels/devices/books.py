@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.kernels.devices.capacity import times
-from vsched.kernels.devices.inventory import Counter, Inventory, counter_totals
+from vsched.kernels.devices.inventory import NOWHERE, Counter, Inventory, counter_totals, renumbered
 from vsched.model.claims.devices import Quantities
 from vsched.model.nodes.table import Ints, Mask
 
@@ -54,7 +54,7 @@ class DeviceBooks:
         other = DeviceBooks.__new__(DeviceBooks)
         other._inventory, other._totals = self._inventory, self._totals
         other.held, other.leaving = self.held.copy(), self.leaving.copy()
-        other._used = _copied(self._used[0]), _copied(self._used[1])
+        other._used = self._used[0].copy(), self._used[1].copy()
         other._counters = self._counters[0].copy(), self._counters[1].copy()
         other.changed = []
         other.moving = self.moving
@@ -77,9 +77,25 @@ class DeviceBooks:
         self.add(use for use in uses if use.consumed or use.device in counting)
 
     def moved(self, inventory: Inventory) -> DeviceBooks:
-        """The same books for an inventory with the same numbers; devices in use did not change."""
-        self._inventory, self._totals = inventory, counter_totals(inventory)
-        return self
+        """The same uses by the numbers of another inventory. Devices of pools that changed must not be in use."""
+        other = self.copy()
+        other._inventory, other._totals = inventory, counter_totals(inventory)
+        if self._inventory.first == inventory.first and len(self._inventory) == len(inventory):
+            return other
+        number, position = renumbered(self._inventory, inventory)
+        there = number != NOWHERE
+        for field in ("held", "leaving"):
+            uses = np.zeros(len(inventory), dtype=np.int64)
+            uses[number[there]] = getattr(self, field)[there]
+            setattr(other, field, uses)
+        all_used, leaving = ({int(number[one]): amounts for one, amounts in used.items()} for used in self._used)
+        other._used = all_used, leaving
+        now, later = (
+            {(position[pool], counters, name): amount for (pool, counters, name), amount in taken.items() if amount}
+            for taken in self._counters
+        )
+        other._counters = now, later
+        return other
 
     def remove(self, uses: Iterable[Holding]) -> None:
         """The devices lose these uses."""
@@ -166,14 +182,13 @@ class DeviceBooks:
 
 
 def _add(books: dict[int, dict[str, int]], device: int, amounts: Quantities, sign: int) -> None:
+    """Count the amounts; copies of the books share the maps of each device, which never change."""
     if not sign:
         return
-    mine = books.setdefault(device, {})
+    mine = books.get(device, {}).copy()
     for name, amount in amounts:
         mine[name] = mine.get(name, 0) + sign * amount
-    if not any(mine.values()):
-        del books[device]
-
-
-def _copied(books: dict[int, dict[str, int]]) -> dict[int, dict[str, int]]:
-    return {device: amounts.copy() for device, amounts in books.items()}
+    if any(mine.values()):
+        books[device] = mine
+    else:
+        books.pop(device, None)

@@ -153,6 +153,38 @@ class Inventory:
         return total
 
 
+def changed_pools(before: Inventory, after: Inventory) -> set[tuple[str, str]]:
+    """The pools, by driver and name, that are not the same in both inventories."""
+    if before.blocks is after.blocks:
+        return set()
+    _, position = renumbered(before, after)
+    same = {(pool.driver, pool.name) for pool in (before.blocks[at].pool for at in position)}
+    return (before.first.keys() | after.first.keys()) - same
+
+
+def renumbered(before: Inventory, after: Inventory) -> tuple[Ints, dict[int, int]]:
+    """The numbers in ``after`` of the devices of ``before``, and the positions of its pools.
+
+    Devices of pools that are not the same in both are NOWHERE, and such pools have no position.
+    """
+    same = []
+    for at, block in enumerate(before.blocks):
+        name = block.pool.driver, block.pool.name
+        begin, other = after.first.get(name, (NOWHERE, NOWHERE))
+        if other != NOWHERE and after.blocks[other].pool is block.pool:
+            same.append((at, other, before.first[name][0], begin, len(block.pool.devices)))
+    _, _, begins, others, sizes = np.array(same, dtype=np.int64).reshape(-1, 5).T
+    number = np.full(len(before), NOWHERE, dtype=np.int64)
+    number[_ranges(begins, sizes)] = _ranges(others, sizes)
+    return number, {at: other for at, other, *_ in same}
+
+
+def _ranges(begins: Ints, sizes: Ints) -> Ints:
+    """The numbers of all ranges, one after the other."""
+    found: Ints = np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+    return found
+
+
 def counter_totals(inventory: Inventory) -> dict[Counter, int]:
     """The whole of each counter."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from vsched.model.claims.changes import ClaimChanges
 from vsched.model.claims.devices import DeviceClaim, DeviceClass, Pool
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.task import Task
@@ -61,6 +62,9 @@ class DeviceCatalogue:
     plugins: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """By resource column of ``extended``: the nodes whose device plugin offers the resource. There it is an amount like
     any other, and no device is chosen for it."""
+    changes: ClaimChanges | None = None
+    """Which entries of ``allocated`` and ``users`` changed since earlier catalogues of the same mirror; None where no
+    mirror made the catalogue."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +80,8 @@ class ClaimCatalogue:
     def is_empty(self) -> bool:
         """Whether there is nothing in it."""
         parts = (self.volumes, self.devices)
-        return not self.unread and not any(getattr(part, each.name) for part in parts for each in fields(part))
+        shown = ((part, each.name) for part in parts for each in fields(part) if each.name != "changes")
+        return not self.unread and not any(getattr(part, name) for part, name in shown)
 
 
 NO_CLAIMS = ClaimCatalogue()

@@ -7,7 +7,7 @@ from itertools import islice
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from vsched.framework.claims.devices.uses import base_of
+from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.matching import Want, match
 from vsched.model.snapshot import Snapshot

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
 from tests.support.devicesets import DeviceWorld, amounts, device, has, pool
-from vsched.framework.claims.devices import uses as uses_module
-from vsched.framework.claims.devices.uses import base_of
+from vsched.framework.claims.devices import base as base_module
+from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import inventory_of
+from vsched.mirror.state.claims.changes import STEPS_MAX, ChangeLog
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import AllocatedDevice, DeviceId, Pool
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.status import Status
 
 NODES = NodeStatics([NodeAttributes("n1", {}), NodeAttributes("n2", {})])
+JOINED = NODES, NodeStatics([NodeAttributes(name, {}) for name in ("n0", "n1", "n2")])
+"""Without another node and with it."""
+KINDS = ["claim", "free", "leave", "republish", "grow", "shrink", "share", "join", "part"]
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["claim", "free", "leave", "republish", "grow", "shrink", "share"]), st.integers(0, 7)),
-    max_size=12,
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 7), st.sampled_from(["", "skip", "older", "no record"])),
+    max_size=25,
 )
+"""A change, what it is of, and what the reader does: as a rule it looks at each catalogue."""
 
 
 def test_many_uses_at_once_are_the_same_as_one_by_one() -> None:
@@ -37,33 +43,100 @@ def test_many_uses_at_once_are_the_same_as_one_by_one() -> None:
 
 
 @given(STEPS)
-def test_following_changes_gives_what_a_fresh_start_gives(steps: Sequence[tuple[str, int]]) -> None:
-    uses_module._LAST.clear()
-    sizes, generation = [4, 3], 0
+def test_following_changes_gives_what_a_fresh_start_gives(steps: Sequence[tuple[str, int, str]]) -> None:
+    base_module._LAST.clear()
+    sizes, generation, log = [4, 3], 0, ChangeLog()
     world = DeviceWorld(*_pools(sizes, generation))
-    catalogue = world.catalogue()
-    for kind, number in steps:
-        catalogue, generation = _stepped(world, catalogue, kind, number, sizes, generation)
-        inventory = inventory_of(catalogue.pools, NODES)
-        followed = base_of(catalogue, inventory)
-        assert base_of(catalogue, inventory) is followed
-        fresh = _fresh(catalogue, NODES)
-        np.testing.assert_array_equal(followed.books.held, fresh.books.held)
-        np.testing.assert_array_equal(followed.books.leaving, fresh.books.leaving)
-        assert (followed.leaving, followed.partial) == (fresh.leaving, fresh.partial)
-        assert followed.seen.keys() == fresh.seen.keys()
-        for later in (False, True):
-            assert followed.books.left(later=later) == fresh.books.left(later=later)
-            shared = [followed.books.used(each, later=later) for each in followed.books.shared()]
-            assert shared == [fresh.books.used(each, later=later) for each in followed.books.shared()]
-            assert set(followed.books.shared()) == set(fresh.books.shared())
+    past = [(world.catalogue(), NODES)]
+    for kind, number, reader in steps:
+        before, nodes = past[-1]
+        nodes = JOINED[number % 2] if kind == "join" else nodes
+        catalogue, generation = _stepped(world, before, kind, number, sizes, generation)
+        log.add(_differing(before.allocated, catalogue.allocated) | _differing(before.users, catalogue.users))
+        catalogue = replace(catalogue, changes=log.publish())
+        past.append((catalogue, nodes))
+        if reader == "older":
+            _compare(*past[max(0, len(past) - 1 - number)])
+        if reader == "no record":
+            _compare(replace(catalogue, changes=None), nodes)
+        if reader != "skip":
+            _compare(catalogue, nodes)
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:
+    return {key for key in before.keys() | after.keys() if before.get(key) is not after.get(key)}
+
+
+def _compare(catalogue: DeviceCatalogue, nodes: NodeStatics) -> None:
+    inventory = inventory_of(catalogue.pools, nodes)
+    followed = base_of(catalogue, inventory)
+    assert base_of(catalogue, inventory) is followed
+    fresh = _fresh(catalogue, nodes)
+    np.testing.assert_array_equal(followed.books.held, fresh.books.held)
+    np.testing.assert_array_equal(followed.books.leaving, fresh.books.leaving)
+    assert followed.books.moving == fresh.books.moving
+    assert (followed.leaving, followed.partial) == (fresh.leaving, fresh.partial)
+    assert followed.seen.by_key == fresh.seen.by_key
+    for later in (False, True):
+        assert followed.books.left(later=later) == fresh.books.left(later=later)
+        shared = [followed.books.used(each, later=later) for each in followed.books.shared()]
+        assert shared == [fresh.books.used(each, later=later) for each in followed.books.shared()]
+        assert set(followed.books.shared()) == set(fresh.books.shared())
+
+
+class Unlisted(dict[str, Any]):
+    """A map that may only be asked for single keys."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all keys were read")
+
+    keys = items = values = __iter__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("missed", "generations"),
+    [
+        pytest.param(0, 1, id="the next catalogue"),
+        pytest.param(STEPS_MAX - 1, 1, id="as many catalogues as the record has"),
+        pytest.param(0, 0, id="a copy of the same catalogue"),
+    ],
+)
+def test_with_a_record_only_claims_that_changed_are_looked_at(missed: int, generations: int) -> None:
+    base_module._LAST.clear()
+    world, log = DeviceWorld(*_pools([4, 3], 0)), ChangeLog()
+    for number in range(4):
+        world.claim(f"c{number}", allocation=has(f"d{number}"))
+    catalogue = replace(world.catalogue(), changes=log.publish())
+    inventory = inventory_of(catalogue.pools, NODES)
+    base_of(catalogue, inventory)
+    allocated = dict(catalogue.allocated)
+    for _ in range(generations * (missed + 1)):
+        log.add(["ns/c1"])
+        allocated.pop("ns/c1", None)
+        catalogue = replace(catalogue, changes=log.publish())
+    after = replace(catalogue, allocated=Unlisted(allocated), users=Unlisted())
+    held = base_of(after, inventory).books.held[:4].tolist()
+    assert held == ([1, 0, 1, 1] if generations else [1, 1, 1, 1])
+
+
+def test_a_reader_that_missed_too_many_catalogues_looks_at_all_claims() -> None:
+    base_module._LAST.clear()
+    world, log = DeviceWorld(*_pools([4, 3], 0)), ChangeLog()
+    catalogue = replace(world.catalogue(), changes=log.publish())
+    inventory = inventory_of(catalogue.pools, NODES)
+    base_of(catalogue, inventory)
+    world.claim("c0", allocation=has("d0"))
+    log.add(["ns/c0"])
+    for _ in range(STEPS_MAX + 1):
+        record = log.publish()
+    assert base_of(replace(world.catalogue(), changes=record), inventory).books.held[0] == 1
 
 
 def _fresh(catalogue: DeviceCatalogue, nodes: NodeStatics) -> Any:
-    last = uses_module._LAST[:]
-    uses_module._LAST.clear()
+    last = base_module._LAST[:]
+    base_module._LAST.clear()
     found = base_of(catalogue, inventory_of(catalogue.pools, nodes))
-    uses_module._LAST[:] = last
+    base_module._LAST[:] = last
     return found
 
 
@@ -107,17 +180,19 @@ def _stepped(
             else some
             for key, some in users.items()
         }
-    else:
+    elif kind == "part":  # the first pool goes, or comes back: the devices of the second one have other numbers
+        pools = pools[1:] if len(pools) == 2 else (_pools(sizes, generation)[0], *pools)
+    elif kind != "join":
         generation += 1
         at = number % 2
         sizes[at] = max(0, sizes[at] + {"republish": 0, "grow": 1, "shrink": -1}[kind]) or 1
         made = _pools(sizes, generation)
-        pools = tuple(made[which] if which == at else pools[which] for which in range(2))
+        pools = tuple(made[0 if one.name == "n1" else 1] if one.name == node else one for one in pools)
     return replace(catalogue, allocated=allocated, users=users, pools=pools), generation
 
 
 def test_a_claim_whose_device_comes_back_uses_it() -> None:
-    uses_module._LAST.clear()
+    base_module._LAST.clear()
     world = DeviceWorld(*_pools([1, 1], 0))
     world.claim("c", allocation=has("d1"))
     before = world.catalogue()

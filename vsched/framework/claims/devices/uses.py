@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from vsched.kernels.devices.books import DeviceBooks, Holding
-from vsched.kernels.devices.capacity import as_published
+from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
+from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import Allocation, DeviceClaim
-from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
 MOST_CONSUMERS = 256
@@ -138,125 +136,3 @@ class ClaimUses:
 def is_for_group(claim: DeviceClaim, task: Task) -> bool:
     """Whether the claim is reserved for the PodGroup of the task, and so for all its pods."""
     return any(one.resource == POD_GROUPS and f"{task.namespace}/{one.name}" == task.job for one in claim.consumers)
-
-
-def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: set[str] | None = None) -> bool:
-    """Whether all pods that a claim is reserved for are leaving: then it loses its devices with the last of them."""
-    if not claim.consumers or not users:
-        return False
-    for one in claim.consumers:
-        if evicted and one.uid in evicted:
-            continue
-        task = users.get(one.uid)
-        if task is None or not HOLDS[task.status].releasing:
-            return False
-    return True
-
-
-class _Base(NamedTuple):
-    """The uses of a snapshot. It never changes."""
-
-    catalogue: DeviceCatalogue | None
-    """Only its identity counts: the next snapshot updates its maps in place."""
-    inventory: Inventory
-    books: DeviceBooks
-    leaving: frozenset[str]
-    """Claims of which all users are leaving."""
-    partial: frozenset[str]
-    """Claims with devices that are not there."""
-    seen: dict[str, tuple[DeviceClaim, Mapping[str, Task] | None]]
-    """The claims that have devices, and their users, as they were. What they use is worked out when it is needed:
-    there may be very many."""
-
-
-_LAST: list[_Base] = []
-"""The base that was made last; a change of few claims is worked into a copy."""
-
-
-def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> _Base:
-    """The uses of the claims in a catalogue."""
-    last = _LAST[0] if _LAST else None
-    if last is None or last.inventory is not inventory:
-        last = _moved(last, inventory)
-    if last.catalogue is catalogue:
-        return last
-    made = _followed(last, catalogue)
-    _LAST[:] = [made]
-    return made
-
-
-def _moved(last: _Base | None, inventory: Inventory) -> _Base:
-    """The uses with the numbers of another inventory, without the claims that have to be looked at again."""
-    if last is None or last.inventory.first != inventory.first or len(last.inventory) != len(inventory):
-        return _Base(None, inventory, DeviceBooks(inventory), frozenset(), frozenset(), {})
-    both = zip(last.inventory.blocks, inventory.blocks, strict=True)
-    changed = {(one.pool.driver, one.pool.name) for one, other in both if one.pool is not other.pool}
-    again = {key for key, (claim, _) in last.seen.items() if _touches(claim, changed)} | last.partial
-    books, seen = last.books.copy(), last.seen.copy()
-    for key in again:
-        mine, _ = uses_of(seen.pop(key)[0].allocation, last.inventory)
-        if key in last.leaving:
-            books.stay(mine)
-        books.remove(mine)
-    return _Base(None, inventory, books.moved(inventory), last.leaving - again, frozenset(), seen)
-
-
-def _touches(claim: DeviceClaim, pools: set[tuple[str, str]]) -> bool:
-    found = claim.allocation
-    return found is not None and any((one.device.driver, one.device.pool) in pools for one in found.devices)
-
-
-def _followed(last: _Base, catalogue: DeviceCatalogue) -> _Base:
-    books, leaving, partial = last.books.copy(), set(last.leaving), set(last.partial)
-    seen = last.seen.copy()
-    added: list[Holding] = []
-    turned: list[str] = []
-
-    def drop(key: str) -> None:
-        uses, _ = uses_of(seen.pop(key)[0].allocation, last.inventory)
-        if key in leaving:
-            leaving.discard(key)
-            books.stay(uses)
-        partial.discard(key)
-        books.remove(uses)
-
-    for key in [key for key in seen if key not in catalogue.allocated]:
-        drop(key)
-    for key, claim in catalogue.allocated.items():
-        users = catalogue.users.get(key)
-        known = seen.get(key)
-        if known is not None and known[0] is claim and known[1] is users:
-            continue
-        if known is None or known[0] is not claim:
-            if known is not None:
-                drop(key)
-            uses, complete = uses_of(claim.allocation, last.inventory)
-            added.extend(uses)
-            if not complete:
-                partial.add(key)
-        seen[key] = claim, users
-        if is_leaving(claim, users) != (key in leaving):
-            turned.append(key)
-    books.add_all(added)
-    for key in turned:
-        uses, _ = uses_of(seen[key][0].allocation, last.inventory)
-        (books.stay if key in leaving else books.leave)(uses)
-    books.changed.clear()
-    now = frozenset(leaving.symmetric_difference(turned))
-    return _Base(catalogue, last.inventory, books, now, frozenset(partial), seen)
-
-
-def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
-    """The uses of an allocation, and whether all its devices are there. Administrative access uses nothing."""
-    found = []
-    complete = True
-    for one in allocation.devices if allocation is not None else ():
-        if one.admin:
-            continue
-        number = inventory.number(one.device)
-        if number is None:
-            complete = False
-        else:
-            consumed = as_published(inventory.devices[number], one.consumed) if one.consumed else ()
-            found.append(Holding(number, consumed))
-    return tuple(found), complete

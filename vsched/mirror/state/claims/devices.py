@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.mirror.ingest.devices import DatedClass
+from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.pools import PoolStore
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
@@ -33,6 +34,7 @@ class DeviceStore:
         """By uid of a pod: the claim that was made for its extended resources."""
         self.classes: SmallMap[DeviceClass] = SmallMap()
         self.pools = PoolStore()
+        self.changes = ChangeLog()
         self.dated: dict[str, DatedClass] = {}
         """Classes with the times of their creation."""
         self._watched: dict[str, DeviceClaim] = {}
@@ -120,9 +122,10 @@ class DeviceStore:
 
     def publish(self) -> bool:
         """Show all changes; True where there were any."""
-        maps = (self.claims, self.allocated, self.made, self.classes)
-        changed = [each.publish() for each in maps]
-        return bool(self.pools.publish()) or any(changed)
+        allocated = self.allocated.publish()
+        self.changes.add(allocated)
+        changed = [each.publish() for each in (self.claims, self.made, self.classes)]
+        return bool(self.pools.publish()) or bool(allocated) or any(changed)
 
     # One claim
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -36,17 +36,17 @@ class StagedMap(Generic[V]):
             if pending is not None:
                 yield name, pending
 
-    def publish(self) -> bool:
-        """Show the changes; True where there were any."""
-        if not self._pending:
-            return False
-        for name, item in self._pending.items():
+    def publish(self) -> Collection[str]:
+        """Show the changes; returns the names of what changed."""
+        pending = self._pending
+        if pending:
+            self._pending = {}
+        for name, item in pending.items():
             if item is None:
                 self.published.pop(name, None)
             else:
                 self.published[name] = item
-        self._pending.clear()
-        return True
+        return pending.keys()
 
 
 class Single(Mapping[str, V]):
@@ -93,17 +93,17 @@ class StagedGroups(Generic[V]):
         else:
             items[name] = item
 
-    def publish(self) -> bool:
-        """Show the changes; True where there were any."""
-        if not self._pending:
-            return False
-        for group, items in self._pending.items():
+    def publish(self) -> Collection[str]:
+        """Show the changes; returns the groups that changed."""
+        pending = self._pending
+        if pending:
+            self._pending = {}
+        for group, items in pending.items():
             if items:
                 self.published[group] = items
             else:
                 self.published.pop(group, None)
-        self._pending.clear()
-        return True
+        return pending.keys()
 
 
 class SmallMap(Generic[V]):

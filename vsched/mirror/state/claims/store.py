@@ -175,6 +175,7 @@ class ClaimStore:
         if self.volumes.publish() or any(in_use):
             volumes = self._volumes()
         used = self.users.of_devices.publish()
+        self.devices.changes.add(used)
         if self.devices.publish() or self._devices_changed or used:
             devices = self._devices()
         self._devices_changed = False
@@ -208,6 +209,7 @@ class ClaimStore:
             self.extended.columns,
             store.made.published,
             self.extended.plugins,
+            store.changes.publish(),
         )
 
     def describe(self) -> Mapping[str, int]:
