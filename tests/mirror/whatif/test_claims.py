@@ -115,9 +115,11 @@ def seen(found: Cache) -> ClaimCatalogue:
 
 def told(found: ClaimCatalogue) -> dict[str, Any]:
     """The catalogue as plain values, with uids in place of pods, and without the mirror's record of changes."""
-    devices = [each.name for each in fields(DeviceCatalogue) if each.name != "changes"]
+    volumes, devices = (
+        [each.name for each in fields(part) if each.name != "changes"] for part in (VolumeCatalogue, DeviceCatalogue)
+    )
     return {
-        **{each.name: plain(getattr(found.volumes, each.name)) for each in fields(VolumeCatalogue)},
+        **{name: plain(getattr(found.volumes, name)) for name in volumes},
         **{f"devices.{name}": plain(getattr(found.devices, name)) for name in devices},
         "unread": found.unread,
     }

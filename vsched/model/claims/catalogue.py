@@ -36,6 +36,9 @@ class VolumeCatalogue:
     """By claim (``namespace/name``), then by uid: pods with a node that use it (being bound, running, or leaving)."""
     by_node: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
     """By node, then by uid: pods there that have volume claims."""
+    changes: ClaimChanges | None = None
+    """On which nodes pods, their claims, or attachments changed since earlier catalogues of the same mirror; None where
+    no mirror made the catalogue."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

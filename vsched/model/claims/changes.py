@@ -1,4 +1,4 @@
-"""Which claims changed between the catalogues of one mirror, so that a reader need not compare all of them."""
+"""What changed between the catalogues of one mirror, so that a reader need not compare all of it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimChanges:
-    """The claims whose devices or users changed with the last catalogues of a mirror."""
+    """What changed with the last catalogues of a mirror, by name.
+
+    For devices these are claims (``namespace/name``) whose devices or users changed, for volumes the nodes where
+    something changed.
+    """
 
     mirror: object
     """Stands for the mirror: records of two mirrors say nothing about each other."""
     generation: int
     """Rises by one with each catalogue."""
     steps: tuple[frozenset[str], ...] = ()
-    """The claims by ``namespace/name`` that changed with each of the last generations, the newest last. There are only
-    a few, and after very many changes none: a reader that knows an older generation compares all claims."""
+    """The names that changed with each of the last generations, the newest last. There are only a few, and after very
+    many changes none: a reader that knows an older generation compares everything."""
 
     def since(self, earlier: ClaimChanges | None) -> frozenset[str] | None:
-        """The claims that changed since an earlier catalogue; None where this is not known."""
+        """The names that changed since an earlier catalogue; None where this is not known."""
         if earlier is None or earlier.mirror is not self.mirror:
             return None
         missed = self.generation - earlier.generation

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.storage_world import CSI, StorageWorld
 from vsched.framework.claims.volumes.counted import Counted, counted
+from vsched.framework.claims.volumes.names import Attachable
+from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import NodeStatics
 
@@ -29,9 +31,23 @@ def as_published(before: VolumeCatalogue, after: VolumeCatalogue) -> VolumeCatal
     return replace(after, **{name: same(name) for name in kept})
 
 
-def picture(found: Counted) -> object:
+def changed_nodes(before: VolumeCatalogue, after: VolumeCatalogue) -> set[str]:
+    """The nodes where pods, their claims or attachments changed, as the mirror records them."""
+    nodes = {name for name in NODES for each in ("by_node", "attachments") if differs(before, after, each, name)}
+    claims = [key for key in after.claims if before.claims.get(key) is not after.claims[key]]
+    return nodes.union(task.node for key in claims for task in after.users.get(key, {}).values())
+
+
+def differs(before: VolumeCatalogue, after: VolumeCatalogue, name: str, key: str) -> bool:
+    return getattr(before, name).get(key) is not getattr(after, name).get(key)
+
+
+def picture(found: Counted, names: set[Attachable]) -> object:
+    """What is counted; ``names`` gets all volumes that ever were attached."""
+    names.update(name for node in found.nodes for name in node.names)
     counts = {driver: [part.tolist() for part in count] for driver, count in found.counts.items()}
-    return counts, {name: sorted(rows) for name, rows in found.rows.items()}, [dict(node.names) for node in found.nodes]
+    rows = {name: sorted(found.rows.of(name)) for name in names if found.rows.of(name)}
+    return counts, rows, [dict(node.names) for node in found.nodes]
 
 
 class World:
@@ -94,16 +110,21 @@ class World:
 
 @given(st.data())
 def test_what_is_kept_equals_what_is_counted_anew(data: st.DataObject) -> None:
-    world = World()
+    world, log, names = World(), ChangeLog(), set[Attachable]()
+    recorded = data.draw(st.booleans(), label="the catalogues know what changed")
     catalogue = world.storage.catalogue()
     for _ in range(data.draw(st.integers(1, 8))):
         before = counted(catalogue, world.statics)
-        shown = picture(before)
-        for _ in range(data.draw(st.integers(0, 3))):
-            world.change(data.draw)
-        catalogue = as_published(catalogue, world.storage.catalogue())
-        assert picture(counted(catalogue, world.statics)) == picture(counted(catalogue, copy_of(world.statics)))
-        assert picture(before) == shown, "what a session looks at stays as it is"
+        shown = picture(before, names)
+        for _ in range(data.draw(st.integers(1, 3), label="catalogues that no session looks at, and one more")):
+            for _ in range(data.draw(st.integers(0, 2))):
+                world.change(data.draw)
+            later = as_published(catalogue, world.storage.catalogue())
+            log.add(changed_nodes(catalogue, later))
+            catalogue = replace(later, changes=log.publish() if recorded else None)
+        anew = picture(counted(catalogue, copy_of(world.statics)), names)
+        assert picture(counted(catalogue, world.statics), names) == anew
+        assert picture(before, names) == shown, "what a session looks at stays as it is"
 
 
 def test_only_nodes_that_changed_are_read_again() -> None:
@@ -123,6 +144,20 @@ def test_only_nodes_that_changed_are_read_again() -> None:
     third = counted(as_published(catalogue, world.catalogue()), later)
     assert third.nodes[1] is second.nodes[0]
     assert third.counts[CSI].now.tolist() == [0, 1, 2]
+
+
+def test_only_nodes_that_the_catalogue_names_are_looked_at() -> None:
+    world = StorageWorld(n1="", n2="").limit(3).bound_csi("a").bound_csi("b")
+    statics, log = world.statics(), ChangeLog()
+    first = replace(world.catalogue(), changes=log.publish())
+    counted(first, statics)
+    world.running("r1", "n1", "a")
+    world.running("r2", "n2", "b")
+    log.add(["n2"])
+    second = replace(as_published(first, world.catalogue()), changes=log.publish())
+    assert counted(second, statics).counts[CSI].now.tolist() == [0, 1]
+    other = replace(second, changes=ChangeLog().publish())
+    assert counted(other, statics).counts[CSI].now.tolist() == [1, 1], "records of another mirror say nothing"
 
 
 def copy_of(statics: NodeStatics) -> NodeStatics:

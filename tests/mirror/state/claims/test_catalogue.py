@@ -92,6 +92,27 @@ def test_what_did_not_change_is_the_same_object() -> None:
     assert third.volumes.classes is first.volumes.classes
 
 
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        pytest.param(user("q", "n2", "other"), {"n2"}, id="a pod comes"),
+        pytest.param(user(node="n2"), {"n1", "n2"}, id="a pod is on another node"),
+        pytest.param(user(phase="Succeeded"), {"n1"}, id="a pod ends"),
+        pytest.param(volumes.claim(volume="pv"), {"n1"}, id="the claim of a pod is bound"),
+        pytest.param(volumes.attachment(node="n3"), {"n3"}, id="a volume is attached"),
+        pytest.param(volumes.claim("unused"), set(), id="a claim comes that no pod uses"),
+        pytest.param(volumes.volume("unused"), set(), id="a volume comes"),
+    ],
+)
+def test_the_catalogue_says_on_which_nodes_volumes_changed(event: Fields, expected: set[str]) -> None:
+    world = World(volumes.claim(), user(), user("waits", "", "data"))
+    before = shown(world).changes
+    world.add(event)
+    after = shown(world).changes
+    assert after is not None
+    assert after.since(before) == frozenset(expected)
+
+
 def test_events_change_the_catalogue_of_the_next_snapshot_only() -> None:
     world = World(volumes.claim(), devices.allocated(devices.resource_claim(), "n1", "gpu-0"), user(), holder("h"))
     before = world.snapshot().claims

@@ -71,11 +71,11 @@ class AttachedVolumes:
 
     def is_placed(self, name: Attachable) -> bool:
         """Whether a volume is attached to a node, or was before steps of the session."""
-        return name in self._shown().rows or name in self._users
+        return bool(self._shown().rows.of(name)) or name in self._users
 
     def places(self, name: Attachable) -> Collection[int]:
         """The nodes to which a volume is attached, or was before steps of the session."""
-        return (*self._shown().rows.get(name, ()), *self._users.get(name, ()))
+        return (*self._shown().rows.of(name), *self._users.get(name, ()))
 
     def users_at(self, name: Attachable, row: int) -> Users:
         """The users of a volume on a node."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
+from vsched.framework.claims.volumes.attached_rows import AttachedRows
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.catalogue import VolumeCatalogue
+from vsched.model.claims.changes import ClaimChanges
 from vsched.model.claims.volumes import Attachment, VolumeClaim
 from vsched.model.nodes.table import Ints, NodeStatics
 from vsched.model.pods.status import HOLDS
@@ -52,7 +53,7 @@ KEPT = "attached volumes"
 
 
 class Counted:
-    """The volumes on all nodes. It never changes; ``counted`` makes a new one of it."""
+    """The volumes on all nodes. What it says never changes; ``counted`` makes a new one of it."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
         """Nothing is counted yet."""
@@ -61,16 +62,11 @@ class Counted:
         self.limited = limited_drivers(catalogue, statics)
         self.counts: dict[str, DriverCount] = {}
         self.nodes: list[OnNode] = [EMPTY] * len(statics)
-        self.tasks: list[Mapping[str, Task] | None] = [None] * len(statics)
-        self.attachments: list[tuple[Attachment, ...] | None] = [None] * len(statics)
+        self.changes: ClaimChanges | None = None
+        """That of the last catalogue of which it is true; None where all nodes have to be looked at."""
         self.unsettled: frozenset[int] = frozenset()
         """The rows of nodes that have to be read again in any case."""
-        self.rows: dict[Attachable, tuple[int, ...]] = {}
-        """The nodes to which each volume is attached."""
-        self.keys: list[str] = []
-        """The claims of pods on nodes that are not bound, node by node."""
-        self.claims: list[VolumeClaim] = []
-        self.claim_rows: list[int] = []
+        self.rows = AttachedRows()
         for driver in self.limited:
             limit, now, later = np.full(len(statics), UNLIMITED), *np.zeros((2, len(statics)), dtype=np.int64)
             self.counts[driver] = DriverCount(limit, now, later)
@@ -95,14 +91,12 @@ class Counted:
             for driver, count in self.counts.items()
         }
         made.nodes, made.rows = self.nodes.copy(), self.rows.copy()
-        made.tasks, made.attachments, made.unsettled = self.tasks.copy(), self.attachments.copy(), self.unsettled
-        made.keys, made.claims, made.claim_rows = self.keys, self.claims, self.claim_rows
+        made.changes, made.unsettled = self.changes, self.unsettled
         return made
 
     def put(self, row: int, node: OnNode) -> None:
         """Replace what is known of a node."""
         before, self.nodes[row] = self.nodes[row], node
-        self.tasks[row], self.attachments[row] = node.tasks, node.attachments
         if node.settled is not before.settled:
             self.unsettled = self.unsettled - {row} if node.settled else self.unsettled | {row}
         for counts, sign in ((before.counts, -1), (node.counts, 1)):
@@ -111,20 +105,9 @@ class Counted:
                 count.now[row] += sign * now
                 count.later[row] += sign * later
         for name in before.names.keys() - node.names.keys() if before.names else ():
-            rows = tuple(one for one in self.rows[name] if one != row)
-            if rows:
-                self.rows[name] = rows
-            else:
-                del self.rows[name]
+            self.rows.remove(name, row)
         for name in node.names.keys() - before.names.keys() if before.names else node.names:
-            others = self.rows.get(name)
-            self.rows[name] = (row,) if others is None else (*others, row)
-
-    def list_claims(self) -> None:
-        """List the claims again, after nodes were replaced."""
-        self.claims = list(chain.from_iterable(node.claims for node in self.nodes))
-        self.keys = [claim.key for claim in self.claims]
-        self.claim_rows = [row for row, node in enumerate(self.nodes) for _ in node.claims]
+            self.rows.add(name, row)
 
 
 def limited_drivers(catalogue: VolumeCatalogue, statics: NodeStatics) -> frozenset[str]:
@@ -146,15 +129,20 @@ class Keeper:
 
 
 def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
-    """The volumes on all nodes. Only nodes where something changed since the last session are read again."""
+    """The volumes on all nodes. Only nodes where something changed since the last session are read again.
+
+    The catalogue knows which ones these are. Where it does not, because it is another mirror's or the last session was
+    too long ago, all nodes are compared.
+    """
     keeper = statics.remember(KEPT, Keeper)
     before = keeper.counted or statics.kept.get(KEPT)
     if not isinstance(before, Counted) or before.classes is not catalogue.classes:
         before = Counted(catalogue, statics)
     elif not before.has_rows_of(catalogue, statics):
         before = _moved(before, catalogue, statics)
-    stale = _stale(before, catalogue, statics)
+    stale = _stale(before, catalogue)
     found = _read(before.copy(), stale, catalogue) if stale else before
+    found.changes = catalogue.changes
     keeper.counted = statics.kept[KEPT] = found
     return found
 
@@ -167,22 +155,30 @@ def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) ->
             row = statics.row.get(name)
             if row is not None and node is not EMPTY:
                 found.put(row, node)
-        found.list_claims()
     return found
 
 
-def _stale(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) -> list[int]:
-    """The rows of nodes where pods, attachments or claims are not what they were."""
-    stale = set(before.unsettled)
-    tasks = zip(map(catalogue.by_node.get, statics.names), before.tasks, strict=True)
-    stale.update([row for row, (new, old) in enumerate(tasks) if new is not old])
-    attachments = zip(map(catalogue.attachments.get, statics.names), before.attachments, strict=True)
-    stale.update([row for row, (new, old) in enumerate(attachments) if new is not old])
-    claims = list(map(catalogue.claims.get, before.keys))
-    if claims != before.claims:
-        together = zip(before.claim_rows, claims, before.claims, strict=True)
-        stale.update(row for row, new, old in together if new is not old)
-    return sorted(stale)
+def _stale(before: Counted, catalogue: VolumeCatalogue) -> list[int]:
+    """The rows of nodes where pods, attachments or claims may not be what they were."""
+    changed = catalogue.changes.since(before.changes) if catalogue.changes is not None else None
+    if changed is None:
+        stale = _different(before, catalogue)
+    else:
+        known = before.statics.row
+        stale = {row for name in changed if (row := known.get(name)) is not None}
+    return sorted(stale | before.unsettled)
+
+
+def _different(before: Counted, catalogue: VolumeCatalogue) -> set[int]:
+    """The rows of nodes where pods, attachments or claims that are not bound differ."""
+    by_node, attachments, claims = catalogue.by_node, catalogue.attachments, catalogue.claims
+    return {
+        row
+        for row, (name, node) in enumerate(zip(before.statics.names, before.nodes, strict=True))
+        if by_node.get(name) is not node.tasks
+        or attachments.get(name) is not node.attachments
+        or any(claims.get(claim.key) is not claim for claim in node.claims)
+    }
 
 
 def _read(found: Counted, stale: list[int], catalogue: VolumeCatalogue) -> Counted:
@@ -190,7 +186,6 @@ def _read(found: Counted, stale: list[int], catalogue: VolumeCatalogue) -> Count
     names = AttachNames(catalogue, found.limited)
     for row in stale:
         found.put(row, _on_node(names, catalogue, found.statics.names[row]))
-    found.list_claims()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Keeps the record of claims that changed from catalogue to catalogue."""
+"""Keeps the record of what changed from catalogue to catalogue."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from vsched.model.claims.changes import ClaimChanges
 STEPS_MAX = 8
 """Readers may miss so many catalogues."""
 CHANGED_MAX = 10_000
-"""With more changed claims than this, a record takes more memory than it saves time."""
+"""With more changed names than this, a record takes more memory than it saves time."""
 
 
 class ChangeLog:
-    """The claims that change in one mirror."""
+    """What changes in one mirror, by name."""
 
     def __init__(self) -> None:
         self._changed: set[str] = set()
         self._published = ClaimChanges(object(), 0)
 
-    def add(self, keys: Iterable[str]) -> None:
-        """These claims got or lost devices or users."""
-        self._changed.update(keys)
+    def add(self, names: Iterable[str]) -> None:
+        """Something changed about these."""
+        self._changed.update(names)
 
     def publish(self) -> ClaimChanges:
         """The record of the next catalogue."""

@@ -171,8 +171,9 @@ class ClaimStore:
         """What snapshots show; the same object while nothing changes."""
         before = self._published
         volumes, devices = before.volumes, before.devices
-        in_use = [self.users.of_volumes.publish(), self.users.by_node.publish()]
-        if self.volumes.publish() or any(in_use):
+        used, nodes = self.users.of_volumes.publish(), self.users.by_node.publish()
+        self.volumes.changes.add(nodes)
+        if self.volumes.publish(self.users.nodes_of) or used or nodes:
             volumes = self._volumes()
         used = self.users.of_devices.publish()
         self.devices.changes.add(used)
@@ -196,6 +197,7 @@ class ClaimStore:
             store.attachments.published,
             users.of_volumes.published,
             users.by_node.published,
+            store.changes.publish(),
         )
 
     def _devices(self) -> DeviceCatalogue:

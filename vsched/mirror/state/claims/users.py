@@ -30,6 +30,10 @@ class ClaimUsers:
         if after is not None and uses:
             self._put(after, after)
 
+    def nodes_of(self, claim: str) -> Iterator[str]:
+        """The nodes of the pods that use a PersistentVolumeClaim, as published."""
+        return (task.node for task in self.of_volumes.published.get(claim, {}).values())
+
     def _put(self, task: Task, shown: Task | None) -> None:
         claims = task.claims
         if claims is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import msgspec
 
 from vsched.mirror.state.claims.available import AvailableVolumes
+from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.plan import VolumeChoice
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -41,6 +42,8 @@ class VolumeStore:
         self.capacities: dict[str, tuple[StorageCapacity, ...]] = {}
         """As published."""
         self.attachments: StagedMap[tuple[Attachment, ...]] = StagedMap()
+        self.changes = ChangeLog()
+        """The nodes where something changed."""
         self._available: dict[str, AvailableVolumes] = {}
         self._available_changed: set[str] = set()
         self._capacities: dict[str, StorageCapacity] = {}
@@ -173,11 +176,14 @@ class VolumeStore:
         self._show(key, self.watched(key))
         return True
 
-    def publish(self) -> bool:
-        """Show all changes; True where there were any."""
+    def publish(self, nodes_of: Callable[[str], Iterable[str]]) -> bool:
+        """Show all changes; True where there were any. ``nodes_of`` says where pods use a claim."""
         self._put_attached()
-        maps = (self.claims, self.volumes, self.attachments, self.classes, self.drivers, self.limits)
-        changed = [each.publish() for each in maps]
+        claims, attached = self.claims.publish(), self.attachments.publish()
+        for key in claims:
+            self.changes.add(nodes_of(key))
+        self.changes.add(attached)
+        changed = [each.publish() for each in (self.volumes, self.classes, self.drivers, self.limits)]
         if self._available_changed:
             self.available = self.available.copy()
             for name in self._available_changed:
@@ -189,7 +195,7 @@ class VolumeStore:
                 _set(self.capacities, name, tuple(found[key] for key in sorted(found)))
                 if not found:
                     del self._capacities_of[name]
-        more = bool(self._available_changed or self._capacities_changed)
+        more = bool(claims or attached or self._available_changed or self._capacities_changed)
         self._available_changed.clear()
         self._capacities_changed.clear()
         return more or any(changed)
