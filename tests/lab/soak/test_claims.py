@@ -8,7 +8,8 @@ import pytest
 
 from tests.support import builders as make
 from tests.support import devices, volumes
-from vsched.lab.soak.claims import for_nobody, with_claims, wrong
+from vsched.lab.claiming import with_claims
+from vsched.lab.soak.claims import for_nobody, wrong
 
 Obj = dict[str, Any]
 

@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from vsched.errors import Unavailable
+from vsched.lab.claiming import DEVICES, VOLUMES
 
-VOLUMES, DEVICES = "volumes", "devices"
 DRIVER, CLASS = "csi.example.com", "fast"
 DEVICE_DRIVER = "gpu.example.com"
 ZONE = "topology.kubernetes.io/zone"

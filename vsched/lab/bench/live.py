@@ -3,6 +3,8 @@
 Three processes: an embedded cluster, a daemon, and this one, the user. Latency counts from just before a pod's POST
 until a watch of this process shows the pod on a node. So it includes the time for which the daemon waits for more
 changes, and the way back.
+
+With ``--claims``, each pod has a volume that is made for it on its node, or a device by a claim from a template.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import click
+import orjson
 from rich.table import Table
 
 from vsched.errors import BadInput, Unavailable
@@ -23,9 +28,11 @@ from vsched.kube.watch.reflector import Reflector
 from vsched.lab.bench.observer import counter, cpu_seconds
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.children import DaemonChild, beside, daemon_child, scratch, stage
+from vsched.lab.claiming import DEVICES, VOLUMES, fixtures, with_claims
 from vsched.lab.gangs import as_gang, single_pod, submit
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
-from vsched.lab.sender import Sender
+from vsched.lab.sender import Obj, Sender
+from vsched.mirror.resources import NODES
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import SHAPES, gang
 from vsched.together import run_fast
@@ -34,6 +41,7 @@ EPILOG = """\b
 Examples:
   vsched bench-live
   vsched bench-live --nodes 1000 --pods 10000 --gang 50 --json
+  vsched bench-live --nodes 50 --pods 400 --claims devices
 """
 
 QUEUE, NAMESPACE = "default", "default"
@@ -45,21 +53,24 @@ PATIENCE_SECONDS = 120.0
 FOREVER_SECONDS = 86_400.0
 
 
-def measure_end_to_end(nodes: int, pods: int, gang: int, seed: int, singles: int = 100) -> dict[str, Any]:
-    """The result as one document."""
+def measure_end_to_end(
+    nodes: int, pods: int, gang: int, seed: int, singles: int = 100, claims: str | None = None
+) -> dict[str, Any]:
+    """The result as one document. ``claims`` is what each pod claims."""
     room = nodes * int(DEFAULT_CAPACITY["cpu"])
     if pods + singles + 1 > room:
         raise BadInput(f"{pods} pods and {singles} single ones do not fit {nodes} nodes: expected at most {room - 1}")
-    return run_fast(_measured(nodes, pods, gang, seed, singles))
+    return run_fast(_measured(nodes, pods, gang, seed, singles, claims))
 
 
-async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int) -> dict[str, Any]:
+async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int, claims: str | None) -> dict[str, Any]:
     async with (
         scratch() as directory,
         stage(nodes, directory) as (cluster, client, sender),
+        _offered(claims, client, sender),
         daemon_child(cluster.kubeconfig, directory) as daemon,
     ):
-        bench = LiveBench(client, sender, daemon, random.Random(seed))
+        bench = LiveBench(client, sender, daemon, random.Random(seed), claims)
         processes = {
             "cluster": cluster.child.process.pid,
             "scheduler": daemon.child.process.pid,
@@ -67,16 +78,29 @@ async def _measured(nodes: int, pods: int, gang: int, seed: int, singles: int) -
         }
         async with beside(cluster.child.ended(), daemon.child.ended(), bench.watch.run()):
             result = await bench.run(pods, gang, singles, processes)
-    return {"nodes": nodes, "pods": pods, "gang": gang, **result}
+    return {"nodes": nodes, "pods": pods, "gang": gang, "claims": claims, **result}
+
+
+@asynccontextmanager
+async def _offered(claims: str | None, client: ApiClient, sender: Sender) -> AsyncIterator[None]:
+    """Before the daemon starts, create what pods claim: on every node as many devices as it can have pods."""
+    if claims is not None:
+        nodes = [each["metadata"]["name"] for each in (await client.list(NODES.path()))["items"]]
+        for path, found in fixtures(nodes, [NAMESPACE], int(DEFAULT_CAPACITY["cpu"])):
+            await sender.send("POST", path, orjson.dumps(found))
+    yield
 
 
 class LiveBench:
     """Creates pods and waits until they are bound."""
 
-    def __init__(self, client: ApiClient, sender: Sender, daemon: DaemonChild, draw: random.Random) -> None:
+    def __init__(
+        self, client: ApiClient, sender: Sender, daemon: DaemonChild, draw: random.Random, claims: str | None
+    ) -> None:
         self._sender = sender
         self._daemon = daemon
         self._draw = draw
+        self._claims = claims
         self._moved = asyncio.Event()
         self._outcomes = PodOutcomes(self._gang_bound)
         self.watch: Reflector[Any] = pod_watch(client, self._outcomes)
@@ -107,7 +131,9 @@ class LiveBench:
 
     async def _burst(self, pods: int, size: int) -> dict[str, Any]:
         gangs = [
-            gang(f"gang-{first}", NAMESPACE, QUEUE, min(size, pods - first), dict(SHAPES[0]), FOREVER_SECONDS)
+            self._claiming(
+                gang(f"gang-{first}", NAMESPACE, QUEUE, min(size, pods - first), dict(SHAPES[0]), FOREVER_SECONDS)
+            )
             for first in range(0, pods, size)
         ]
         self._outcomes.latencies.clear()
@@ -127,12 +153,18 @@ class LiveBench:
 
     async def _single(self, name: str) -> float:
         """Create a single pod; returns the seconds until it was bound."""
-        pod = single_pod(name, NAMESPACE, QUEUE, dict(SHAPES[0]), FOREVER_SECONDS)
+        [pod] = self._claiming([single_pod(name, NAMESPACE, QUEUE, dict(SHAPES[0]), FOREVER_SECONDS)])
         lone = as_gang([pod], QUEUE, 1)
         expected = self._outcomes.bound + 1
         await submit(self._sender, self._outcomes, lone, [pod])
         await self._until_bound(expected)
         return lone.bound_at - lone.began
+
+    def _claiming(self, objects: list[Obj]) -> list[Obj]:
+        for found in objects:
+            if found["kind"] == "Pod" and self._claims is not None:
+                with_claims(found, {self._claims})
+        return objects
 
     async def _until_bound(self, count: int) -> None:
         try:
@@ -169,11 +201,16 @@ def _cpu_seconds(processes: dict[str, int]) -> dict[str, float]:
 @click.option("--pods", type=click.IntRange(1, 100_000), default=2_000, help="Pods to create and have placed.")
 @click.option("--gang", type=click.IntRange(1, 1_000), default=20, help="Pods in a gang.")
 @click.option("--singles", type=click.IntRange(0, 10_000), default=100, help="Pods created one at a time afterwards.")
+@click.option(
+    "--claims", type=click.Choice([VOLUMES, DEVICES]), help="Each pod claims a volume made on its node, or a device."
+)
 @seed_option
 @json_option
-def command(nodes: int, pods: int, gang: int, singles: int, seed: int, as_json: bool) -> None:
+def command(nodes: int, pods: int, gang: int, singles: int, claims: str | None, seed: int, as_json: bool) -> None:
     """The whole way on an embedded cluster: first creation to last binding, and a single pod's latency."""
-    print_result(measure_end_to_end(nodes, pods, gang, seed, singles), as_json, lambda result: [as_table(result)])
+    print_result(
+        measure_end_to_end(nodes, pods, gang, seed, singles, claims), as_json, lambda result: [as_table(result)]
+    )
 
 
 def as_table(result: dict[str, Any]) -> Table:
@@ -183,6 +220,7 @@ def as_table(result: dict[str, Any]) -> Table:
     return figures_table(
         [
             ("pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}"),
+            ("each pod claims", {VOLUMES: "a volume", DEVICES: "a device"}.get(result["claims"], "nothing")),
             ("first creation to last binding (s)", f"{result['seconds']:.2f}"),
             ("pods a second", f"{result['pods_per_second']:,.0f}"),
             ("creating alone (s)", f"{result['create_seconds']:.2f}"),

@@ -6,10 +6,10 @@ import asyncio
 import random
 from dataclasses import dataclass
 
+from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
-from vsched.lab.soak.claims import with_claims
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05

@@ -25,10 +25,11 @@ from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.children import ClusterChild, cluster_child
+from vsched.lab.claiming import fixtures
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import NAMESPACES, Churn, Rate
-from vsched.lab.soak.claims import fixtures, for_nobody, wrong
+from vsched.lab.soak.claims import for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
