@@ -8,12 +8,14 @@ Objects may arrive in any order, twice or late; the result is the same as from a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.node_tables import dense_vector
+from vsched.mirror.state.resource_versions import Watched
 from vsched.model.amounts.resources import Amounts
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.devices import DeviceClaim
@@ -24,6 +26,8 @@ from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
+
+T = TypeVar("T")
 
 
 class Cache(ObjectIntake):
@@ -67,15 +71,6 @@ class Cache(ObjectIntake):
         """A claim (``namespace/name``) could not be given back: it is again as last watched."""
         if self._claims.release_failed(key):
             self.on_change()
-
-    def written(self, kind: str, found: wire.Object) -> None:
-        """Take in an object from the API server's answer to a write, so that nobody has to wait for the watch.
-
-        Ignored while a list is under way: the object may have changed again before the list was made.
-        """
-        seen = self._seen.get(kind)
-        if seen is not None and not seen.is_listing:
-            self.apply(kind, "MODIFIED", found)
 
     def set_unread(self, kind: str, why: str) -> None:
         """Say why a kind of object cannot be read, empty where it can."""
@@ -255,6 +250,19 @@ class Cache(ObjectIntake):
     def volume_claim(self, key: str) -> VolumeClaim | None:
         """The PersistentVolumeClaim of this key as snapshots show it, None where there is none."""
         return self._claims.volumes.claims.get(key)
+
+    def watched_claim(self, key: str) -> Watched[DeviceClaim] | None:
+        """The ResourceClaim of this key as last watched or written; None where there is none or a list is under way."""
+        return self._watched("ResourceClaim", key, self._claims.devices.watched(key))
+
+    def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None:
+        """The same for a PersistentVolumeClaim."""
+        return self._watched("PersistentVolumeClaim", key, self._claims.volumes.watched(key))
+
+    def _watched(self, kind: str, key: str, found: T | None) -> Watched[T] | None:
+        seen = self._seen[kind]
+        version = 0 if seen.is_listing else seen.version(key)
+        return Watched(found, str(version)) if found is not None and version else None
 
     def tasks_of(self, key: str) -> list[Task] | None:
         """The pods of a job, None where there is no such job."""

@@ -30,6 +30,7 @@ class WatchHandler(ABC):
         if seen is None:
             return
         key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
+        seen.show(version)
         if type == DELETED:
             matters = seen.delete(key, version) and self._delete(kind, key)
         elif type in UPSERTS:
@@ -38,6 +39,23 @@ class WatchHandler(ABC):
             return
         if matters:
             self.on_change()
+
+    def written(self, kind: str, found: wire.Object) -> None:
+        """Take in an object from the API server's answer to a write, so that nobody has to wait for the watch.
+
+        Ignored while a list is under way: the object may have changed again before the list was made.
+        """
+        seen = self._seen.get(kind)
+        if seen is None or seen.is_listing:
+            return
+        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
+        if seen.admit(key, version) and self._put(kind, key, found):
+            self.on_change()
+
+    def is_current(self, kind: str, key: str, resource_version: str) -> bool:
+        """Whether a watch has shown everything up to this version of an object, and nothing newer of the object."""
+        seen = self._seen.get(kind)
+        return seen is not None and seen.is_current(key, as_number(resource_version))
 
     def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
         """A full list of one kind: objects it lacks are gone, and its objects are valid whatever their version."""

@@ -16,11 +16,12 @@ from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.lab.bench.claims import DEVICES, VOLUMES, compare, measure_plain
+from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.world import MirrorFeeder, World
+from vsched.lab.claiming import DEVICES, VOLUMES
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.installed import registry

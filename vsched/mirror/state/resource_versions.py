@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 from vsched.kube.watch.deltas import ListUnderWay
+
+T = TypeVar("T")
+
+
+class Watched(NamedTuple, Generic[T]):
+    """An object as last seen, and in which version."""
+
+    found: T
+    resource_version: str
 
 
 class SeenVersions:
@@ -20,6 +30,7 @@ class SeenVersions:
         self._versions: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
+        self._shown = 0
 
     @property
     def is_listing(self) -> bool:
@@ -29,6 +40,14 @@ class SeenVersions:
     def version(self, key: str) -> int:
         """The version an object was last seen in, 0 where it was not."""
         return self._versions.get(key, 0)
+
+    def show(self, version: int) -> None:
+        """A watch has shown a change of this version, of whatever object: all changes before it were shown as well."""
+        self._shown = max(self._shown, version)
+
+    def is_current(self, key: str, version: int) -> bool:
+        """Whether a watch has shown everything up to this version, and nothing newer of the object."""
+        return not self.is_listing and 0 < version <= self._shown and self.version(key) == version
 
     def admit(self, key: str, version: int) -> bool:
         """Note an object; False where this or a newer version was seen before. Version 0 is always new."""
@@ -58,6 +77,7 @@ class SeenVersions:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
         self._under_way.restart()
         self._deleted.clear()
+        self._shown = 0
 
     def list(self, key: str, version: int) -> bool:
         """Note an object of the list; False where it has not changed, or an event about it came since."""

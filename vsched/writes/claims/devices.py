@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from vsched.model.claims.devices import Consumer
+from vsched.mirror.state.resource_versions import Watched
+from vsched.model.claims.devices import Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import FINALIZER, MOST_CONSUMERS, ConsumerRead, DeviceClaimRead, DeviceStatusRead
-from vsched.writes.claims.patches import patch, trouble
+from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish
 
@@ -39,6 +40,17 @@ def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfi
             return patch(found, {}, metadata={"finalizers": [*(found.metadata.finalizers or ()), FINALIZER]})
         status["allocation"] = allocation_fields(wish.allocation, found.spec, configs, now)
     return _status(found, status)
+
+
+def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | None:
+    """The first write for a claim that is to get devices, by what the mirror shows; None where it has to be read."""
+    if watched is None or not wish.allocate or not wish.uid:
+        return None
+    claim = watched.found
+    if claim.uid != wish.uid or claim.deleting or claim.allocation is not None or claim.consumers:
+        return None
+    metadata = {"finalizers": [FINALIZER]}
+    return opening(DeviceClaimRead, wish.key, wish.uid, watched.resource_version, metadata)
 
 
 def _missing(found: DeviceClaimRead, pods: Sequence[Consumer]) -> list[Consumer]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from vsched.clock import Clock
+from vsched.mirror.state.resource_versions import Watched
+from vsched.model.claims.devices import DeviceClaim
+from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.writes.claims.holds import Holds
-from vsched.writes.claims.objects import ObjectRead
+from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.settling import Settling
-from vsched.writes.claims.steps import DONE, Failed, Step
+from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
 from vsched.writes.claims.wishes import GangWish
 
 R = TypeVar("R", bound=ObjectRead)
 Attempt = Callable[[], Awaitable[Step]]
 
+KNOWN_SECONDS = 3.0
+"""How long an object counts as known after it was read or written, while the watch shows no change of it."""
 _PLACED = (Status.BINDING, Status.BOUND, Status.RUNNING)
 
 
@@ -28,6 +33,12 @@ class GangMirror(Protocol):
 
     def has_node(self, name: str) -> bool: ...
 
+    def watched_claim(self, key: str) -> Watched[DeviceClaim] | None: ...
+
+    def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None: ...
+
+    def is_current(self, kind: str, key: str, resource_version: str) -> bool: ...
+
 
 class Obstacle(NamedTuple):
     """Why a gang cannot be bound, and the object that is in the way where it is one."""
@@ -35,6 +46,12 @@ class Obstacle(NamedTuple):
     why: str
     kind: str = ""
     key: str = ""
+
+
+class _Known(NamedTuple):
+    found: ObjectRead
+    at: float
+    """When it was read or written; steady clock."""
 
 
 @dataclass(slots=True)
@@ -48,6 +65,7 @@ class Gang:
     clock: Clock
     obstacle: Obstacle | None = None
     """The first that was met."""
+    _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict)
 
     def meet(self, why: str, kind: str = "", key: str = "") -> None:
         """There is an obstacle."""
@@ -61,6 +79,34 @@ class Gang:
         if isinstance(step, Failed):
             self.meet(step.why, kind, key)
         return step
+
+    async def settle(
+        self, read: type[R], key: str, decide: Callable[[R | None], Step], opening: Send | None = None
+    ) -> Step:
+        """As ``Settling.settle``; what is read and written is kept for ``look``."""
+
+        def noting(found: R | None) -> Step:
+            self._known.pop((read, key), None)
+            if found is not None:
+                self._known[read, key] = _Known(found, self.clock.monotonic())
+            return decide(found)
+
+        return await self.settling.settle(read, key, noting, opening)
+
+    async def look(self, read: type[R], key: str, decide: Callable[[R | None], Step]) -> Step:
+        """What the decision comes to. The object is not read again where that can only show what is known already.
+
+        This is so where it was read or written a moment ago, and a watch that has shown that version shows no newer
+        one.
+        """
+        known = self._known.get((read, key))
+        if known is not None and self.clock.monotonic() - known.at <= KNOWN_SECONDS:
+            found, kind = known.found, kind_of(read)[0]
+            if isinstance(found, read) and self.mirror.is_current(kind, key, found.metadata.resource_version):
+                step = decide(found)
+                if isinstance(step, Done):
+                    return step
+        return await self.settle(read, key, decide)
 
     def look_at_pods(self) -> None:
         """Whether every pod is still to be bound where it was placed, and its node is there."""

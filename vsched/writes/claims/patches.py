@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from vsched.kube.client import MERGE_PATCH
+from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.steps import Send
 from vsched.writes.writer import Write
@@ -22,6 +22,17 @@ def patch(
     pinned = {"uid": about.uid, "resourceVersion": about.resource_version, **(metadata or {})}
     path = resource.path(about.namespace, about.name, subresource)
     return Send(Write(resource.plural, "PATCH", path, orjson.dumps({**content, "metadata": pinned}), MERGE_PATCH))
+
+
+def opening(read: type[ObjectRead], key: str, uid: str, resource_version: str, metadata: Mapping[str, Any]) -> Send:
+    """A patch of the metadata of an object that was not read: the mirror shows its version.
+
+    Finalizers are added to those that there are.
+    """
+    resource = kind_of(read)[1]
+    namespace, _, name = key.rpartition("/")
+    body = orjson.dumps({"metadata": {"uid": uid, "resourceVersion": resource_version, **metadata}})
+    return Send(Write(resource.plural, "PATCH", resource.path(namespace, name), body, STRATEGIC_PATCH))
 
 
 def annotate(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from functools import partial
+
 from vsched.together import together
 from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.allocation import ClassConfigs
@@ -34,7 +37,7 @@ class Reservation:
         )
 
     async def verify(self) -> None:
-        """Read everything again: whatever was changed in the meantime is an obstacle."""
+        """Look at everything again: whatever was changed in the meantime is an obstacle."""
         gang, wish = self._gang, self._gang.wish
         gang.look_at_pods()
         await together(
@@ -74,17 +77,26 @@ class Reservation:
         return devices.reserve(found, wish, self._configs, self._gang.clock.now())
 
     def _devices(self, wish: DeviceWish) -> Attempt:
-        settling = self._gang.settling
-        return lambda: settling.settle(DeviceClaimRead, wish.key, lambda found: self._devices_step(found, wish))
+        def attempt() -> Awaitable[Step]:
+            opening = devices.protect(self._gang.mirror.watched_claim(wish.key), wish)
+            decide = partial(self._devices_step, wish=wish)
+            return self._gang.settle(DeviceClaimRead, wish.key, decide, opening)
+
+        return attempt
 
     def _choose(self, wish: VolumeWish) -> Attempt:
-        settle = self._gang.settling.settle
+        settle = self._gang.settle
         if wish.volume:
             return lambda: settle(VolumeRead, wish.volume, lambda found: volumes.reserve_volume(found, wish))
-        return lambda: settle(VolumeClaimRead, wish.key, lambda found: volumes.select_node(found, wish))
+
+        def attempt() -> Awaitable[Step]:
+            opening = volumes.select_unread(self._gang.mirror.watched_volume_claim(wish.key), wish)
+            return settle(VolumeClaimRead, wish.key, lambda found: volumes.select_node(found, wish), opening)
+
+        return attempt
 
     def _extended(self, plan: ExtendedPlan) -> Attempt:
-        settle, now = self._gang.settling.settle, self._gang.clock.now
+        settle, now = self._gang.settle, self._gang.clock.now
 
         async def attempt() -> Step:
             step = await settle(
@@ -102,23 +114,26 @@ class Reservation:
             changed = f"{devices.KIND} {wish.key} was changed before its pods were bound"
             return Failed(changed) if isinstance(step, Send) else step
 
-        return lambda: self._gang.settling.settle(DeviceClaimRead, wish.key, unchanged)
+        return lambda: self._gang.look(DeviceClaimRead, wish.key, unchanged)
 
     def _still_bound(self, wish: VolumeWish) -> Attempt:
         async def attempt() -> Step:
-            found = await self._gang.settling.fetch(VolumeClaimRead, wish.key)
-            if isinstance(found, Failed):
-                return found
-            step = volumes.bound(found, wish)
+            name = ""
+
+            def still(found: VolumeClaimRead | None) -> Step:
+                nonlocal name
+                name = "" if found is None else found.volume
+                return volumes.bound(found, wish)
+
+            step = await self._gang.look(VolumeClaimRead, wish.key, still)
             if isinstance(step, Wait):
                 return Failed(f"{volumes.KIND} {wish.key} is not bound any more")
-            if found is None or not isinstance(step, Done):
+            if not isinstance(step, Done):
                 return step
             labels = self._gang.wish.labels.get(wish.node)
             if labels is None:  # the cycle did not know the node, or it is gone: the API server refuses the binding
                 return DONE
-            name = found.volume
-            return await self._gang.settling.settle(
+            return await self._gang.look(
                 VolumeRead, name, lambda volume: volumes.usable(volume, name, wish.node, labels)
             )
 

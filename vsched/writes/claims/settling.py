@@ -50,15 +50,17 @@ class Settling:
         self._attempts = attempts
         self._told = told
 
-    async def settle(self, read: type[R], key: str, decide: Callable[[R | None], Step]) -> Step:
+    async def settle(
+        self, read: type[R], key: str, decide: Callable[[R | None], Step], opening: Send | None = None
+    ) -> Step:
         """What the decision comes to: anything but a further write. ``key`` is ``namespace/name``, or the name.
 
-        Raises Deposed where this process may not write.
+        ``opening`` is a write that was decided on what the mirror shows; it saves the first read. Where it is refused,
+        the object is read. Raises Deposed where this process may not write.
         """
         back_off = self._attempts.back_off()
         why = "written: what is written does not last"
-        found: R | None = None
-        known = False
+        found, known = (None, False) if opening is None else await self._opened(read, opening)
         for _ in range(MOST_ROUNDS):
             try:
                 found, known = (found if known else await self._read(read, key)), True
@@ -70,10 +72,7 @@ class Settling:
             step = decide(found)
             if not isinstance(step, Send):
                 return step
-            async with self._slots:
-                answer = await self._writer.send(step.write, ONCE)
-            if answer.code == NOT_PERMITTED:
-                raise Deposed
+            answer = await self._send(step)
             found, known = self._written(read, answer) if step.write.method != "DELETE" else (None, False)
             if answer.done:
                 if known:
@@ -83,6 +82,21 @@ class Settling:
             if answer.code not in (NO_ANSWER, 404, 409, *RETRIED) or not await self._pause(back_off, answer):
                 break
         return Failed(f"{kind_of(read)[0]} {key} could not be {why}")
+
+    async def _opened(self, read: type[R], opening: Send) -> tuple[R | None, bool]:
+        """The object after the first write, and whether that is known."""
+        answer = await self._send(opening)
+        found, known = self._written(read, answer)
+        if known:
+            self._told(kind_of(read)[0], answer.body)
+        return found, known
+
+    async def _send(self, step: Send) -> WriteResult:
+        async with self._slots:
+            answer = await self._writer.send(step.write, ONCE)
+        if answer.code == NOT_PERMITTED:
+            raise Deposed
+        return answer
 
     async def _pause(self, back_off: BackOff, answer: WriteResult | None = None) -> bool:
         """Wait after a failure; False where that was the last attempt."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched.mirror.state.resource_versions import Watched
+from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.pods.shape import Requirement, requirement_holds
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
@@ -14,8 +16,8 @@ from vsched.writes.claims.objects import (
     VolumeClaimRead,
     VolumeRead,
 )
-from vsched.writes.claims.patches import annotate, patch, trouble
-from vsched.writes.claims.steps import DONE, Failed, Step, Wait
+from vsched.writes.claims.patches import annotate, opening, patch, trouble
+from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import VolumeWish
 
 KIND = "PersistentVolumeClaim"
@@ -33,6 +35,30 @@ def select_node(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     if selected:
         return Failed(f"a volume for {KIND} {wish.key} is being made on node {selected}")
     return annotate(found, {SELECTED_NODE: wish.selected_node})
+
+
+def select_unread(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Send | None:
+    """The same, by what the mirror shows; None where the claim has to be read."""
+    if watched is None or not wish.uid or not is_free(watched.found, wish) or watched.found.selected_node:
+        return None
+    metadata = {"annotations": {SELECTED_NODE: wish.selected_node}}
+    return opening(VolumeClaimRead, wish.key, wish.uid, watched.resource_version, metadata)
+
+
+def is_free(claim: VolumeClaim, wish: VolumeWish) -> bool:
+    """Whether the claim is the one that is meant, and neither bound nor in trouble."""
+    return not (claim.uid != wish.uid or claim.deleting or claim.lost or claim.bound or claim.volume)
+
+
+def unchanged(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Wait | None:
+    """Whether the claim still waits for its volume, by what the mirror shows; None where it has to be read."""
+    if watched is None or not wish.selected_node or not is_free(watched.found, wish):
+        return None
+    return _not_bound(wish) if watched.found.selected_node == wish.selected_node else None
+
+
+def _not_bound(wish: VolumeWish) -> Wait:
+    return Wait(f"{KIND} {wish.key} was not bound")
 
 
 def reserve_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
@@ -74,7 +100,7 @@ def bound(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
         selected = found.metadata.annotation(SELECTED_NODE)
         if selected != wish.selected_node:
             return Failed(f"no volume could be made for {KIND} {wish.key} on node {wish.selected_node}")
-    return Wait(f"{KIND} {wish.key} was not bound")
+    return _not_bound(wish)
 
 
 def usable(found: VolumeRead | None, name: str, node: str, labels: Mapping[str, str]) -> Step:

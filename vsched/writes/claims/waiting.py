@@ -1,6 +1,7 @@
 """Waits until the volumes of a gang are bound and its devices are ready.
 
-The mirror says which claims have changed, and these are read. A gang that waits holds no worker: it sleeps.
+The mirror says which claims have changed. Those of which it does not show that they still wait are read. A gang that
+waits holds no worker: it sleeps.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Waiting:
             **{(volumes.KIND, each.key): self._of_volume(each) for each in gang.wish.volumes},
             **{(devices.KIND, each.key): self._of_devices(each) for each in claims if _has_conditions(each)},
         }
+        self._volumes = {(volumes.KIND, each.key): each for each in gang.wish.volumes}
         self._changed: set[str] = set()
         self._wake = asyncio.Event()
 
@@ -49,12 +51,13 @@ class Waiting:
     async def run(self, bind_seconds: float) -> None:
         """Wait for everything; what is not there after ``bind_seconds`` is an obstacle."""
         clock = self._gang.clock.monotonic
-        end, next_whole = clock() + bind_seconds, clock()
+        end, next_whole = clock() + bind_seconds, clock() + self._settings.objects_seconds
+        asked = list(self._left)
         while self._left and self._gang.obstacle is None:
-            due = clock() >= next_whole
+            due = clock() >= min(next_whole, end)
             if due:
                 next_whole = clock() + self._settings.objects_seconds
-            missing = await self._look(list(self._left) if due or clock() >= end else self._to_look_at())
+            missing = await self._look(list(self._left)) if due else await self._glance(asked)
             self._gang.look_at_pods()
             if self._gang.obstacle is not None or not self._left:
                 return
@@ -63,6 +66,7 @@ class Waiting:
                 self._gang.meet(f"{why} within {bind_seconds:g} s", kind, key)
                 return
             await self._sleep(min(self._settings.pods_seconds, end - clock()))
+            asked = self._to_look_at()
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -78,6 +82,16 @@ class Waiting:
         kinds = (volumes.KIND, devices.KIND)
         return [(kind, key) for key in sorted(changed) for kind in kinds if (kind, key) in self._left]
 
+    async def _glance(self, asked: list[HoldKey]) -> dict[HoldKey, str]:
+        """The same as ``_look``, without those of which the mirror shows that they still wait."""
+        waits = {each: self._seen(each) for each in asked}
+        missing = {each: wait.why for each, wait in waits.items() if wait is not None}
+        return missing | await self._look([each for each in asked if each not in missing])
+
+    def _seen(self, hold: HoldKey) -> Wait | None:
+        wish = self._volumes.get(hold)
+        return None if wish is None else volumes.unchanged(self._gang.mirror.watched_volume_claim(wish.key), wish)
+
     async def _look(self, asked: list[HoldKey]) -> dict[HoldKey, str]:
         """Look at these; returns what is missing of each that is not as it has to be yet."""
         steps = await together(*(self._left[each]() for each in asked))
@@ -92,12 +106,10 @@ class Waiting:
         return missing
 
     def _of_volume(self, wish: VolumeWish) -> Attempt:
-        settling = self._gang.settling
-        return lambda: settling.settle(VolumeClaimRead, wish.key, lambda found: volumes.bound(found, wish))
+        return lambda: self._gang.settle(VolumeClaimRead, wish.key, lambda found: volumes.bound(found, wish))
 
     def _of_devices(self, wish: DeviceWish) -> Attempt:
-        settling = self._gang.settling
-        return lambda: settling.settle(DeviceClaimRead, wish.key, lambda found: devices.ready(found, wish))
+        return lambda: self._gang.settle(DeviceClaimRead, wish.key, lambda found: devices.ready(found, wish))
 
 
 def _has_conditions(wish: DeviceWish) -> bool:
