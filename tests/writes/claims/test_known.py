@@ -1,0 +1,176 @@
+"""What the mirror shows saves reads: first writes that go out without one, and objects that are not read again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.support import devices, volumes
+from tests.support.claiming import RESOURCE_CLAIMS, Claiming, allocation, claiming, cluster_with
+from tests.support.fault_proxy import faulty
+from tests.support.waiting import until
+from tests.writes.claims.reading import told
+from vsched.daemon.watches import reflectors
+from vsched.mirror.state.resource_versions import SeenVersions, Watched
+from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.volumes import VolumeClaim
+from vsched.sim.cluster import Cluster
+from vsched.writes.claims.devices import protect
+from vsched.writes.claims.transaction import Phase
+from vsched.writes.claims.volumes import select_unread, unchanged
+from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+
+WAITS = volumes.storage_class(zones=("a", "b"))
+DATA = volumes.claim("data", namespace="default")
+GPUS = devices.resource_claim("gpus", namespace="default")
+
+
+@asynccontextmanager
+async def watching(cluster: Cluster) -> AsyncIterator[tuple[Claiming, dict[str, list[str]]]]:
+    """Transactions whose mirror follows the claims; also the requests for each claim."""
+    requests: dict[str, list[str]] = defaultdict(list)
+    async with faulty(cluster.url) as proxy, claiming(cluster, proxy.url) as at, asyncio.TaskGroup() as group:
+        found = reflectors(at.client, at.cache, {}, lambda statistics: None)
+        followed = [found[kind] for kind in ("ResourceClaim", "PersistentVolumeClaim", "PersistentVolume")]
+        tasks = [group.create_task(each.run()) for each in followed]
+        for each in followed:
+            await each.synced.wait()
+        proxy.on_request = lambda method, path: requests[path.partition("?")[0].split("/default/")[-1]].append(method)
+        yield at, requests
+        for task in tasks:
+            task.cancel()
+
+
+def submit(at: Claiming) -> None:
+    """A gang with a device, and with a volume that has to be made."""
+    at.submit(
+        at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)),
+        at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
+    )
+
+
+async def test_what_the_watch_shows_is_not_read() -> None:
+    manifests = (WAITS, DATA, GPUS, devices.device_class())
+    async with cluster_with(*manifests, provisioning=0.5) as cluster, watching(cluster) as (at, requests):
+        submit(at)
+        await until(lambda: not at.gangs.busy)
+        assert at.nodes() == {"p1": "n1", "p2": "n1"}
+        assert at.get(RESOURCE_CLAIMS, "gpus")["metadata"]["finalizers"] == [devices.FINALIZER]
+        assert requests["resourceclaims/gpus"] + requests["resourceclaims/gpus/status"] == ["PATCH", "PATCH"]
+        wanted = requests["persistentvolumeclaims/data"]
+        assert wanted[0] == "PATCH", "the node is selected without a read"
+        assert set(wanted[1:]) == {"GET"}, "the claim is read once it is bound"
+
+
+async def test_a_claim_that_is_deleted_while_the_watch_is_followed_gives_everything_back() -> None:
+    manifests = (WAITS, DATA, GPUS, devices.device_class())
+    async with cluster_with(*manifests, provisioning=3600.0) as cluster, watching(cluster) as (at, _):
+        submit(at)
+        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        cluster.client.delete(RESOURCE_CLAIMS, "default", "gpus")
+        at.bind_volume("data", "pv-1")
+        await until(lambda: not at.gangs.busy)
+        assert [obstacle.why for _, obstacle in at.undone] == ["ResourceClaim default/gpus is being deleted"]
+        assert at.nodes() == {}
+
+
+async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a_read() -> None:
+    async with cluster_with(GPUS, devices.device_class()) as cluster, watching(cluster) as (at, requests):
+        known = at.cache.watched_claim("default/gpus")
+        assert known is not None
+        old = Watched(known.found, "1")
+        at.cache.watched_claim = lambda key: old  # type: ignore[method-assign]
+        at.submit(at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)))
+        await until(lambda: not at.gangs.busy)
+        assert at.nodes() == {"p1": "n1"}
+        assert requests["resourceclaims/gpus"][:3] == ["PATCH", "GET", "PATCH"]
+
+
+GIVEN = allocation("n1", "gpu-0")
+GPU = DeviceClaim("ns/gpus", "uid-gpus")
+GPU_WISH = DeviceWish("ns/gpus", "uid-gpus", GIVEN, True, (Consumer("uid-a", "a"),))
+
+
+def test_a_claim_is_protected_without_a_read() -> None:
+    step = protect(Watched(GPU, "7"), GPU_WISH)
+    assert step is not None
+    assert told(step) == (
+        "PATCH",
+        "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/gpus",
+        {"metadata": {"uid": "uid-gpus", "resourceVersion": "7", "finalizers": [devices.FINALIZER]}},
+    )
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(None, id="the mirror does not show it"),
+        pytest.param(DeviceClaim("ns/gpus", "another"), id="another of the same name"),
+        pytest.param(DeviceClaim("ns/gpus", "uid-gpus", deleting=True), id="it is being deleted"),
+        pytest.param(DeviceClaim("ns/gpus", "uid-gpus", allocation=GIVEN), id="it has devices"),
+    ],
+)
+def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim | None) -> None:
+    assert protect(None if claim is None else Watched(claim, "7"), GPU_WISH) is None
+
+
+MADE = VolumeWish("ns/data", "uid-data", "n1", selected_node="n1", choose=True)
+
+
+def disk(uid: str = "uid-data", **fields: str | bool) -> VolumeClaim:
+    return VolumeClaim("ns/data", uid, **fields)  # type: ignore[arg-type]
+
+
+def test_a_node_is_selected_without_a_read() -> None:
+    step = select_unread(Watched(disk(), "7"), MADE)
+    assert step is not None
+    annotations = {volumes.SELECTED_NODE: "n1"}
+    assert told(step) == (
+        "PATCH",
+        "/api/v1/namespaces/ns/persistentvolumeclaims/data",
+        {"metadata": {"uid": "uid-data", "resourceVersion": "7", "annotations": annotations}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "selects", "waits"),
+    [
+        pytest.param(None, False, False, id="the mirror does not show it"),
+        pytest.param(disk(), True, False, id="no node was selected"),
+        pytest.param(disk(selected_node="n1"), False, True, id="the node was selected, and the volume is being made"),
+        pytest.param(disk(selected_node="n2"), False, False, id="another node was selected"),
+        pytest.param(disk("another"), False, False, id="another of the same name"),
+        pytest.param(disk(volume="pv"), False, False, id="it is being bound"),
+        pytest.param(disk(selected_node="n1", volume="pv", bound=True), False, False, id="it is bound"),
+        pytest.param(disk(selected_node="n1", lost=True), False, False, id="it has lost its volume"),
+        pytest.param(disk(selected_node="n1", deleting=True), False, False, id="it is being deleted"),
+    ],
+)
+def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selects: bool, waits: bool) -> None:
+    watched = None if claim is None else Watched(claim, "7")
+    assert (select_unread(watched, MADE) is not None, unchanged(watched, MADE) is not None) == (selects, waits)
+
+
+def test_an_object_is_current_once_the_watch_has_shown_that_version_and_no_newer_one() -> None:
+    seen = SeenVersions()
+    seen.admit("a", 5)
+    assert not seen.is_current("a", 5), "it is only known from the answer to a write"
+    seen.show(7)
+    assert seen.is_current("a", 5), "the watch has gone past it"
+    assert not seen.is_current("a", 4)
+    seen.admit("a", 9)
+    seen.show(9)
+    assert not seen.is_current("a", 5), "it has changed"
+    seen.delete("a", 10)
+    assert not seen.is_current("a", 9), "it is gone"
+    seen.admit("b", 11)
+    seen.show(11)
+    seen.restart()
+    assert not seen.is_current("b", 11), "a list is under way"
+    seen.list("b", 11)
+    list(seen.finish())
+    assert not seen.is_current("b", 11), "no watch has shown anything since"
