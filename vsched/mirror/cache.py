@@ -19,7 +19,7 @@ from vsched.mirror.state.resource_versions import Watched
 from vsched.model.amounts.resources import Amounts
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.devices import DeviceClaim
-from vsched.model.claims.volumes import VolumeClaim
+from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.jobs.advice import Advice
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
@@ -258,6 +258,10 @@ class Cache(ObjectIntake):
     def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None:
         """The same for a PersistentVolumeClaim."""
         return self._watched("PersistentVolumeClaim", key, self._claims.volumes.watched(key))
+
+    def watched_volume(self, name: str) -> Watched[Volume] | None:
+        """The same for a PersistentVolume."""
+        return self._watched("PersistentVolume", name, self._claims.volumes.watched_volume(name))
 
     def _watched(self, kind: str, key: str, found: T | None) -> Watched[T] | None:
         seen = self._seen[kind]

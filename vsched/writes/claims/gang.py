@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from vsched.clock import Clock
 from vsched.mirror.state.resource_versions import Watched
 from vsched.model.claims.devices import DeviceClaim
-from vsched.model.claims.volumes import VolumeClaim
+from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.writes.claims.holds import Holds
@@ -22,7 +22,7 @@ R = TypeVar("R", bound=ObjectRead)
 Attempt = Callable[[], Awaitable[Step]]
 
 KNOWN_SECONDS = 3.0
-"""How long an object counts as known after it was read or written, while the watch shows no change of it."""
+"""How long an object counts as known after it was read, written or watched, while the watch shows no change of it."""
 _PLACED = (Status.BINDING, Status.BOUND, Status.RUNNING)
 
 
@@ -36,6 +36,8 @@ class GangMirror(Protocol):
     def watched_claim(self, key: str) -> Watched[DeviceClaim] | None: ...
 
     def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None: ...
+
+    def watched_volume(self, name: str) -> Watched[Volume] | None: ...
 
     def is_current(self, kind: str, key: str, resource_version: str) -> bool: ...
 
@@ -65,6 +67,8 @@ class Gang:
     clock: Clock
     obstacle: Obstacle | None = None
     """The first that was met."""
+    shown_bound: dict[str, float] = field(default_factory=dict)
+    """When the mirror heard of a change of a PersistentVolumeClaim by which it was bound; steady clock."""
     _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict)
 
     def meet(self, why: str, kind: str = "", key: str = "") -> None:
@@ -107,6 +111,11 @@ class Gang:
                 if isinstance(step, Done):
                     return step
         return await self.settle(read, key, decide)
+
+    def was_just_bound(self, key: str) -> bool:
+        """Whether the mirror heard a moment ago that a PersistentVolumeClaim is bound."""
+        at = self.shown_bound.get(key)
+        return at is not None and self.clock.monotonic() - at <= KNOWN_SECONDS
 
     def look_at_pods(self) -> None:
         """Whether every pod is still to be bound where it was placed, and its node is there."""

@@ -118,6 +118,12 @@ class Reservation:
 
     def _still_bound(self, wish: VolumeWish) -> Attempt:
         async def attempt() -> Step:
+            mirror = self._gang.mirror
+            labels = self._gang.wish.labels.get(wish.node)
+            if self._gang.was_just_bound(wish.key):
+                name = volumes.shown_volume(mirror.watched_volume_claim(wish.key), wish)
+                if name and labels is not None and volumes.reaches(mirror.watched_volume(name), wish, labels):
+                    return DONE
             name = ""
 
             def still(found: VolumeClaimRead | None) -> Step:
@@ -130,7 +136,6 @@ class Reservation:
                 return Failed(f"{volumes.KIND} {wish.key} is not bound any more")
             if not isinstance(step, Done):
                 return step
-            labels = self._gang.wish.labels.get(wish.node)
             if labels is None:  # the cycle did not know the node, or it is gone: the API server refuses the binding
                 return DONE
             return await self._gang.look(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.mirror.state.resource_versions import Watched
-from vsched.model.claims.volumes import VolumeClaim
-from vsched.model.pods.shape import Requirement, requirement_holds
+from vsched.model.claims.volumes import Volume, VolumeClaim
+from vsched.model.pods.shape import NodeTerm, Requirement, requirement_holds
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
@@ -48,6 +48,22 @@ def select_unread(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Sen
 def is_free(claim: VolumeClaim, wish: VolumeWish) -> bool:
     """Whether the claim is the one that is meant, and neither bound nor in trouble."""
     return not (claim.uid != wish.uid or claim.deleting or claim.lost or claim.bound or claim.volume)
+
+
+def shown_volume(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> str:
+    """The volume that the claim is bound to, by what the mirror shows; empty where the claim has to be read."""
+    claim = None if watched is None else watched.found
+    if claim is None or claim.uid != wish.uid or claim.deleting or claim.lost or not claim.bound:
+        return ""
+    return claim.volume if wish.volume in ("", claim.volume) else ""
+
+
+def reaches(watched: Watched[Volume] | None, wish: VolumeWish, labels: Mapping[str, str]) -> bool:
+    """Whether the claim's volume can be used on the pod's node, by what the mirror shows; if not, it has to be read."""
+    volume = None if watched is None else watched.found
+    if volume is None or not volume.claim_uid or volume.claim_uid != wish.uid or volume.spent:
+        return False
+    return volume.affinity is None or any(_met(term, wish.node, labels) for term in volume.affinity)
 
 
 def unchanged(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Wait | None:
@@ -119,10 +135,15 @@ def usable(found: VolumeRead | None, name: str, node: str, labels: Mapping[str, 
 
 def _holds(term: SelectorTerm, node: str, labels: Mapping[str, str]) -> bool:
     expressions, fields = term.match_expressions or (), term.match_fields or ()
-    if not expressions and not fields:
+    read = NodeTerm(tuple(map(_requirement, expressions)), tuple(map(_requirement, fields)))
+    return _met(read, node, labels)
+
+
+def _met(term: NodeTerm, node: str, labels: Mapping[str, str]) -> bool:
+    if not term.expressions and not term.fields:
         return False  # as Kubernetes has it: a term that says nothing matches nothing
-    by_label = all(requirement_holds(_requirement(each), dict(labels)) for each in expressions)
-    return by_label and all(requirement_holds(_requirement(each), {"metadata.name": node}) for each in fields)
+    by_label = all(requirement_holds(each, dict(labels)) for each in term.expressions)
+    return by_label and all(requirement_holds(each, {"metadata.name": node}) for each in term.fields)
 
 
 def _requirement(expression: Expression) -> Requirement:

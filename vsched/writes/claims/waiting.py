@@ -41,6 +41,8 @@ class Waiting:
         }
         self._volumes = {(volumes.KIND, each.key): each for each in gang.wish.volumes}
         self._changed: set[str] = set()
+        self._heard: set[str] = set()
+        """What has changed since the last look."""
         self._wake = asyncio.Event()
 
     def changed(self, key: str) -> None:
@@ -78,19 +80,28 @@ class Waiting:
 
     def _to_look_at(self) -> list[HoldKey]:
         """What has changed of the things that are waited for."""
-        changed, self._changed = self._changed, set()
+        self._heard = changed = self._changed
+        self._changed = set()
         kinds = (volumes.KIND, devices.KIND)
         return [(kind, key) for key in sorted(changed) for kind in kinds if (kind, key) in self._left]
 
     async def _glance(self, asked: list[HoldKey]) -> dict[HoldKey, str]:
         """The same as ``_look``, without those of which the mirror shows that they still wait."""
         waits = {each: self._seen(each) for each in asked}
+        asked = [each for each in asked if each in self._left]
         missing = {each: wait.why for each, wait in waits.items() if wait is not None}
         return missing | await self._look([each for each in asked if each not in missing])
 
     def _seen(self, hold: HoldKey) -> Wait | None:
+        """What the mirror shows. A claim that has just been bound is not waited for any longer."""
         wish = self._volumes.get(hold)
-        return None if wish is None else volumes.unchanged(self._gang.mirror.watched_volume_claim(wish.key), wish)
+        if wish is None:
+            return None
+        watched = self._gang.mirror.watched_volume_claim(wish.key)
+        if wish.key in self._heard and volumes.shown_volume(watched, wish):
+            self._gang.shown_bound[wish.key] = self._gang.clock.monotonic()
+            del self._left[hold]
+        return volumes.unchanged(watched, wish)
 
     async def _look(self, asked: list[HoldKey]) -> dict[HoldKey, str]:
         """Look at these; returns what is missing of each that is not as it has to be yet."""
