@@ -150,8 +150,10 @@ class Claims:
         """By kind of object that cannot be read: why."""
         self._withdrawn: list[list[object]] = []
         """What the tasks had that gave up their places, last step last."""
-        self._concerns: dict[str, Sequence[ClaimPart]] = {}
+        self._concerns: dict[str, tuple[ClaimPart, ...]] = {}
         """By uid: the kinds of claims that a task has."""
+        self._alike: dict[tuple[ClaimPart, ...], tuple[ClaimPart, ...]] = {}
+        """Equal values of ``_concerns`` are one object."""
         self._obstacles: dict[str, Refusal | None] = {}
         """By uid: what ``obstacle`` found; only evictions can change it."""
         self._seen: dict[str, TaskClaims] = {}
@@ -268,7 +270,8 @@ class Claims:
                 return _WITHOUT_PARTS
         found = self._concerns.get(task.uid)
         if found is None:
-            found = self._concerns[task.uid] = [part for part in self._parts if part.concerns(task)]
+            parts = tuple(part for part in self._parts if part.concerns(task))
+            found = self._concerns[task.uid] = self._alike.setdefault(parts, parts)
         return found
 
 

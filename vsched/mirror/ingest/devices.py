@@ -321,8 +321,14 @@ def _same_nodes(terms: tuple[NodeTerm, ...]) -> tuple[NodeTerm, ...]:
 
 
 def _attributes(fields: DeviceFields) -> tuple[tuple[str, Attribute | Version], ...]:
-    found = ((shared(name), _value(each)) for name, each in (fields.attributes or {}).items())
-    return tuple(sorted(((name, value) for name, value in found if value is not None), key=lambda pair: pair[0]))
+    found = ((name, _value(each)) for name, each in (fields.attributes or {}).items())
+    pairs = (_same_attribute(shared(name), value) for name, value in found if value is not None)
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))
+
+
+@lru_cache(maxsize=4096, typed=True)  # 1 and true are equal, and yet different values
+def _same_attribute(name: str, value: Attribute | Version) -> tuple[str, Attribute | Version]:
+    return name, value
 
 
 def _value(fields: AttributeFields) -> Attribute | Version | None:
@@ -373,7 +379,12 @@ def _quantities(fields: Mapping[str, Quantity] | None, at: str) -> Quantities:
     """Amounts in thousandths, sorted by name."""
     read(fields, ATTRIBUTES_MAX, at)
     found = ((shared(name), _amount(value, f"{at}[{name}]")) for name, value in (fields or {}).items())
-    return tuple(sorted(found))
+    return _same_quantities(tuple(sorted(found)))
+
+
+@lru_cache(maxsize=4096)  # most devices of a model have the same
+def _same_quantities(found: Quantities) -> Quantities:
+    return found
 
 
 def _amount(quantity: Quantity, at: str) -> int:

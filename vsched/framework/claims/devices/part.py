@@ -295,14 +295,20 @@ class DevicePart:
         found = self._names_of.get(task.uid)
         if found is None:
             entries = task.claims.devices if task.claims is not None else ()
-            named = tuple([f"{task.namespace}/{one.claim}" for one in entries if one.claim and not one.none])
+            named = tuple([self._key(f"{task.namespace}/{one.claim}") for one in entries if one.claim and not one.none])
             made = self._catalogue.made.get(task.uid)
             named = named if made is None else (*named, made)
-            found = self._names_of[task.uid] = named, (*named, self._extended(task))
+            keys = (*named, self._extended(task)) if self._catalogue.extended else named
+            found = self._names_of[task.uid] = named, keys
         return found[0]
 
+    def _key(self, key: str) -> str:
+        """The key as the claim has it: one string for both."""
+        claim = self._catalogue.claims.get(key)
+        return key if claim is None else claim.key
+
     def _keys(self, task: Task) -> tuple[str, ...]:
-        """The claims that the task uses when it is placed, and then the one for its extended resources.
+        """The claims that the task uses when it is placed, and then the one for extended resources that devices serve.
 
         A task that was evicted is placed again to see where its successor would go: the successor gets claims of its
         own in place of those that were made for the task.

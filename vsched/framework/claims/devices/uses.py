@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
@@ -35,6 +36,35 @@ class Gone(NamedTuple):
     """What was chosen for the claim, and is not chosen any more."""
 
 
+class Takers:
+    """By claim: the tasks that a session placed and that use it. Most claims have one: a set for each takes memory."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, tuple[str] | set[str]] = {}
+
+    def of(self, key: str) -> Collection[str]:
+        """The tasks that use a claim."""
+        return self._groups.get(key, ())
+
+    def add(self, key: str, uid: str) -> None:
+        """A task uses a claim."""
+        known = self._groups.get(key)
+        if known is None:
+            self._groups[key] = (uid,)
+        elif isinstance(known, set):
+            known.add(uid)
+        else:
+            self._groups[key] = {*known, uid}
+
+    def discard(self, key: str, uid: str) -> None:
+        """A task does not use a claim any more."""
+        known = self._groups[key]
+        if isinstance(known, set):
+            known.discard(uid)
+        if not known or known == (uid,):
+            del self._groups[key]
+
+
 class ClaimUses:
     """The uses of claims. It follows the steps of a session."""
 
@@ -43,8 +73,7 @@ class ClaimUses:
         self._base = base_of(catalogue, inventory)
         self.books = self._base.books.copy()
         self._chosen: dict[str, Choice] = {}
-        self._takers: dict[str, set[str]] = {}
-        """By claim: tasks that this session placed and that use it."""
+        self._takers = Takers()
         self._evicted: set[str] = set()
         self._left: dict[str, bool] = {}
         """By claim, where that changed: whether all its users are leaving."""
@@ -61,7 +90,7 @@ class ClaimUses:
 
     def is_full(self, claim: DeviceClaim, task: Task) -> bool:
         """Whether the claim can be reserved for no further pod."""
-        takers = self._takers.get(claim.key, ())
+        takers = self._takers.of(claim.key)
         if len(claim.consumers) + len(takers) < MOST_CONSUMERS or is_for_group(claim, task):
             return False
         reserved = {one.uid for one in claim.consumers}.union(takers)
@@ -74,21 +103,19 @@ class ClaimUses:
 
     def take(self, key: str, uid: str) -> None:
         """A task that was placed uses the claim."""
-        self._takers.setdefault(key, set()).add(uid)
+        self._takers.add(key, uid)
         self.version += 1
         self._settle(key)
 
     def is_taken(self, key: str, uid: str) -> bool:
         """Whether this session placed the task and it uses the claim."""
-        return uid in self._takers.get(key, ())
+        return uid in self._takers.of(key)
 
     def give_up(self, key: str, uid: str) -> Gone:
         """The task does not use the claim any more; devices that were chosen for nobody else are free."""
-        takers = self._takers[key]
-        takers.discard(uid)
+        self._takers.discard(key, uid)
         choice = None
-        if not takers:
-            del self._takers[key]
+        if not self._takers.of(key):
             choice = self._chosen.pop(key, None)
             if choice is not None:
                 self.books.remove(choice.uses)
@@ -123,7 +150,7 @@ class ClaimUses:
             return
         base = key in self._base.leaving
         was = self._left.get(key, base)
-        now = not self._takers.get(key) and is_leaving(claim, self._catalogue.users.get(key), self._evicted)
+        now = not self._takers.of(key) and is_leaving(claim, self._catalogue.users.get(key), self._evicted)
         if now != was:
             uses, _ = uses_of(claim.allocation, self._base.inventory)
             (self.books.leave if now else self.books.stay)(uses)

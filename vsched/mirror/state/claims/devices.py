@@ -18,8 +18,8 @@ class _Assumed(msgspec.Struct):
 
     uid: str
     """That of the claim."""
-    consumers: dict[str, Consumer] = {}
-    """Pods that it is being reserved for, by uid."""
+    consumers: tuple[Consumer, ...] = ()
+    """Pods that it is being reserved for."""
     allocation: Allocation | None = None
 
 
@@ -40,7 +40,7 @@ class DeviceStore:
         self._watched: dict[str, DeviceClaim] = {}
         """Claims as watched, where snapshots show them differently."""
         self._assumed: dict[str, _Assumed] = {}
-        self._assumed_for: dict[str, set[str]] = {}
+        self._assumed_for: dict[str, tuple[str, ...]] = {}
         """Claims by the pod that something was decided for."""
         self._released: set[str] = set()
         """Claims whose devices are being taken back."""
@@ -89,8 +89,8 @@ class DeviceStore:
         for key in plan.reserve:
             watched = self.watched(key)
             if watched is not None and (assumed := self._assumption(task, key, watched.uid)) is not None:
-                assumed.consumers[task.uid] = Consumer(task.uid, task.name)
-        for key in tuple(self._assumed_for.get(task.uid, ())):
+                assumed.consumers = (*_without(assumed, task.uid), Consumer(task.uid, task.name))
+        for key in self._assumed_for.get(task.uid, ()):
             self._show(key, self.watched(key))
 
     def forget(self, pod: str) -> bool:
@@ -158,16 +158,14 @@ class DeviceStore:
             self._drop(key)
             return shown
         seen = {consumer.uid for consumer in shown.consumers}
-        for pod in [pod for pod in assumed.consumers if pod in seen]:
-            self._assumed_for[pod].discard(key)
-            if not self._assumed_for[pod]:
-                del self._assumed_for[pod]
+        for pod in [one.uid for one in assumed.consumers if one.uid in seen]:
+            self._discard(pod, key)
             self._end(key, pod)
         if key not in self._assumed:
             return shown
         if shown.allocation is not None:
             assumed.allocation = None
-        consumers = (*shown.consumers, *assumed.consumers.values())
+        consumers = shown.consumers + assumed.consumers
         if assumed.allocation is None:
             return msgspec.structs.replace(shown, consumers=consumers)
         ready = not any(device.binding_conditions for device in assumed.allocation.devices)
@@ -178,14 +176,16 @@ class DeviceStore:
         watched = self.watched(key)
         if watched is None or watched.uid != uid:
             return None
-        self._assumed_for.setdefault(task.uid, set()).add(key)
+        known = self._assumed_for.get(task.uid, ())
+        if key not in known:
+            self._assumed_for[task.uid] = (*known, watched.key)
         return self._assumed.setdefault(key, _Assumed(uid))
 
     def _end(self, key: str, pod: str) -> None:
         """Nothing is assumed of a claim for a pod any more."""
         assumed = self._assumed.get(key)
         if assumed is not None:
-            assumed.consumers.pop(pod, None)
+            assumed.consumers = _without(assumed, pod)
             if not assumed.consumers:
                 del self._assumed[key]
 
@@ -193,11 +193,16 @@ class DeviceStore:
         """A claim is gone, with all assumptions about it."""
         assumed = self._assumed.pop(key, None)
         self._released.discard(key)
-        for pod in assumed.consumers if assumed is not None else ():
-            claims = self._assumed_for.get(pod, set())
-            claims.discard(key)
-            if not claims:
-                self._assumed_for.pop(pod, None)
+        for one in assumed.consumers if assumed is not None else ():
+            self._discard(one.uid, key)
+
+    def _discard(self, pod: str, key: str) -> None:
+        """Nothing was decided about a claim for a pod."""
+        others = tuple(one for one in self._assumed_for.get(pod, ()) if one != key)
+        if others:
+            self._assumed_for[pod] = others
+        else:
+            self._assumed_for.pop(pod, None)
 
     # Extended resources
 
@@ -218,6 +223,10 @@ class DeviceStore:
         if planned is not None and not gone and claim.allocation is not None:
             del self._planned[claim.owner]
             self.allocated.put(planned, None)
+
+
+def _without(assumed: _Assumed, pod: str) -> tuple[Consumer, ...]:
+    return tuple(one for one in assumed.consumers if one.uid != pod)
 
 
 def _together(watched: DeviceClaim, shown: DeviceClaim | None) -> DeviceClaim:
