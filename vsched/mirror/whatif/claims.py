@@ -22,6 +22,7 @@ from vsched.mirror.whatif.claim_records import (
     unbound,
     volume_for,
 )
+from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, VolumeChoice
@@ -144,10 +145,10 @@ class PaperClaims(ClaimStore):
 
     # What is decided
 
-    def settle(self, task: Task, plan: ClaimPlan, labels: Labels) -> None:
-        """Make true what a cycle decided for a pod; ``labels`` are those of its node."""
+    def settle(self, task: Task, plan: ClaimPlan, labels: Labels, storage: StorageByLabel) -> None:
+        """Make true what a cycle decided for a pod; ``labels`` are those of its node, ``storage`` is that of all."""
         for volume in plan.volumes:
-            self._bind_chosen(volume, labels)
+            self._bind_chosen(volume, labels, storage)
         for choice in plan.devices:
             key = choice.claim or f"{task.key}-extended-resources"
             claim = self.devices.watched(choice.claim) if choice.claim else None
@@ -172,7 +173,7 @@ class PaperClaims(ClaimStore):
             if volume is not None and volume.uid == release.uid:
                 self.volumes.put_claim(release.claim, replace(volume, selected_node=""))
 
-    def _bind_chosen(self, choice: VolumeChoice, labels: Labels) -> None:
+    def _bind_chosen(self, choice: VolumeChoice, labels: Labels, storage: StorageByLabel) -> None:
         claim = self.volumes.watched(choice.claim)
         if claim is None or claim.uid != choice.uid or claim.bound:
             return
@@ -181,7 +182,7 @@ class PaperClaims(ClaimStore):
         else:
             kind = self.volumes.classes.items.get(claim.storage_class)
             volume = volume_for(claim, kind, place_of(kind, labels))
-            self._take_capacity(claim, labels)
+            self._take_capacity(claim, labels, storage)
         if volume is not None:
             self._bind(claim, volume)
 
@@ -190,11 +191,11 @@ class PaperClaims(ClaimStore):
         self.volumes.put_volume(volume.name, owned)
         self.volumes.put_claim(claim.key, replace(claim, volume=volume.name, bound=True))
 
-    def _take_capacity(self, claim: VolumeClaim, labels: Labels) -> None:
+    def _take_capacity(self, claim: VolumeClaim, labels: Labels, storage: StorageByLabel) -> None:
         """A volume is made: the first storage capacity of the node that has room has less."""
-        for one in self.publish().volumes.capacities.get(claim.storage_class, ()):
+        for one in storage.of(claim.storage_class, labels):
             has = one.capacity
-            if has is not None and has >= claim.request and one.nodes is not None and one.nodes.matches(dict(labels)):
+            if has is not None and has >= claim.request:
                 self.volumes.put_capacity(one.key, replace(one, capacity=has - claim.request))
                 return
 

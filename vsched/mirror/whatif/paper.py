@@ -7,6 +7,7 @@ from typing import Any
 
 from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.claim_edits import EditableClaims
+from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport
 
 
@@ -20,11 +21,12 @@ class PaperMirror(Cache):
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, those about claims as well."""
         super().settle(report)
+        storage = StorageByLabel(self._paper.volumes)
         for bind in report.binds:
             task = self.task(bind.uid)
             if bind.claims is not None and task is not None and task.node == bind.node:
                 node = self._nodes.facts(bind.node)
-                self._paper.settle(task, bind.claims, {} if node is None else node.attributes.labels)
+                self._paper.settle(task, bind.claims, {} if node is None else node.attributes.labels, storage)
         for release in report.released:
             self._paper.settle_release(release)
 

@@ -83,6 +83,10 @@ class VolumeStore:
         """A volume as watched, None where there is none."""
         return self._watched_volumes.get(name) or self.volumes.get(name)
 
+    def capacities_of(self, storage_class: str) -> Mapping[str, StorageCapacity]:
+        """The free capacities of a class as watched, by key; not in order."""
+        return self._capacities_of.get(storage_class, {})
+
     def put_claim(self, key: str, claim: VolumeClaim | None) -> bool:
         """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
         before = self.watched(key)
