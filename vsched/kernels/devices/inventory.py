@@ -269,7 +269,7 @@ def _block(pool: Pool) -> PoolBlock:
     devices = pool.devices
     return PoolBlock(
         pool=pool,
-        positions={device.id.device: position for position, device in enumerate(devices)},
+        positions=_positions(tuple(device.id.device for device in devices)),
         model=np.array([models.setdefault(device.model, len(models)) for device in devices], dtype=np.int32),
         models=tuple(models),
         node=np.array(
@@ -282,6 +282,11 @@ def _block(pool: Pool) -> PoolBlock:
         tainted=tuple(position for position, device in enumerate(devices) if device.taints),
         counting=tuple(position for position, device in enumerate(devices) if device.consumes),
     )
+
+
+@lru_cache(maxsize=1024)  # the pools of nodes that are alike name their devices alike
+def _positions(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: position for position, name in enumerate(names)}
 
 
 def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:

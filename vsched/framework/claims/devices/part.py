@@ -23,7 +23,6 @@ from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.alike import search_once
-from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import Found
 from vsched.kernels.selectors import affinity_mask, terms_mask
@@ -79,8 +78,8 @@ class DevicePart:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
-        self._names_of: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        """By uid: what ``_named`` and ``_keys`` found."""
+        self._names_of: dict[str, tuple[str, ...]] = {}
+        """By uid: what ``_named`` found."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
     # -- questions --------------------------------------------------------------------------------------------------
@@ -241,8 +240,7 @@ class DevicePart:
             claim = self._catalogue.claims.get(key)
             alternatives = [one for request in ask.requests for one in request]
             allocation = allocation_of(mine, alternatives, self._inventory, node, claim.uid if claim else task.uid)
-            uses = tuple(Holding(pick.device, pick.taken) for pick in mine if not pick.admin)
-            self._uses.choose(key, Choice(allocation, uses, waits))
+            self._uses.choose(key, Choice(allocation, waits))
 
     def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
         later = later and self._room.counts.differ
@@ -297,10 +295,8 @@ class DevicePart:
             entries = task.claims.devices if task.claims is not None else ()
             named = tuple([self._key(f"{task.namespace}/{one.claim}") for one in entries if one.claim and not one.none])
             made = self._catalogue.made.get(task.uid)
-            named = named if made is None else (*named, made)
-            keys = (*named, self._extended(task)) if self._catalogue.extended else named
-            found = self._names_of[task.uid] = named, keys
-        return found[0]
+            found = self._names_of[task.uid] = named if made is None else (*named, made)
+        return found
 
     def _key(self, key: str) -> str:
         """The key as the claim has it: one string for both."""
@@ -315,7 +311,7 @@ class DevicePart:
         """
         named = self._named(task)
         if not self._uses.is_evicted(task.uid):
-            return self._names_of[task.uid][1]
+            return (*named, self._extended(task)) if self._catalogue.extended else named
         own = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
         return (*own, self._extended(task))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+import msgspec
+
 from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
@@ -19,11 +21,10 @@ MOST_CONSUMERS = 256
 POD_GROUPS = "podgroups"
 
 
-class Choice(NamedTuple):
+class Choice(msgspec.Struct, frozen=True, gc=False):
     """Devices that this session chose for a claim."""
 
     allocation: Allocation
-    uses: tuple[Holding, ...]
     later: bool
     """Whether some of them are still in use by pods that are leaving."""
 
@@ -99,7 +100,7 @@ class ClaimUses:
     def choose(self, key: str, choice: Choice) -> None:
         """The claim gets devices."""
         self._chosen[key] = choice
-        self.books.add(choice.uses)
+        self.books.add(self._uses_of(choice))
 
     def take(self, key: str, uid: str) -> None:
         """A task that was placed uses the claim."""
@@ -118,7 +119,7 @@ class ClaimUses:
         if not self._takers.of(key):
             choice = self._chosen.pop(key, None)
             if choice is not None:
-                self.books.remove(choice.uses)
+                self.books.remove(self._uses_of(choice))
         self.version += 1
         self._settle(key)
         return Gone(key, choice)
@@ -142,6 +143,9 @@ class ClaimUses:
         for key in keys:
             self._settle(key)
         self.version += 1
+
+    def _uses_of(self, choice: Choice) -> tuple[Holding, ...]:
+        return uses_of(choice.allocation, self._base.inventory)[0]
 
     def _settle(self, key: str) -> None:
         """Take over whether all users of a claim are leaving."""

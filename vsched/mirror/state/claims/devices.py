@@ -13,7 +13,7 @@ from vsched.model.claims.plan import ClaimPlan
 from vsched.model.pods.task import Task
 
 
-class _Assumed(msgspec.Struct):
+class _Assumed(msgspec.Struct, gc=False):
     """What was decided about a claim."""
 
     uid: str
