@@ -110,6 +110,8 @@ REQUESTS: tuple[RequestKind, ...] = (
         RequestKind("writes.claims.settling.Settling._read", "get", resource.group, resource.plural, _schedules)
         for resource in (PODS, VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS, DEVICE_CLASSES)
     ),
+    RequestKind("writes.claims.patches.opening", "patch", "", "persistentvolumeclaims", _schedules),
+    RequestKind("writes.claims.patches.opening", "patch", DEVICE_GROUP, "resourceclaims", _schedules),
     RequestKind("writes.claims.patches.patch", "patch", "", "persistentvolumeclaims", _schedules),
     RequestKind("writes.claims.patches.patch", "patch", "", "persistentvolumes", _schedules),
     RequestKind("writes.claims.patches.patch", "patch", DEVICE_GROUP, "resourceclaims", _schedules),

@@ -7,10 +7,12 @@ claimed by a template.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vsched.lab.sender import Obj
 from vsched.mirror.resources import RESOURCE_CLAIMS, RESOURCES
+
+if TYPE_CHECKING:  # benches of the core run without a client
+    from vsched.lab.sender import Obj
 
 VOLUMES, DEVICES = "volumes", "devices"
 BOTH = frozenset({VOLUMES, DEVICES})
