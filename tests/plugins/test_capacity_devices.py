@@ -25,8 +25,8 @@ from vsched.model.claims.devices import (
     DeviceClass,
     DeviceId,
     DeviceModel,
+    DevicePool,
     DeviceRequest,
-    Pool,
 )
 from vsched.model.claims.quota import DeviceAmount, device_amount
 from vsched.model.jobs.job import Job
@@ -95,7 +95,7 @@ class Devices:
         """The claims and their users, and enough devices of both classes on each node."""
         classes = {name: DeviceClass(name) for name in ("gpu", "nic")}
         pools = tuple(
-            Pool(
+            DevicePool(
                 "driver",
                 node,
                 1,

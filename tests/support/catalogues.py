@@ -18,10 +18,10 @@ from vsched.model.claims.devices import (
     DeviceConstraint,
     DeviceId,
     DeviceModel,
+    DevicePool,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
-    Pool,
     Version,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -124,8 +124,8 @@ def device_catalogue(users: Sequence[Task]) -> DeviceCatalogue:
         claims={claim.key: claim for claim in claims},
         classes={"tensor": DeviceClass("tensor", (DeviceSelector(SELECTOR),), "example.com/gpu")},
         pools=(
-            Pool("gpu.acme.corp", "n1", 4, devices, counters, complete=False),
-            Pool("gpu.acme.corp", "n2", 1, (), problem="device acme twice"),
+            DevicePool("gpu.acme.corp", "n1", 4, devices, counters, complete=False),
+            DevicePool("gpu.acme.corp", "n2", 1, (), problem="device acme twice"),
         ),
         allocated={"x/acme-held": claims[1]},
         users={"x/acme-held": {task.uid: task for task in users}},

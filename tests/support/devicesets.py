@@ -21,10 +21,10 @@ from vsched.model.claims.devices import (
     DeviceConstraint,
     DeviceId,
     DeviceModel,
+    DevicePool,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
-    Pool,
     Quantities,
 )
 from vsched.model.nodes.table import NodeTable, Taint
@@ -70,13 +70,13 @@ def device(
     )
 
 
-def pool(*devices: Device, **fields: Any) -> Pool:
+def pool(*devices: Device, **fields: Any) -> DevicePool:
     """The pool of these devices."""
     first = devices[0].id
-    return Pool(first.driver, first.pool, fields.pop("generation", 1), devices, **fields)
+    return DevicePool(first.driver, first.pool, fields.pop("generation", 1), devices, **fields)
 
 
-def gpus(node: str, count: int, **fields: Any) -> Pool:
+def gpus(node: str, count: int, **fields: Any) -> DevicePool:
     """A pool of equal devices: ``gpu-0``, ``gpu-1``, …"""
     return pool(*(device(f"gpu-{number}", node, **fields) for number in range(count)))
 
@@ -109,7 +109,7 @@ class DeviceWorld:
     """Nodes, devices, claims and pods; ``part`` is what a session makes of them."""
 
     def __init__(
-        self, *pools: Pool, nodes: Sequence[str] = ("n1", "n2"), classes: Sequence[DeviceClass] = (GPU,)
+        self, *pools: DevicePool, nodes: Sequence[str] = ("n1", "n2"), classes: Sequence[DeviceClass] = (GPU,)
     ) -> None:
         self.cluster = SmallCluster()
         for name in nodes:

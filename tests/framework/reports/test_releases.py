@@ -22,8 +22,8 @@ from vsched.model.claims.devices import (
     DeviceClass,
     DeviceId,
     DeviceModel,
+    DevicePool,
     DeviceRequest,
-    Pool,
 )
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.claims.volumes import StorageClass, Volume, VolumeClaim
@@ -69,7 +69,7 @@ class World:
             DeviceCatalogue(
                 self.devices,
                 {"gpu": DeviceClass("gpu")},
-                (Pool(GPU.driver, GPU.pool, 1, (Device(GPU, DeviceModel(GPU.driver), node="n1"),)),),
+                (DevicePool(GPU.driver, GPU.pool, 1, (Device(GPU, DeviceModel(GPU.driver), node="n1"),)),),
                 {key: claim for key, claim in self.devices.items() if claim.allocation is not None},
                 self.device_users,
                 made={claim.owner: key for key, claim in self.devices.items() if claim.owner},

@@ -17,7 +17,7 @@ from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory, inventory_of
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask, ClaimAsk, Found, Pick, search
-from vsched.model.claims.devices import Device, DeviceConstraint, DeviceSelector, Pool
+from vsched.model.claims.devices import Device, DeviceConstraint, DevicePool, DeviceSelector
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import Toleration
 
@@ -37,7 +37,9 @@ def claim(*requests: Ask | Sequence[Ask], constraints: Sequence[DeviceConstraint
     return ClaimAsk(tuple((one,) if isinstance(one, Ask) else tuple(one) for one in requests), tuple(constraints))
 
 
-def found(claims: Sequence[ClaimAsk], *pools: Pool, used: Sequence[str] = (), steps: int = 0) -> list[list[str]] | None:
+def found(
+    claims: Sequence[ClaimAsk], *pools: DevicePool, used: Sequence[str] = (), steps: int = 0
+) -> list[list[str]] | None:
     """The devices for each claim on the first node, as ``request=device``; ``used`` are in use."""
     inventory = inventory_of(tuple(sorted(pools, key=lambda one: (one.driver, one.name))), NODES)
     books = DeviceBooks(inventory)
@@ -363,7 +365,7 @@ def test_an_answer_from_a_node_with_devices_that_are_alike_is_the_same(
 
 
 def test_equal_values_at_other_places_make_nodes_different() -> None:
-    def node(name: str, *numas: int | None) -> Pool:
+    def node(name: str, *numas: int | None) -> DevicePool:
         made = [
             device(f"d{at}", name, attributes={} if numa is None else {"numa": numa}) for at, numa in enumerate(numas)
         ]

@@ -18,8 +18,8 @@ from vsched.model.claims.devices import (
     ClaimSpec,
     DeviceClaim,
     DeviceConstraint,
+    DevicePool,
     DeviceRequest,
-    Pool,
     Quantities,
 )
 from vsched.model.pods.claims import PodDevices
@@ -102,7 +102,7 @@ def missing_together(short: DeviceShortage) -> str:
     return f"{asked}, {short.free} are free ({short.matching} in all)"
 
 
-def _held_back(pool: Pool) -> str:
+def _held_back(pool: DevicePool) -> str:
     why = pool.problem or "some of its slices are not there yet"
     return f"pool {pool.name} of {pool.driver} cannot be used: {why}"
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from vsched.kernels.selectors import terms_mask
-from vsched.model.claims.devices import Device, DeviceId, DeviceModel, Pool
+from vsched.model.claims.devices import Device, DeviceId, DeviceModel, DevicePool
 from vsched.model.nodes.table import Ids, Ints, Mask, NodeStatics
 from vsched.model.pods.shape import NodeTerm
 
@@ -31,7 +31,7 @@ MOST_KEPT = 512
 class PoolBlock:
     """What an inventory needs of one pool."""
 
-    pool: Pool
+    pool: DevicePool
     positions: dict[str, int]
     """The position of each device in the pool."""
     models: tuple[DeviceModel, ...]
@@ -229,13 +229,13 @@ class Same(Generic[T]):
         return id(self.of)
 
 
-def inventory_of(pools: tuple[Pool, ...], statics: NodeStatics) -> Inventory:
+def inventory_of(pools: tuple[DevicePool, ...], statics: NodeStatics) -> Inventory:
     """The inventory of these pools on these nodes; kept for the last few."""
     return _inventory(Same(pools), Same(statics))
 
 
 @lru_cache(maxsize=4)
-def _inventory(pools: Same[tuple[Pool, ...]], statics: Same[NodeStatics]) -> Inventory:
+def _inventory(pools: Same[tuple[DevicePool, ...]], statics: Same[NodeStatics]) -> Inventory:
     return _built(_blocks(pools), statics.of)
 
 
@@ -245,7 +245,7 @@ class _Blocks:
     def __init__(self) -> None:
         self._known: dict[int, PoolBlock] = {}
 
-    def of(self, pools: Sequence[Pool]) -> tuple[PoolBlock, ...]:
+    def of(self, pools: Sequence[DevicePool]) -> tuple[PoolBlock, ...]:
         known, now = self._known, {}
         for pool in pools:
             block = known.get(id(pool))
@@ -258,12 +258,12 @@ _KNOWN = _Blocks()
 
 
 @lru_cache(maxsize=4)
-def _blocks(pools: Same[tuple[Pool, ...]]) -> tuple[PoolBlock, ...]:
+def _blocks(pools: Same[tuple[DevicePool, ...]]) -> tuple[PoolBlock, ...]:
     blocks = _KNOWN.of(pools.of)
     return tuple(sorted(blocks, key=lambda block: (block.binding, block.pool.driver, block.pool.name)))
 
 
-def _block(pool: Pool) -> PoolBlock:
+def _block(pool: DevicePool) -> PoolBlock:
     models: dict[DeviceModel, int] = {}
     nodes: dict[str, int] = {}
     devices = pool.devices

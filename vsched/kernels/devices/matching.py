@@ -17,7 +17,15 @@ from vsched.cel.expressions import NotCompiled, NotEvaluated
 from vsched.kernels.devices.capacity import consumption, times
 from vsched.kernels.devices.inventory import Inventory, too_large
 from vsched.kernels.devices.models import Kinds, kinds
-from vsched.model.claims.devices import Device, DeviceModel, DeviceSelector, DeviceTaint, Pool, Quantities, Version
+from vsched.model.claims.devices import (
+    Device,
+    DeviceModel,
+    DevicePool,
+    DeviceSelector,
+    DeviceTaint,
+    Quantities,
+    Version,
+)
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Toleration
 
@@ -66,7 +74,7 @@ def match(want: Want, inventory: Inventory) -> Match:
     return inventory.keep(("match", want), lambda: _match(want, inventory))
 
 
-def held_back(want: Want, inventory: Inventory) -> list[Pool]:
+def held_back(want: Want, inventory: Inventory) -> list[DevicePool]:
     """Pools that may not be used, and have devices that the selectors match."""
     return [block.pool for block in inventory.blocks if not block.usable and _any_matches(want, block.models)]
 

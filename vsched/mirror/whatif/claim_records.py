@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from vsched.model.claims.devices import Consumer, Device, DeviceClaim, DeviceId, Pool
+from vsched.model.claims.devices import Consumer, Device, DeviceClaim, DeviceId, DevicePool
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.shape import NodeTerm, Requirement, Selector
@@ -40,7 +40,7 @@ def emptied(claim: DeviceClaim, uid: str, owner: str) -> DeviceClaim:
     return DeviceClaim(claim.key, uid, claim.spec, owner=owner, extended=claim.extended)
 
 
-def pool_on(pool: Pool, like: str, name: str) -> Pool:
+def pool_on(pool: DevicePool, like: str, name: str) -> DevicePool:
     """The part of a pool that is on one node, on another node."""
     called = name if pool.name == like else f"{pool.name}-{name}"
     devices = tuple(

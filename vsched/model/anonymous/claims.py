@@ -34,10 +34,10 @@ from vsched.model.claims.devices import (
     DeviceConstraint,
     DeviceId,
     DeviceModel,
+    DevicePool,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
-    Pool,
     Version,
 )
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
@@ -100,7 +100,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     # devices
     DeviceClass: {"name": word, "selectors": parts, "extended_resource": word},
     DeviceSelector: {"expression": expression},
-    Pool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
+    DevicePool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
     Device: {
         "id": device,
         "model": shared,

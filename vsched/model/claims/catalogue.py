@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from vsched.model.claims.changes import ClaimChanges
-from vsched.model.claims.devices import DeviceClaim, DeviceClass, Pool
+from vsched.model.claims.devices import DeviceClaim, DeviceClass, DevicePool
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.task import Task
 
@@ -51,7 +51,7 @@ class DeviceCatalogue:
     claims: Mapping[str, DeviceClaim] = field(default_factory=dict)
     """By ``namespace/name``."""
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[DevicePool, ...] = ()
     """Sorted by driver, then by name; the same object while no slice changes."""
     allocated: Mapping[str, DeviceClaim] = field(default_factory=dict)
     """The claims that have devices, by ``namespace/name``."""

@@ -84,7 +84,7 @@ class Device(msgspec.Struct, frozen=True, gc=False):
     binding_failures: tuple[str, ...] = ()
 
 
-class Pool(msgspec.Struct, frozen=True, gc=False):
+class DevicePool(msgspec.Struct, frozen=True, gc=False):
     """The newest generation of one driver's pool."""
 
     driver: str

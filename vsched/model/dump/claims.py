@@ -17,7 +17,7 @@ from vsched.model.claims.devices import (
     DeviceClaim,
     DeviceClass,
     DeviceModel,
-    Pool,
+    DevicePool,
     Quantities,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -144,7 +144,7 @@ def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tupl
     yield "models", pieces(iter(models))
 
 
-def _pool_line(pool: Pool) -> PoolLine:
+def _pool_line(pool: DevicePool) -> PoolLine:
     return PoolLine(
         pool.driver, pool.name, pool.generation, len(pool.devices), pool.counters, pool.complete, pool.problem
     )
@@ -194,13 +194,13 @@ def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
     )
 
 
-def _pool(line: PoolLine, devices: Iterator[Device]) -> Pool:
+def _pool(line: PoolLine, devices: Iterator[Device]) -> DevicePool:
     mine = tuple(islice(devices, max(0, line.devices)))
     if len(mine) != line.devices:
         raise BadInput(
             f"pool {line.name} of {line.driver}: {line.devices} devices announced, and {len(mine)} are there"
         )
-    return Pool(line.driver, line.name, line.generation, mine, line.counters, line.complete, line.problem)
+    return DevicePool(line.driver, line.name, line.generation, mine, line.counters, line.complete, line.problem)
 
 
 def _by(field: str, found: Iterable[R]) -> dict[str, R]:

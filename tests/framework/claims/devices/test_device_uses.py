@@ -18,7 +18,7 @@ from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.mirror.state.claims.changes import STEPS_MAX, ChangeLog
 from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.devices import AllocatedDevice, DeviceId, Pool
+from vsched.model.claims.devices import AllocatedDevice, DeviceId, DevicePool
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.status import Status
 
@@ -140,7 +140,7 @@ def _fresh(catalogue: DeviceCatalogue, nodes: NodeStatics) -> Any:
     return found
 
 
-def _pools(sizes: Sequence[int], generation: int) -> list[Pool]:
+def _pools(sizes: Sequence[int], generation: int) -> list[DevicePool]:
     def made(node: str, number: int) -> Any:
         consumes = {"card": {"slots": 1 + generation % 2}} if number == 1 else None
         return device(f"d{number}", node, capacity=amounts(memory=8), shareable=number == 2, consumes=consumes)

@@ -16,7 +16,7 @@ from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import Want, held_back, match
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, Found, Pick
-from vsched.model.claims.devices import Pool
+from vsched.model.claims.devices import DevicePool
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 BEST_SCORE = 100.0
@@ -114,7 +114,7 @@ class DeviceRoom:
             ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
         )
 
-    def held_back(self, want: Want) -> list[Pool]:
+    def held_back(self, want: Want) -> list[DevicePool]:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
 

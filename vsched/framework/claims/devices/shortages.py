@@ -9,7 +9,7 @@ from vsched.framework.claims.devices.needs import Needs
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
-from vsched.model.claims.devices import DeviceClaim, DeviceRequest, Pool
+from vsched.model.claims.devices import DeviceClaim, DevicePool, DeviceRequest
 from vsched.model.pods.task import Task
 
 
@@ -29,7 +29,7 @@ class DeviceShortage(NamedTuple):
     """How many are free on all nodes together."""
     matching: int
     """How many there are, in use or free."""
-    held_back: tuple[Pool, ...] = ()
+    held_back: tuple[DevicePool, ...] = ()
     """Pools with such devices that may not be used: slices are missing, or something is wrong with them."""
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vsched.mirror.ingest.devices import Slice
-from vsched.model.claims.devices import Device, Pool, Quantities
+from vsched.model.claims.devices import Device, DevicePool, Quantities
 
 Name = tuple[str, str]
 """Driver and pool."""
@@ -17,11 +17,11 @@ class PoolStore:
     """Slices by name, and the pools that they make. Only pools whose slices changed are put together again."""
 
     def __init__(self) -> None:
-        self.published: tuple[Pool, ...] = ()
+        self.published: tuple[DevicePool, ...] = ()
         """Sorted by driver, then by name."""
         self._slices: dict[str, Slice] = {}
         self._members: dict[Name, set[str]] = {}
-        self._pools: dict[Name, Pool] = {}
+        self._pools: dict[Name, DevicePool] = {}
         self._order: list[Name] = []
         self._changed: set[Name] = set()
         self._placed: set[Name] = set()
@@ -47,21 +47,21 @@ class PoolStore:
             self._changed.add(pool)
         return True
 
-    def adopt(self, pools: Iterable[Pool]) -> None:
+    def adopt(self, pools: Iterable[DevicePool]) -> None:
         """Take over what another mirror has published."""
         for pool in pools:
             self.put_pool((pool.driver, pool.name), pool)
 
-    def all(self) -> list[Pool]:
+    def all(self) -> list[DevicePool]:
         """All pools, those without slices as last set, others as last put together."""
         return [self._pools[name] for name in self._order]
 
-    def put_pool(self, name: Name, pool: Pool | None) -> None:
+    def put_pool(self, name: Name, pool: DevicePool | None) -> None:
         """Set a pool that has no slices, None to take it away; for clusters on paper."""
         self._placed.add(name)
         self._set(name, pool)
 
-    def _set(self, name: Name, pool: Pool | None) -> None:
+    def _set(self, name: Name, pool: DevicePool | None) -> None:
         known = name in self._pools
         if pool is not None:
             self._pools[name] = pool
@@ -84,21 +84,21 @@ class PoolStore:
             self._show()
         return changed
 
-    def pool(self, name: Name) -> Pool | None:
+    def pool(self, name: Name) -> DevicePool | None:
         """A pool as last put together, None where there is none."""
         return self._pools.get(name)
 
     def _show(self) -> None:
         self.published = tuple(self._pools[name] for name in self._order)
 
-    def _together(self, name: Name, members: Iterable[str]) -> Pool:
+    def _together(self, name: Name, members: Iterable[str]) -> DevicePool:
         slices = [self._slices[member] for member in sorted(members)]
         generation = max(each.generation for each in slices)
         newest = [each for each in slices if each.generation == generation]
         devices = tuple(device for each in newest for device in each.devices)
         counters = tuple(counters for each in newest for counters in each.counters)
         complete = all(each.parts == len(newest) for each in newest)
-        return Pool(*name, generation, devices, counters, complete, _problem(devices, counters))
+        return DevicePool(*name, generation, devices, counters, complete, _problem(devices, counters))
 
 
 def _problem(devices: tuple[Device, ...], counters: tuple[tuple[str, Quantities], ...]) -> str:
