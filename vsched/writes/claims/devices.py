@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.wire.devices import DeviceStatusFields
 from vsched.model.claims.devices import Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
-from vsched.writes.claims.objects import FINALIZER, MOST_CONSUMERS, ConsumerRead, DeviceClaimRead, DeviceStatusRead
+from vsched.writes.claims.objects import FINALIZER, MOST_CONSUMERS, ConsumerRead, DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish
@@ -88,11 +89,11 @@ def ready(found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
     return Wait(waits[0]) if waits else DONE
 
 
-def _identity(status: DeviceStatusRead) -> tuple[str, str, str, str]:
+def _identity(status: DeviceStatusFields) -> tuple[str, str, str, str]:
     return status.driver, status.pool, status.device, status.share_id or ""
 
 
-def _true(status: DeviceStatusRead) -> set[str]:
+def _true(status: DeviceStatusFields) -> set[str]:
     return {each.type for each in status.conditions or () if each.status == "True"}
 
 

@@ -8,7 +8,9 @@ import msgspec
 
 from vsched.kube.paths import ApiResource
 from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
+from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Metadata, Wire
+from vsched.mirror.wire.devices import DeviceStatusFields
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -76,31 +78,10 @@ class ClaimRef(Wire):
     uid: str | None = None
 
 
-class Expression(Wire):
-    """An expression of a node selector term."""
-
-    key: str = ""
-    operator: str = ""
-    values: list[str] | None = None
-
-
-class SelectorTerm(Wire):
-    """A term of a node selector."""
-
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
-
-
-class NodeSelectorRead(Wire):
-    """A node selector: any one term must hold."""
-
-    node_selector_terms: list[SelectorTerm] | None = None
-
-
 class VolumeAffinity(Wire):
     """``spec.nodeAffinity`` of a volume."""
 
-    required: NodeSelectorRead | None = None
+    required: NodeSelector | None = None
 
 
 class VolumeSpec(Wire):
@@ -209,29 +190,12 @@ class ConsumerRead(Wire, omit_defaults=True):
     api_group: str | None = None
 
 
-class ConditionRead(Wire):
-    """A condition that a driver sets on a device of a claim."""
-
-    type: str = ""
-    status: str = ""
-
-
-class DeviceStatusRead(Wire):
-    """What a driver says of a device of a claim."""
-
-    driver: str = ""
-    pool: str = ""
-    device: str = ""
-    share_id: str | None = msgspec.field(default=None, name="shareID")
-    conditions: list[ConditionRead] | None = None
-
-
 class DeviceClaimStatusRead(Wire):
     """The status of a ResourceClaim."""
 
     allocation: AllocationRead | None = None
     reserved_for: list[ConsumerRead] | None = None
-    devices: list[DeviceStatusRead] | None = None
+    devices: list[DeviceStatusFields] | None = None
 
 
 class DeviceClaimRead(ObjectRead):

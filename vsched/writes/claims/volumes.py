@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched.errors import BadInput
+from vsched.mirror.ingest.rules import node_terms
 from vsched.mirror.state.resource_versions import Watched
 from vsched.model.claims.volumes import Volume, VolumeClaim
-from vsched.model.pods.shape import NodeTerm, Requirement, requirement_holds
+from vsched.model.pods.shape import NodeTerm, requirement_holds
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     ClaimRef,
-    Expression,
-    SelectorTerm,
     VolumeClaimRead,
     VolumeRead,
 )
@@ -127,16 +127,13 @@ def usable(found: VolumeRead | None, name: str, node: str, labels: Mapping[str, 
     affinity = found.spec.node_affinity
     if affinity is None or affinity.required is None:
         return DONE
-    terms = affinity.required.node_selector_terms or ()
-    if any(_holds(term, node, labels) for term in terms):
+    try:
+        terms = node_terms(affinity.required, "spec.nodeAffinity.required")
+    except BadInput as error:
+        return Failed(f"{VOLUME} {name}: {error}")
+    if any(_met(term, node, labels) for term in terms):
         return DONE
     return Failed(f"{VOLUME} {name} cannot be used on node {node}")
-
-
-def _holds(term: SelectorTerm, node: str, labels: Mapping[str, str]) -> bool:
-    expressions, fields = term.match_expressions or (), term.match_fields or ()
-    read = NodeTerm(tuple(map(_requirement, expressions)), tuple(map(_requirement, fields)))
-    return _met(read, node, labels)
 
 
 def _met(term: NodeTerm, node: str, labels: Mapping[str, str]) -> bool:
@@ -144,10 +141,6 @@ def _met(term: NodeTerm, node: str, labels: Mapping[str, str]) -> bool:
         return False  # as Kubernetes has it: a term that says nothing matches nothing
     by_label = all(requirement_holds(each, dict(labels)) for each in term.expressions)
     return by_label and all(requirement_holds(each, {"metadata.name": node}) for each in term.fields)
-
-
-def _requirement(expression: Expression) -> Requirement:
-    return Requirement(expression.key, expression.operator, tuple(expression.values or ()))
 
 
 def unselect_node(found: VolumeClaimRead | None, uid: str, node: str) -> Step:
