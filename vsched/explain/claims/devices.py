@@ -14,6 +14,7 @@ from vsched.model.amounts.quantity import format_bytes, format_milli
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import (
     ALL,
+    MOST_CONSUMERS,
     Allocation,
     ClaimSpec,
     DeviceClaim,
@@ -29,8 +30,6 @@ NAMED_MAX = 3
 """A phrase names at most this many devices, and counts the others."""
 POOLS_MAX = 2
 """A phrase names at most this many pools that cannot be used."""
-RESERVED_MAX = 256
-"""How many pods a claim can be reserved for."""
 
 
 def claim_of(task: Task, entry: PodDevices, found: DeviceCatalogue) -> DeviceClaim | None:
@@ -82,7 +81,7 @@ def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[
     if not claim.ready:
         return f"{has}; they are being prepared", True
     mine = any(one.uid == task.uid for one in claim.consumers)
-    if not mine and len(claim.consumers) >= RESERVED_MAX:
+    if not mine and len(claim.consumers) >= MOST_CONSUMERS:
         return f"{has}; reserved for {len(claim.consumers)} pods, which is the most", False
     users = counted(len(claim.consumers), "pod", "pods")
     return (f"{has}; reserved for {users}" if claim.consumers else has), True

@@ -18,6 +18,8 @@ Quantities = tuple[tuple[str, int], ...]
 
 EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""
+MOST_CONSUMERS = 256
+"""How many pods a ResourceClaim can be reserved for."""
 
 
 class DeviceId(NamedTuple):

@@ -9,9 +9,9 @@ import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
 from vsched.mirror.wire.devices import DeviceStatusFields
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
-from vsched.writes.claims.objects import FINALIZER, MOST_CONSUMERS, ConsumerRead, DeviceClaimRead
+from vsched.writes.claims.objects import FINALIZER, ConsumerRead, DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish

@@ -18,8 +18,6 @@ BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """The annotation of claims that schedulers make for the extended resources of a pod."""
-MOST_CONSUMERS = 256
-"""How many pods a ResourceClaim can be reserved for."""
 
 
 class WrittenMetadata(Metadata):

@@ -11,12 +11,8 @@ from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.devices import Allocation, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, Allocation, DeviceClaim
 from vsched.model.pods.task import Task
-
-MOST_CONSUMERS = 256
-"""The most pods that a claim can be reserved for."""
-
 
 POD_GROUPS = "podgroups"
 
