@@ -13,8 +13,9 @@ from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.recording_server import writer_to
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
+from vsched.mirror.ingest.volumes import SELECTED_NODE
 from vsched.sim.cluster import Cluster
-from vsched.writes.claims.objects import SELECTED_NODE, VolumeClaimRead
+from vsched.writes.claims.objects import VolumeClaimRead
 from vsched.writes.claims.patches import annotate
 from vsched.writes.claims.settling import MOST_ROUNDS, Deposed, Settling
 from vsched.writes.claims.steps import DONE, Failed, Step

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from vsched.mirror import wire
+from vsched.mirror.ingest.volumes import CLASS_ANNOTATION
 from vsched.mirror.wire.manifests import Manifests, Origin, made_up_uid
 
 Manifest = dict[str, Any]
@@ -22,7 +23,6 @@ TEMPLATE, CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "Persi
 VERSIONS = {CLAIM: "resource.k8s.io/v1", VOLUME_CLAIM: "v1"}
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DIGITS = 5
 """The length of the last part of a name that is made up."""
 ENDED = ("Succeeded", "Failed")

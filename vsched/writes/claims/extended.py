@@ -14,13 +14,13 @@ import orjson
 
 from vsched.errors import BadQuantity
 from vsched.kube.client import MERGE_PATCH
+from vsched.mirror.ingest.devices import EXTENDED_CLAIM
 from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import AllocatedDevice, Allocation
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.devices import KIND, give_back, reserve
 from vsched.writes.claims.objects import (
-    EXTENDED_CLAIM,
     ContainerRead,
     DeviceClaimRead,
     ExtendedStatusRead,

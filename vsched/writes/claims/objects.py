@@ -7,17 +7,14 @@ from typing import Any
 import msgspec
 
 from vsched.kube.paths import ApiResource
+from vsched.mirror.ingest.volumes import BIND_COMPLETED
 from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.mirror.wire.devices import DeviceStatusFields
 
-SELECTED_NODE = "volume.kubernetes.io/selected-node"
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 FINALIZER = "resource.kubernetes.io/delete-protection"
-EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
-"""The annotation of claims that schedulers make for the extended resources of a pod."""
 
 
 class WrittenMetadata(Metadata):

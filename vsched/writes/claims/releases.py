@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
+from vsched.mirror.ingest.devices import EXTENDED_CLAIM
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -18,7 +19,6 @@ from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import remove_extended, unmention
 from vsched.writes.claims.holds import Holds
 from vsched.writes.claims.objects import (
-    EXTENDED_CLAIM,
     ConsumerRead,
     DeviceClaimRead,
     PodRead,

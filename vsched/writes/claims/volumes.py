@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.rules import node_terms
+from vsched.mirror.ingest.volumes import SELECTED_NODE
 from vsched.mirror.state.resource_versions import Watched
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, requirement_holds
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
-    SELECTED_NODE,
     ClaimRef,
     VolumeClaimRead,
     VolumeRead,
