@@ -25,6 +25,7 @@ from vsched.writes.claims.objects import (
     VolumeClaimRead,
     VolumeRead,
 )
+from vsched.writes.claims.pods import has_no_node, without_node
 from vsched.writes.claims.settling import R, Settling
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
 from vsched.writes.claims.wishes import VolumeWish
@@ -118,7 +119,7 @@ class Releases:
         if claim is None or claim.metadata.uid != release.uid:
             return DONE
         namespace = release.claim.partition("/")[0]
-        leaving = await self._without_node(namespace, claim.consumers)
+        leaving = await self._leaving(namespace, claim.consumers)
 
         def leaves(consumer: ConsumerRead) -> bool:
             return consumer.resource == "pods" and consumer.uid in leaving
@@ -131,19 +132,14 @@ class Releases:
             seen.by(lambda found: devices.give_back(found, release.uid, leaves)),
         )
 
-    async def _without_node(self, namespace: str, consumers: Iterable[ConsumerRead]) -> frozenset[str]:
+    async def _leaving(self, namespace: str, consumers: Iterable[ConsumerRead]) -> frozenset[str]:
         """The pods that certainly have no node and get none now."""
-        pods = [each for each in consumers if each.resource == "pods" and not self._is_placed(each.uid)]
-        found = await together(*(self._has_no_node(f"{namespace}/{each.name}", each.uid) for each in pods))
-        return frozenset(pod.uid for pod, without in zip(pods, found, strict=True) if without)
+        pods = (each for each in consumers if each.resource == "pods" and not self._is_placed(each.uid))
+        return await without_node(self._settling, {each.uid: f"{namespace}/{each.name}" for each in pods})
 
     def _is_placed(self, uid: str) -> bool:
         task = self._mirror.task(uid)
         return task is not None and bool(task.node)
-
-    async def _has_no_node(self, key: str, uid: str) -> bool:
-        pod = await self._settling.fetch(PodRead, key)
-        return not isinstance(pod, Failed) and (pod is None or pod.metadata.uid != uid or not pod.spec.node_name)
 
     async def _extended(self, namespace: str, claim: DeviceClaimRead, seen: _Seen) -> Step:
         """A claim that was made for extended resources is deleted: the pod gets another one with its next place."""
@@ -151,7 +147,7 @@ class Releases:
         if owner is None:
             return Failed(f"{devices.KIND} {namespace}/{claim.metadata.name} was made for no pod")
         settle, name = self._settling.settle, claim.metadata.name
-        if not await self._has_no_node(f"{namespace}/{owner.name}", owner.uid):
+        if not await has_no_node(self._settling, f"{namespace}/{owner.name}", owner.uid):
             return DONE
         step = await settle(PodRead, f"{namespace}/{owner.name}", seen.by(lambda found: unmention(found, name)))
         if not isinstance(step, Done):

@@ -9,6 +9,7 @@ from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import ExtendedPlan, remove_extended, unmention
 from vsched.writes.claims.gang import Gang
 from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
+from vsched.writes.claims.pods import without_node
 from vsched.writes.claims.steps import DONE, Done, Failed, Step
 from vsched.writes.claims.wishes import DeviceWish, VolumeWish
 
@@ -28,15 +29,8 @@ async def _without_node(gang: Gang) -> frozenset[str]:
     """The pods that certainly have no node; a leader before this one may have bound some. Only they give back."""
     named = {pod.uid for wish in gang.wish.devices for pod in wish.pods}
     named.update(wish.pod.uid for wish in gang.wish.extended)
-    binds = [bind for bind in gang.wish.binds if bind.uid in named]
-    found = await together(*(gang.settling.fetch(PodRead, f"{bind.namespace}/{bind.name}") for bind in binds))
-    return frozenset(bind.uid for bind, pod in zip(binds, found, strict=True) if not _may_have_node(pod, bind.uid))
-
-
-def _may_have_node(pod: PodRead | Failed | None, uid: str) -> bool:
-    if isinstance(pod, Failed):
-        return True
-    return pod is not None and pod.metadata.uid == uid and bool(pod.spec.node_name)
+    pods = {bind.uid: f"{bind.namespace}/{bind.name}" for bind in gang.wish.binds if bind.uid in named}
+    return await without_node(gang.settling, pods)
 
 
 async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> Step:
