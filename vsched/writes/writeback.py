@@ -104,12 +104,11 @@ class Writeback:
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
 
-    def claims_failed(self, binds: Iterable[Bind], group_uid: str, message: str) -> None:
+    def claims_failed(self, binds: Iterable[Bind], group: str, group_uid: str, message: str) -> None:
         """Record an Event on these pods of a gang, and on its PodGroup where it has one, why it is not bound."""
         for bind in binds:
             about = pod_reference(bind.namespace, bind.name, bind.uid)
             self.events.record(about, WARNING, "FailedBinding", f"not bound to {bind.node}: {message}")
-            group = bind.job
         if group_uid:
             self.events.record(podgroup_reference(group, group_uid), WARNING, "FailedBinding", f"not bound: {message}")
 

@@ -25,7 +25,7 @@ class PodEvents(Protocol):
 
     def bind_failed(self, bind: Bind, message: str) -> None: ...
 
-    def claims_failed(self, binds: Iterable[Bind], group_uid: str, message: str) -> None: ...
+    def claims_failed(self, binds: Iterable[Bind], group: str, group_uid: str, message: str) -> None: ...
 
     def evicted(self, eviction: Evict, group_uid: str) -> None: ...
 
@@ -80,7 +80,7 @@ class Outcomes:
             self.binding(Outcome(bind, BindOutcome.UNDONE, message=NOT_HAD + obstacle.why))
         # Where no object is in the way, one pod speaks for all of the gang.
         concerned = wish.users(obstacle.kind, obstacle.key) or wish.binds[:1]
-        self._pod_events.claims_failed(concerned, self._cache.group_uid(wish.job), obstacle.why)
+        self._pod_events.claims_failed(concerned, wish.job, self._cache.group_uid(wish.job), obstacle.why)
 
     def _clear(self, uid: str) -> None:
         """Earlier failures of a pod no longer count."""
