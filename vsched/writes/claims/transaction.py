@@ -32,7 +32,8 @@ class GangTransaction:
         self._reservation = Reservation(gang)
         self._settings = settings
         self._waiting: Waiting | None = None
-        self._keys = gang.wish.holds()
+        self.keys = gang.wish.holds()
+        """The objects that it is concerned with."""
         self._holding = False
 
     def changed(self, key: str) -> None:
@@ -45,13 +46,13 @@ class GangTransaction:
 
         The caller calls ``end`` in any case, after ``undo`` where there is an obstacle.
         """
-        await self.gang.holds.begin(self._keys)
+        await self.gang.holds.begin(self.keys)
         self._holding = True
         try:
             self.phase = Phase.RESERVING
             await self._reservation.reserve()
         finally:
-            self.gang.holds.written(self._keys)
+            self.gang.holds.written(self.keys)
         if self.gang.obstacle is None:
             await self._wait(bind_seconds)
         if self.gang.obstacle is None:
@@ -75,4 +76,4 @@ class GangTransaction:
         """Others may have the objects that this transaction was concerned with."""
         if self._holding:
             self._holding = False
-            self.gang.holds.end(self._keys)
+            self.gang.holds.end(self.keys)

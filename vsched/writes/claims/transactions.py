@@ -115,7 +115,7 @@ class GangTransactions:
         gang = Gang(wish, self._settling, self._holds, self._mirror, self._clock)
         transaction = GangTransaction(gang, self._settings.waits)
         self._open[transaction] = None
-        for _, key in wish.holds():
+        for _, key in transaction.keys:
             self._by_claim.setdefault(key, set()).add(transaction)
         self._queue.put_nowait(transaction)
 
@@ -159,7 +159,7 @@ class GangTransactions:
 
     def _close(self, transaction: GangTransaction) -> None:
         del self._open[transaction]
-        for _, key in transaction.gang.wish.holds():
+        for _, key in transaction.keys:
             concerned = self._by_claim.get(key, set())
             concerned.discard(transaction)
             if not concerned:
