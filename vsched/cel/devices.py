@@ -53,13 +53,13 @@ class DeviceExpression:
     """The values that it reads, as (map, qualified name); None where that cannot be told."""
 
     def key(self, driver: str, shareable: bool, attributes: Pairs, capacity: Pairs) -> Hashable:
-        """What the answer depends on; devices of equal keys have equal answers. None where the whole device counts.
+        """What the answer depends on; devices of equal keys have equal answers.
 
         ``attributes`` and ``capacity`` are pairs of a qualified name and a hashable value. There may be one device of
         a kind for each of many thousand nodes, so this looks at pairs and makes no maps.
         """
         if self.reads is None:
-            return None
+            return driver, shareable, tuple([(name, _typed(value)) for name, value in attributes]), tuple(capacity)
         return (
             driver,
             shareable,
@@ -115,15 +115,19 @@ def _reads(text: str) -> tuple[tuple[str, str], ...] | None:
     return None if _ANY.search(rest) else tuple(sorted(found))
 
 
+def _typed(value: Hashable) -> Hashable:
+    """The value and its type: True and 1 are equal in Python, and different in CEL."""
+    return type(value), value
+
+
 def _read(pairs: Pairs, name: str, driver: str) -> Hashable:
-    """The value of a name and its type: True and 1 are equal in Python, and different in CEL."""
     domain, identifier = qualified(name, driver)
     found: Hashable = None
     for each, value in pairs:
         if each == name:
-            return type(value), value
+            return _typed(value)
         if each == identifier and domain == driver:
-            found = type(value), value
+            found = _typed(value)
     return found
 
 

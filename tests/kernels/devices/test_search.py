@@ -132,6 +132,19 @@ def test_search(claims: Sequence[ClaimAsk], expected: list[list[str]] | None) ->
     assert found(claims, MIXED) == expected
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        pytest.param("device.attributes['gpu'].link == true", "r=flag", id="true"),
+        pytest.param("device.attributes['gpu'].link == 1", "r=one", id="1"),
+        pytest.param("device.attributes['gpu'].exists(k, device.attributes['gpu'][k] == 1)", "r=one", id="1 in a loop"),
+    ],
+)
+def test_devices_that_differ_in_true_and_1_are_different(expression: str, expected: str) -> None:
+    both = pool(device("flag", attributes={"link": True}), device("one", attributes={"link": 1}))
+    assert found([claim(Ask("r", want(expression), ALL_DEVICES))], both) == [[expected]]
+
+
 def test_administrative_access_gets_devices_in_use_and_does_not_use_them_up() -> None:
     admin = want("device.driver == 'gpu'", admin=True)
     two = gpus("n1", 2)

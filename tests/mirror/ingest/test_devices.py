@@ -283,6 +283,11 @@ def test_devices_that_are_alike_share_their_model() -> None:
     assert first.model is second.model
 
 
+def test_devices_that_differ_in_true_and_1_do_not_share_their_model() -> None:
+    found = devices_of(of.device("a", attributes={"m": True}), of.device("b", attributes={"m": 1}))
+    assert [repr(device.model.attributes) for device in found] == ["(('m', True),)", "(('m', 1),)"]
+
+
 @pytest.mark.parametrize(
     ("read", "found", "begins"),
     [

@@ -264,14 +264,14 @@ def _blocks(pools: Same[tuple[DevicePool, ...]]) -> tuple[PoolBlock, ...]:
 
 
 def _block(pool: DevicePool) -> PoolBlock:
-    models: dict[DeviceModel, int] = {}
-    nodes: dict[str, int] = {}
     devices = pool.devices
+    models, model = _distinct([device.model for device in devices])
+    nodes: dict[str, int] = {}
     return PoolBlock(
         pool=pool,
         positions=_positions(tuple(device.id.device for device in devices)),
-        model=np.array([models.setdefault(device.model, len(models)) for device in devices], dtype=np.int32),
-        models=tuple(models),
+        model=np.array(model, dtype=np.int32),
+        models=models,
         node=np.array(
             [nodes.setdefault(device.node, len(nodes)) if device.node else NOWHERE for device in devices],
             dtype=np.int32,
@@ -284,6 +284,17 @@ def _block(pool: DevicePool) -> PoolBlock:
     )
 
 
+def _distinct(models: Sequence[DeviceModel]) -> tuple[tuple[DeviceModel, ...], list[int]]:
+    """The distinct objects among the models, and the position of each model among them.
+
+    Devices that are alike share their model. Equality would not do: True and 1 are equal in Python, and different as
+    attributes.
+    """
+    found = {id(model): model for model in models}
+    at = {key: position for position, key in enumerate(found)}
+    return tuple(found.values()), [at[id(model)] for model in models]
+
+
 @lru_cache(maxsize=1024)  # the pools of nodes that are alike name their devices alike
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
     return {name: position for position, name in enumerate(names)}
@@ -294,8 +305,7 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
     sizes = np.array([len(block.pool.devices) for block in blocks], dtype=np.int64)
     firsts = (np.cumsum(sizes) - sizes).tolist()
     pool = np.repeat(np.arange(len(blocks), dtype=np.int32), sizes)
-    models: dict[DeviceModel, int] = {}
-    named = [models.setdefault(one, len(models)) for block in blocks for one in block.models]
+    models, named = _distinct([one for block in blocks for one in block.models])
     model = _through([block.model for block in blocks], sizes, [len(block.models) for block in blocks], named)
     rows = [statics.row.get(name, NOWHERE) for block in blocks for name in block.nodes]
     row = _through([block.node for block in blocks], sizes, [len(block.nodes) for block in blocks], rows)
@@ -312,7 +322,7 @@ def _built(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Inventory:
         devices=devices,
         blocks=blocks,
         first={(block.pool.driver, block.pool.name): (firsts[at], at) for at, block in enumerate(blocks)},
-        models=tuple(models),
+        models=models,
         model=model,
         row=row,
         group=group,

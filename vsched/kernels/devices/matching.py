@@ -177,23 +177,22 @@ class _Answers:
 
     def __init__(self, expression: DeviceExpression) -> None:
         self.expression = expression
-        self._by_model: dict[DeviceModel, bool | str] = {}
+        self._by_model: dict[int, tuple[DeviceModel, bool | str]] = {}
+        """By identity, because models that differ in true and 1 are equal; the model is kept, so that its id stays."""
         self._by_key: dict[Hashable, bool | str] = {}
 
     def of(self, model: DeviceModel) -> bool | str:
         """Whether it matches; a text says why there is no answer."""
-        answer = self._by_model.get(model)
-        if answer is None:
+        known = self._by_model.get(id(model))
+        if known is None:
             if len(self._by_model) >= _MOST_ANSWERS:
                 self._by_model.clear()
                 self._by_key.clear()
-            answer = self._by_model[model] = self._of(model)
-        return answer
+            known = self._by_model[id(model)] = model, self._of(model)
+        return known[1]
 
     def _of(self, model: DeviceModel) -> bool | str:
         key = self.expression.key(model.driver, model.shareable, model.attributes, model.capacity)
-        if key is None:
-            return self._evaluated(_view(model))
         answer = self._by_key.get(key)
         if answer is None:
             answer = self._by_key[key] = self._evaluated(_view(model))

@@ -274,7 +274,7 @@ def _device(
     policies = ((name, each) for name, each in (fields.capacity or {}).items() if each.request_policy is not None)
     return Device(
         DeviceId(*pool, shared(fields.name)),
-        _same_model(DeviceModel(pool[0], _attributes(fields), _capacity(fields.capacity, at), shareable)),
+        _model(pool[0], _attributes(fields), _capacity(fields.capacity, at), shareable),
         shared(node or ""),
         reached,
         tuple(_taint(each, f"{at}.taints[{number}]") for number, each in enumerate(fields.taints or ())),
@@ -297,8 +297,17 @@ def _device(
     )
 
 
+def _model(
+    driver: str, attributes: tuple[tuple[str, Attribute | Version], ...], capacity: Quantities, shareable: bool
+) -> DeviceModel:
+    """The model with these values: one object for devices that are alike."""
+    types = tuple([type(value) for _, value in attributes])
+    return _same_model(DeviceModel(driver, attributes, capacity, shareable), types)
+
+
 @lru_cache(maxsize=4096)
-def _same_model(model: DeviceModel) -> DeviceModel:
+def _same_model(model: DeviceModel, types: tuple[type, ...]) -> DeviceModel:
+    """The types only tell models apart: 1 and true are equal, and yet different values."""
     return model
 
 
