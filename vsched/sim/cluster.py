@@ -151,7 +151,7 @@ class Cluster:
 
     def expire_watches(self, resource: str) -> None:
         """Ends every watch, and drops the history of one resource, so that its clients have to list again."""
-        self.store.shelf(self.client.kind(resource)).history.forget(self.store.revision)
+        self.store.expire(self.client.kind(resource))
         self._server.drop_watches()
 
     async def close(self) -> None:

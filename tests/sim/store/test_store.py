@@ -132,3 +132,13 @@ async def test_a_reader_that_stops_waiting_leaves_nothing_behind() -> None:
     for _ in range(3):
         assert not await store.subscribe(KIND).wait(0.001)
     assert history.readers_waiting == 0
+
+
+def test_after_a_kind_expired_even_the_newest_revision_that_was_seen_is_too_old() -> None:
+    store = Store()
+    store.create(KIND, thing("a"))
+    seen = store.revision
+    store.expire(KIND)
+    with pytest.raises(Behind):
+        store.subscribe(KIND, seen)
+    assert store.subscribe(KIND, store.revision).take() == []

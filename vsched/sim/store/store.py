@@ -204,6 +204,11 @@ class Store:
         for shelf in self._shelves.values():
             shelf.history.forget(revision)
 
+    def expire(self, kind: Kind) -> None:
+        """Drops the history of a kind, up to a revision that no client can have seen."""
+        self.revision += 1
+        self.shelf(kind).history.forget(self.revision)
+
     def discard(self, kind: Kind) -> None:
         """Drops all objects of a kind that is no longer served, and ends its watches."""
         shelf = self._shelves.pop(kind.storage, None)
