@@ -87,6 +87,10 @@ class JobOutcome(msgspec.Struct, frozen=True):
     """Whether phase, counts or conditions differ from those in the object."""
     code: str = ""
     """Why the job waits, as a code (``framework.codes.Code``); empty where it does not. ``message`` is the sentence."""
+    domain: str = ""
+    """The closest domain that holds its pods with a node, where it asks for closeness; empty otherwise."""
+    tier: int | None = None
+    """The tier of ``domain``."""
 
 
 class QueueOutcome(msgspec.Struct, frozen=True):

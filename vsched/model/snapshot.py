@@ -22,6 +22,7 @@ from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.selections import Selections
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 from vsched.model.queues.quota import Quota
+from vsched.model.topology.hypernodes import NO_TOPOLOGY, TopologyCatalogue
 
 
 @dataclass(slots=True)
@@ -120,3 +121,5 @@ class Snapshot:
     nothing."""
     claims: ClaimCatalogue = NO_CLAIMS
     """Volumes, devices, and the claims for them."""
+    topology: TopologyCatalogue = NO_TOPOLOGY
+    """HyperNodes."""

@@ -15,6 +15,7 @@ from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, exceed
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -73,6 +74,10 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Expected run time of pods that state none (annotation ``EXPECTED_DURATION``), seconds; 0 where not stated."""
     unsupported: str = ""
     """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
+    topology: NetworkTopology | None = None
+    """How close its pods have to be; None where it does not say."""
+    sub_groups: tuple[SubGroupPolicy, ...] = ()
+    """How its pods form sub-groups; a pod belongs to the first policy that concerns it."""
     wishes: tuple[str, ...] = ()
     """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False

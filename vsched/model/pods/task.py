@@ -66,6 +66,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
     claims: PodClaims | None = None
     """Its volume claims and resource claims; None where it has none."""
+    group: str = ""
+    """The native PodGroup (``spec.schedulingGroup``) that it names; empty where it names none."""
 
     @property
     def at_gate(self) -> bool:
@@ -117,4 +119,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.finished,
             self.unsupported,
             self.claims,
+            self.group,
         )

@@ -1,0 +1,47 @@
+"""HyperNodes: sets of nodes that are close to each other, in trees (reference 5.3, appendix A)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from vsched.model.pods.shape import Selector
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One entry of a HyperNode's members. Exactly one of ``name``, ``pattern`` and ``labels`` is set."""
+
+    is_node: bool
+    """Whether it names nodes; else it names one HyperNode, by ``name``."""
+    name: str = ""
+    pattern: str = ""
+    """A regular expression that nodes' names match (RE2 syntax, found anywhere in the name)."""
+    labels: Selector | None = None
+    """A selector of nodes' labels."""
+
+
+class HyperNode(msgspec.Struct, frozen=True):
+    """A HyperNode as its object says."""
+
+    name: str
+    uid: str = ""
+    tier: int = 0
+    """How close its nodes are: smaller is closer."""
+    tier_name: str = ""
+    members: tuple[Member, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopologyCatalogue:
+    """All HyperNodes of the cluster. The same object while none changes."""
+
+    hypernodes: tuple[HyperNode, ...] = ()
+    """Sorted by name; also those of broken trees, which sessions leave out by the same rules as the mirror."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """By name: HyperNodes that cannot be read, and why. Trees with such a member are broken."""
+
+
+NO_TOPOLOGY = TopologyCatalogue()
+"""The catalogue of a cluster without HyperNodes."""
