@@ -21,6 +21,7 @@ from vsched.model.anonymous.rules import (
     value,
     word,
 )
+from vsched.model.anonymous.topology import TOPOLOGY_RULES
 from vsched.model.arbitration.records import (
     AllocationRecord,
     Arbitration,
@@ -76,6 +77,8 @@ RULES: dict[type, dict[str, Rule]] = {
         **_OBJECT,
         "queue": name,
         "min_task_member": pairs(name),
+        "topology": shared,
+        "sub_groups": parts,
         "priority_class": name,
         "phase": word,
         "written_phase": word,
@@ -90,6 +93,7 @@ RULES: dict[type, dict[str, Rule]] = {
         **_POD,
         "shape": shared,
         "labels": shared,
+        "group": name,
         "node": node,
         "role": name,
         "nominated": node,
@@ -200,6 +204,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Unschedulable: {**_POD, "reason": word, "message": sentence, "reasons": lambda renaming, found: {}},
     JobOutcome: {
         "key": name,
+        "domain": name,
         "queue": name,
         "phase": word,
         "conditions": parts,
@@ -220,4 +225,5 @@ RULES: dict[type, dict[str, Rule]] = {
         "spans": lambda renaming, found: (),
     },
     **CLAIM_RULES,
+    **TOPOLOGY_RULES,
 }

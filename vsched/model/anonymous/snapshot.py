@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
+from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -77,6 +78,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "setbacks": {},
         "foreign": {},
         "claims": renamed_catalogue(renaming, snapshot.claims, selects),
+        "topology": renamed_topology(renaming, snapshot.topology),
     }
     return replace(snapshot, **made)
 
