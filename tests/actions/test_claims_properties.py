@@ -13,13 +13,19 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, mirror
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.claims.devices import DeviceId
+from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceId
 from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
 MANY = settings(max_examples=examples(40), deadline=None)
 LARGE = 60 * (1 << 30) * 1000
 """60Gi in thousandths of bytes."""
+
+
+def given_to(claim: DeviceClaim) -> tuple[AllocatedDevice, ...]:
+    """The devices of a claim that has some."""
+    assert claim.allocation is not None, claim.key
+    return claim.allocation.devices
 
 
 @MANY
@@ -38,7 +44,7 @@ def test_gangs_are_bound_as_a_whole_or_not_at_all(case: Case) -> None:
 def test_no_device_is_given_twice_and_each_claim_gets_what_it_asks_for(case: Case) -> None:
     snapshot, report = case.report()
     devices = snapshot.claims.devices
-    used = Counter(one.device for claim in devices.allocated.values() for one in claim.allocation.devices)  # type: ignore[union-attr]
+    used = Counter(one.device for claim in devices.allocated.values() for one in given_to(claim))
     models = {device.id: device.model for pool in devices.pools for device in pool.devices}
     chosen: dict[str, tuple[DeviceId, ...]] = {}
     for bind in report.binds:
@@ -49,7 +55,7 @@ def test_no_device_is_given_twice_and_each_claim_gets_what_it_asks_for(case: Cas
             assert chosen.setdefault(choice.claim, got) == got, "two jobs that share a claim have the same choice"
         for key in bind.claims.reserve:
             claim = devices.claims[key]
-            has = chosen.get(key) or tuple(one.device for one in claim.allocation.devices)  # type: ignore[union-attr]
+            has = chosen.get(key) or tuple(one.device for one in given_to(claim))
             assert {device.pool for device in has} == {bind.node}, "the pod is where its devices are"
     for key, got in chosen.items():
         used.update(got)
@@ -103,7 +109,7 @@ def test_pods_that_are_bound_now_use_nothing_that_others_still_have_to_leave(cas
         one.device
         for claim in snapshot.claims.devices.allocated.values()
         if any(consumer.uid in leaving for consumer in claim.consumers)
-        for one in claim.allocation.devices  # type: ignore[union-attr]
+        for one in given_to(claim)
     }
     now = {
         one.device

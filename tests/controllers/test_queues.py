@@ -10,8 +10,16 @@ from vsched.controllers.queues import QueueDecision, QueueState, boot_queues, de
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
 
-def queue(state: str = OPEN, podgroups: int = 0, **fields: object) -> QueueState:
-    return QueueState("q", state, podgroups=podgroups, **fields)  # type: ignore[arg-type]
+def queue(
+    state: str = OPEN,
+    podgroups: int = 0,
+    *,
+    wish: str = "",
+    by_parent: bool = False,
+    parent: str = "",
+    parent_state: str = OPEN,
+) -> QueueState:
+    return QueueState("q", state, wish, by_parent, podgroups, parent, parent_state)
 
 
 @pytest.mark.parametrize(

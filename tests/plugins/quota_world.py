@@ -16,6 +16,7 @@ from vsched.model.queues.queue import Queue
 from vsched.plugins.capacity import Capacity, CapacityArgs
 
 GPU = "example.com/gpu"
+DEFAULTS = CapacityArgs()
 
 
 def cpu(amount: int) -> Amounts:
@@ -30,17 +31,44 @@ def pods(amount: int) -> Amounts:
     return ((PODS, amount),)
 
 
-class Quotas:
+class OpenedCapacity:
+    """A cluster without queues, and the plugin, which is opened when it is first asked for."""
+
+    def __init__(self, cluster: SmallCluster, args: CapacityArgs, hierarchy: bool) -> None:
+        self.cluster = cluster
+        self.cluster.queues.clear()
+        self._args, self._hierarchy = args, hierarchy
+        self._opened: tuple[SessionContext, Capacity] | None = None
+
+    @property
+    def opening(self) -> SessionContext:
+        return self._known()[0]
+
+    @property
+    def plugin(self) -> Capacity:
+        return self._known()[1]
+
+    def _known(self) -> tuple[SessionContext, Capacity]:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> tuple[SessionContext, Capacity]:
+        opening = self.cluster.opening(hierarchy=self._hierarchy)
+        plugin = Capacity(self._args)
+        plugin.open(opening)
+        return opening, plugin
+
+
+class Quotas(OpenedCapacity):
     """Collects queues; the plugin is opened when it is first asked for."""
 
     def __init__(self, *, hierarchy: bool = False, level: int = 0) -> None:
-        self.cluster = SmallCluster().node("n1", cpu=10_000, memory=1000)
-        self.cluster.queues.clear()
+        args = CapacityArgs(ancestor_reclaim_level=level)
+        super().__init__(SmallCluster().node("n1", cpu=10_000, memory=1000), args, hierarchy)
         self.gpu = self.cluster.axis.column(GPU)
         self.cluster.nodes["n1"][GPU] = 4000
         self.core = self.cluster.shape(cpu=1000, memory=0)
-        self._hierarchy, self._level = hierarchy, level
-        self._opened: tuple[SessionContext, Capacity] | None = None
 
     def queue(self, name: str, holds: int = 0, *, wants: int = 0, **fields: object) -> Quotas:
         """A queue whose job holds some cores, and wants more."""
@@ -64,22 +92,6 @@ class Quotas:
     def waiting(self, queue: str, name: str = "new", **spec: object) -> Job:
         """A job that waits to be admitted."""
         return self.cluster.job(name, 0, queue=queue, phase=Phase.PENDING, **spec)
-
-    @property
-    def opening(self) -> SessionContext:
-        return self._open()[0]
-
-    @property
-    def plugin(self) -> Capacity:
-        return self._open()[1]
-
-    def _open(self) -> tuple[SessionContext, Capacity]:
-        if self._opened is None:
-            opening = self.cluster.opening(hierarchy=self._hierarchy)
-            plugin = Capacity(CapacityArgs(ancestor_reclaim_level=self._level))
-            plugin.open(opening)
-            self._opened = opening, plugin
-        return self._opened
 
     def place(self, job: str, count: int = 1) -> None:
         """Place pending tasks of a job, by the ledger as any cycle does."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.plugins.quota_world import DEFAULTS, OpenedCapacity
 from tests.support.plans import policy_of
 from tests.support.small import SmallCluster
 from vsched.framework.cycle import run_cycle
@@ -19,6 +20,7 @@ from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import (
     ALL,
+    EXACT_COUNT,
     ClaimSpec,
     Device,
     DeviceClaim,
@@ -27,6 +29,7 @@ from vsched.model.claims.devices import (
     DeviceModel,
     DevicePool,
     DeviceRequest,
+    Quantities,
 )
 from vsched.model.claims.quota import DeviceAmount, device_amount
 from vsched.model.jobs.job import Job
@@ -41,23 +44,26 @@ GPU, NIC, CORES = "deviceclass/gpu", "deviceclass/nic", "cores.deviceclass/gpu"
 CAUSE = EvictionCause("preempt", "")
 
 
-def asks(number: int = 1, device_class: str = "gpu", **fields: object) -> ClaimSpec:
+def asks(
+    number: int = 1,
+    device_class: str = "gpu",
+    *,
+    mode: str = EXACT_COUNT,
+    capacity: Quantities = (),
+) -> ClaimSpec:
     """A claim of one request for a number of devices."""
-    request = DeviceRequest("one", device_class, count=number, **fields)  # type: ignore[arg-type]
+    request = DeviceRequest("one", device_class, mode=mode, count=number, capacity=capacity)
     return ClaimSpec(((request,),))
 
 
-class Devices:
+class Devices(OpenedCapacity):
     """A cluster with queues, claims, and pods that use them; the plugin is opened when it is first asked for."""
 
-    def __init__(self, *, hierarchy: bool = False, **args: bool) -> None:
-        self.cluster = SmallCluster().node("n1", cpu=64_000).node("n2", cpu=64_000)
-        self.cluster.queues.clear()
+    def __init__(self, *, hierarchy: bool = False, args: CapacityArgs = DEFAULTS) -> None:
+        super().__init__(SmallCluster().node("n1", cpu=64_000).node("n2", cpu=64_000), args, hierarchy)
         self._claims: dict[str, DeviceClaim] = {}
         self._users: dict[str, dict[str, Task]] = {}
         self._names = (f"pod-{number}" for number in count())
-        self._hierarchy, self._args = hierarchy, args
-        self._opened: tuple[SessionContext, Capacity] | None = None
 
     def queue(self, queue: str, /, parent: str = "", **capability: int) -> Devices:
         """A queue with whole numbers as its capability; ``gpu`` and ``nic`` are classes, ``cores`` are of ``gpu``."""
@@ -107,22 +113,9 @@ class Devices:
         )
         return ClaimCatalogue(devices=DeviceCatalogue(self._claims, classes, pools, users=self._users))
 
-    @property
-    def opening(self) -> SessionContext:
-        return self._open()[0]
-
-    @property
-    def plugin(self) -> Capacity:
-        return self._open()[1]
-
     def _open(self) -> tuple[SessionContext, Capacity]:
-        if self._opened is None:
-            self.cluster.claims = self.catalogue()
-            opening = self.cluster.opening(hierarchy=self._hierarchy)
-            plugin = Capacity(CapacityArgs(**self._args))  # type: ignore[arg-type]
-            plugin.open(opening)
-            self._opened = opening, plugin
-        return self._opened
+        self.cluster.claims = self.catalogue()
+        return super()._open()
 
     def view(self, task: Task) -> JobView:
         return self.opening.jobs[task.job]
@@ -215,13 +208,13 @@ def test_what_a_claim_counts_in_its_queue(quota: dict[str, int], spec: ClaimSpec
 @pytest.mark.parametrize(
     ("args", "number", "capacity"),
     [
-        pytest.param({}, 1, 1, id="both count by default"),
-        pytest.param({"consumable_capacity": False}, 1, 0, id="capacity can be left out"),
-        pytest.param({"resource_claims": False}, 0, 0, id="and so can all devices"),
+        pytest.param(CapacityArgs(), 1, 1, id="both count by default"),
+        pytest.param(CapacityArgs(consumable_capacity=False), 1, 0, id="capacity can be left out"),
+        pytest.param(CapacityArgs(resource_claims=False), 0, 0, id="and so can all devices"),
     ],
 )
-def test_the_arguments_say_which_quotas_count(args: dict[str, bool], number: int, capacity: int) -> None:
-    world = Devices(**args).queue("a", gpu=1, cores=1)
+def test_the_arguments_say_which_quotas_count(args: CapacityArgs, number: int, capacity: int) -> None:
+    world = Devices(args=args).queue("a", gpu=1, cores=1)
     world.claim("many", asks(2)).claim("much", asks(1, capacity=(("cores", 2000),)))
     many, much = world.asking("a", "many"), world.asking("a", "much")
 

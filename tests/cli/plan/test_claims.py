@@ -20,6 +20,7 @@ from vsched.cli.plan.trial import PlanTrial
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin
+from vsched.mirror.wire.volumes import PersistentVolumeClaim
 from vsched.model.frozen import freeze
 
 
@@ -106,10 +107,11 @@ def test_a_stateful_set_has_its_claims_and_one_that_is_there_stays() -> None:
     several = workload("StatefulSet", replicas=2, serviceName="w", volumeClaimTemplates=templates)
     manifests = decode_with_pods(found(there, several))
     sizes = {
-        one.metadata.name: one.spec.resources.requests["storage"]  # type: ignore[attr-defined]
+        one.metadata.name: one.spec.resources.requests
         for one in manifests.objects["PersistentVolumeClaim"]
+        if isinstance(one, PersistentVolumeClaim)
     }
-    assert sizes == {"data-w-0": "7Gi", "data-w-1": "3Gi"}
+    assert sizes == {"data-w-0": {"storage": "7Gi"}, "data-w-1": {"storage": "3Gi"}}
     assert len(manifests.objects["Pod"]) == 2
 
 

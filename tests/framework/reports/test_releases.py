@@ -37,6 +37,11 @@ SPEC = ClaimSpec(((DeviceRequest("gpu", "gpu"),),))
 WAITS = StorageClass("late", "example.com/disks", waits=True)
 
 
+def volume_claim(*, selected_node: str = "", volume: str = "", bound: bool = False) -> VolumeClaim:
+    """The claim that the pod names."""
+    return VolumeClaim("ns/data", "uid-data", "late", 1, selected_node=selected_node, volume=volume, bound=bound)
+
+
 class World:
     """A node with four cores and a device, a pod ``a-0`` that asks for so many cores, and what it holds."""
 
@@ -52,7 +57,7 @@ class World:
         self.policy: Policy = DEFAULT_POLICY
         claims = PodClaims((PodVolume("data"),), (PodDevices("gpu", "gpu"),))
         self.pod = self.cluster.task(self.job, "a-0", self.shape, claims=claims if named else None)
-        self.volumes["ns/data"] = VolumeClaim("ns/data", "uid-data", "late", 1, volume="pv", bound=True)
+        self.volumes["ns/data"] = volume_claim(volume="pv", bound=True)
         self.disks["pv"] = Volume("pv", "late", 1, available=False, claim="ns/data", claim_uid="uid-data")
         self.device("gpu")
 
@@ -127,23 +132,30 @@ def test_devices_made_for_extended_resources_are_given_back_too() -> None:
     ("cpu", "claim", "released"),
     [
         pytest.param(
-            9000, {"selected_node": "n1"}, [("ns/data", False, "ns/a")], id="a volume that was to be made for it"
+            9000,
+            volume_claim(selected_node="n1"),
+            [("ns/data", False, "ns/a")],
+            id="a volume that was to be made for it",
         ),
-        pytest.param(9000, {"volume": "pv"}, [("ns/data", False, "ns/a")], id="a volume that was chosen for it"),
-        pytest.param(9000, {"volume": "pv", "bound": True}, [], id="not one that is bound: it is the claim's for good"),
-        pytest.param(9000, {}, [], id="nor one for which nothing was chosen"),
+        pytest.param(
+            9000, volume_claim(volume="pv"), [("ns/data", False, "ns/a")], id="a volume that was chosen for it"
+        ),
+        pytest.param(
+            9000, volume_claim(volume="pv", bound=True), [], id="not one that is bound: it is the claim's for good"
+        ),
+        pytest.param(9000, volume_claim(), [], id="nor one for which nothing was chosen"),
     ],
 )
-def test_volumes_of_a_waiting_pod(cpu: int, claim: dict[str, object], released: list[tuple[str, bool, str]]) -> None:
+def test_volumes_of_a_waiting_pod(cpu: int, claim: VolumeClaim, released: list[tuple[str, bool, str]]) -> None:
     world = World(cpu)
-    world.volumes["ns/data"] = VolumeClaim("ns/data", "uid-data", "late", 1, **claim)  # type: ignore[arg-type]
+    world.volumes["ns/data"] = claim
 
     assert world.run() == released
 
 
 def test_a_volume_that_a_pod_with_a_node_waits_for_stays() -> None:
     world = World(9000)
-    world.volumes["ns/data"] = VolumeClaim("ns/data", "uid-data", "late", 1, selected_node="n1")
+    world.volumes["ns/data"] = volume_claim(selected_node="n1")
     world.volume_users["ns/data"] = {"ns-b-0": world.pod.moved(Status.RUNNING, "n1")}
 
     assert world.run() == []

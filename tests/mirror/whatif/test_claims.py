@@ -133,7 +133,9 @@ def plain(value: Any) -> Any:
 
 def bound(found: Cache, name: str, at: str, plan: ClaimPlan) -> Bind:
     """The decision to bind a pod, with this plan for its claims."""
-    return Bind(f"uid-{name}", "ns", name, at, found.task(f"uid-{name}").job, plan)  # type: ignore[union-attr]
+    task = found.task(f"uid-{name}")
+    assert task is not None, name
+    return Bind(task.uid, "ns", name, at, task.job, plan)
 
 
 GPU = Allocation((AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-1")),), (NodeTerm(),))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.support import builders as make
 from tests.support import devices, volumes
-from tests.support.claiming import RESOURCE_CLAIMS, Claiming, allocation, claiming, cluster_with, on_node
+from tests.support.claiming import NS, RESOURCE_CLAIMS, Claiming, allocation, claiming, cluster_with, on_node
 from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from tests.writes.claims.reading import told
@@ -30,11 +31,15 @@ from vsched.writes.claims.wishes import DeviceWish, VolumeWish
 WAITS = volumes.storage_class(zones=("a", "b"))
 DATA = volumes.claim("data", namespace="default")
 GPUS = devices.resource_claim("gpus", namespace="default")
+FOLLOWED = ("ResourceClaim", "PersistentVolumeClaim", "PersistentVolume")
+CHANGED = {"metadata": {"labels": {"changed": "by-somebody"}}}
 
 
 @asynccontextmanager
-async def watching(cluster: Cluster) -> AsyncIterator[tuple[Claiming, dict[str, list[str]]]]:
-    """Transactions whose mirror follows the claims; also the requests for each claim."""
+async def watching(
+    cluster: Cluster, kinds: Sequence[str] = FOLLOWED
+) -> AsyncIterator[tuple[Claiming, dict[str, list[str]]]]:
+    """Transactions whose mirror follows these kinds; also the requests for each claim."""
     requests: dict[str, list[str]] = defaultdict(list)
     patient = TransactionSettings(waits=WaitSettings(pods_seconds=0.02, objects_seconds=60.0))
     async with (
@@ -44,7 +49,7 @@ async def watching(cluster: Cluster) -> AsyncIterator[tuple[Claiming, dict[str, 
     ):
         at.cache.on_claim.add(at.gangs.changed)
         found = reflectors(at.client, at.cache, {}, lambda statistics: None)
-        followed = [found[kind] for kind in ("ResourceClaim", "PersistentVolumeClaim", "PersistentVolume")]
+        followed = [found[kind] for kind in kinds]
         tasks = [group.create_task(each.run()) for each in followed]
         for each in followed:
             await each.synced.wait()
@@ -88,11 +93,13 @@ async def test_a_claim_that_is_deleted_while_the_watch_is_followed_gives_everyth
 
 
 async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a_read() -> None:
-    async with cluster_with(GPUS, devices.device_class()) as cluster, watching(cluster) as (at, requests):
-        known = at.cache.watched_claim("default/gpus")
-        assert known is not None
-        old = Watched(known.found, "1")
-        at.cache.watched_claim = lambda key: old  # type: ignore[method-assign]
+    volumes_only = FOLLOWED[1:]
+    async with (
+        cluster_with(GPUS, devices.device_class()) as cluster,
+        watching(cluster, volumes_only) as (at, requests),
+    ):
+        at.cache.apply("ResourceClaim", "ADDED", make.read(at.get(RESOURCE_CLAIMS, "gpus")))
+        cluster.client.patch(RESOURCE_CLAIMS, NS, "gpus", lambda found: make.merged(found, CHANGED))
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)))
         await until(lambda: not at.gangs.busy)
         assert at.nodes() == {"p1": "n1"}
@@ -130,8 +137,18 @@ def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim |
 MADE = VolumeWish("ns/data", "uid-data", "n1", selected_node="n1", choose=True)
 
 
-def disk(uid: str = "uid-data", **fields: str | bool) -> VolumeClaim:
-    return VolumeClaim("ns/data", uid, **fields)  # type: ignore[arg-type]
+def disk(
+    uid: str = "uid-data",
+    *,
+    volume: str = "",
+    bound: bool = False,
+    selected_node: str = "",
+    lost: bool = False,
+    deleting: bool = False,
+) -> VolumeClaim:
+    return VolumeClaim(
+        "ns/data", uid, volume=volume, bound=bound, selected_node=selected_node, lost=lost, deleting=deleting
+    )
 
 
 def test_a_node_is_selected_without_a_read() -> None:

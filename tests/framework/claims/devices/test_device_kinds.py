@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tests.support.devicesets import GPU, DeviceWorld, amounts, device, gpus, has, only, pool, request, spec
@@ -10,6 +12,7 @@ from vsched.model.claims.devices import (
     AllocatedDevice,
     CapacityPolicy,
     Consumer,
+    Device,
     DeviceClass,
     DeviceConstraint,
     DeviceId,
@@ -112,8 +115,8 @@ def test_administrative_access_sees_devices_in_use() -> None:
         ),
     ],
 )
-def test_where_an_allocation_can_be_used(devices: list[object], nodes: object) -> None:
-    world = DeviceWorld(pool(*devices), nodes=[])  # type: ignore[arg-type]
+def test_where_an_allocation_can_be_used(devices: list[Device], nodes: tuple[NodeTerm, ...] | None) -> None:
+    world = DeviceWorld(pool(*devices), nodes=[])
     world.cluster.node("n1", zone="n", fast="yes")
     task = world.own("p", request(count=len(devices)))
     part = world.part()
@@ -193,9 +196,9 @@ def test_a_claim_that_is_reserved_for_a_pod_group(group: str, serving: list[str]
 # -- extended resources ---------------------------------------------------------------------------------------------
 
 
-def extended(**fields: object) -> DeviceWorld:
+def extended(classes: Sequence[DeviceClass] = (GPU,)) -> DeviceWorld:
     """Devices serve the resource on n1; n2 has a device plugin for it."""
-    world = DeviceWorld(gpus("n1", 3), gpus("n2", 1), **fields)  # type: ignore[arg-type]
+    world = DeviceWorld(gpus("n1", 3), gpus("n2", 1), classes=classes)
     world.extended = {RESOURCE: "gpu"}
     world.plugins = {RESOURCE: frozenset(["n2"])}
     return world

@@ -8,11 +8,20 @@ from msgspec.structs import replace as changed
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
 from vsched.framework.claims.devices.part import device_part
 from vsched.framework.claims.part import ClaimRules
-from vsched.model.claims.devices import ALL, Consumer, DeviceClass, DeviceSelector
+from vsched.model.claims.devices import (
+    ALL,
+    Allocation,
+    Consumer,
+    DeviceClaim,
+    DeviceClass,
+    DeviceRequest,
+    DeviceSelector,
+)
 from vsched.model.pods.shape import Rules
 from vsched.model.pods.status import Status
 
 N1, N2 = 0, 1
+ONE = request()
 
 
 def test_counts_say_which_nodes_have_enough_devices() -> None:
@@ -106,6 +115,20 @@ def test_an_allocated_claim_is_usable_where_its_devices_are() -> None:
     assert (plan.devices, plan.reserve) == ((), ("ns/mine",))
 
 
+def of_pod(
+    asked: DeviceRequest = ONE,
+    *,
+    owner: str = "uid-p",
+    allocation: Allocation | None = None,
+    deleting: bool = False,
+    failed: str = "",
+) -> DeviceClaim:
+    """The claim that was made for the pod ``p``."""
+    return DeviceClaim(
+        "ns/p-claim", "uid-p-claim", spec(asked), allocation, owner=owner, deleting=deleting, failed=failed
+    )
+
+
 def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
     world = DeviceWorld(gpus("n1", 1), nodes=["n1"])
     others = tuple(Consumer(f"u{number}", f"o{number}") for number in range(255))
@@ -120,51 +143,51 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("claim", "message"),
     [
         pytest.param(
-            {"deleting": True}, 'resourceclaim "p-claim" is being deleted', id="a claim that is being deleted"
+            of_pod(deleting=True), 'resourceclaim "p-claim" is being deleted', id="a claim that is being deleted"
         ),
         pytest.param(
-            {"owner": "uid-other"},
+            of_pod(owner="uid-other"),
             "ResourceClaim ns/p-claim was not created for pod ns/p (pod is not owner)",
             id="a claim made for another pod",
         ),
         pytest.param(
-            {"asked": request("r", 1, device_class="nope")},
+            of_pod(asked=request("r", 1, device_class="nope")),
             "request r: device class nope does not exist",
             id="a class that does not exist",
         ),
         pytest.param(
-            {"asked": request("r", 1, "device.attributes['gpu'].nope == 1")},
+            of_pod(asked=request("r", 1, "device.attributes['gpu'].nope == 1")),
             "request r: selector #0: CEL runtime error: no such key: nope",
             id="a selector without an answer",
         ),
         pytest.param(
-            {"asked": request("r", 1, "device.driver = 1")},
+            of_pod(asked=request("r", 1, "device.driver = 1")),
             "request r: selector #0: CEL compile error: ERROR: <input>:1:15",
             id="a selector that is no expression",
         ),
         pytest.param(
-            {"asked": request("r", 33)},
+            of_pod(asked=request("r", 33)),
             "number of requested devices 33 exceeds the claim limit of 32",
             id="more devices than a claim can have",
         ),
         pytest.param(
-            {"allocation": has("gpu-99")},
+            of_pod(allocation=has("gpu-99")),
             "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 is not there any more",
             id="a device that is gone, and no pod runs with it",
         ),
         pytest.param(
-            {"allocation": has("gpu-0"), "failed": "LinkDown"},
+            of_pod(allocation=has("gpu-0"), failed="LinkDown"),
             "resourceclaim ns/p-claim: device binding failed: LinkDown",
             id="a device that could not be made ready",
         ),
     ],
 )
-def test_what_nobody_can_use(fields: dict[str, object], message: str) -> None:
+def test_what_nobody_can_use(claim: DeviceClaim, message: str) -> None:
     world = DeviceWorld(gpus("n1", 64))
-    world.claim("p-claim", **{"owner": "uid-p", **fields})  # type: ignore[arg-type]
+    world.claims[claim.key] = claim
     found = world.part().obstacle(world.pod("p", "p-claim@"))
     assert found is not None
     assert found.message.startswith(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -90,7 +90,10 @@ class Unlisted(dict[str, Any]):
     def __iter__(self) -> Iterator[str]:
         raise AssertionError("all keys were read")
 
-    keys = items = values = __iter__  # type: ignore[assignment]
+    def keys(self) -> NoReturn:
+        raise AssertionError("all keys were read")
+
+    items = values = keys
 
 
 @pytest.mark.parametrize(

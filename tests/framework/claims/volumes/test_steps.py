@@ -84,30 +84,30 @@ class Session:
                 found.append((asked.nodes(), asked.nodes(later=True), asked.reasons(), asked.scores(), rooms))
         return found
 
-    def step(self, draw: st.DrawFn) -> None:
+    def step(self, data: st.DataObject) -> None:
         """One step, if there is any of the kind that was drawn."""
-        kind = draw(st.sampled_from(["take", "take", "take", "withdraw", "evict"]))
+        kind = data.draw(st.sampled_from(["take", "take", "take", "withdraw", "evict"]))
         if kind == "take":
-            self._take(draw)
+            self._take(data)
         elif kind == "withdraw" and self.placed:
-            task, row, _ = self.placed.pop(draw(st.sampled_from(sorted(self.placed))))
+            task, row, _ = self.placed.pop(data.draw(st.sampled_from(sorted(self.placed))))
             self.log.append((kind, task, row, self.part.withdraw(task, row)))
         elif kind == "evict":
             staying = [task for task in self.drawn.running if task.uid not in self.evicted and not is_leaving(task)]
             if staying:
-                task = draw(st.sampled_from(staying))
+                task = data.draw(st.sampled_from(staying))
                 row = list(NODES).index(task.node)
                 self.part.evict(task, row)
                 self.evicted.add(task.uid)
                 self.log.append((kind, task, row, None))
 
-    def _take(self, draw: st.DrawFn) -> None:
+    def _take(self, data: st.DataObject) -> None:
         free = [task for task in self.drawn.waiting if task.uid not in self.placed]
         if free:
-            task, later = draw(st.sampled_from(free)), draw(st.booleans())
+            task, later = data.draw(st.sampled_from(free)), data.draw(st.booleans())
             nodes = ask(self.drawn.world, task, self.part).nodes(later=later).split()
             if nodes:
-                row = list(NODES).index(draw(st.sampled_from(nodes)))
+                row = list(NODES).index(data.draw(st.sampled_from(nodes)))
                 self.part.take(task, row, later=later)
                 self.placed[task.uid] = (task, row, later)
                 self.log.append(("take", task, row, later))
@@ -223,7 +223,7 @@ def reaches(volume: Volume, labels: dict[str, str]) -> bool:
 def test_steps_never_take_more_than_there_is(drawn: Drawn, data: st.DataObject) -> None:
     session = Session(drawn)
     for _ in range(data.draw(st.integers(1, 8))):
-        session.step(data.draw)  # type: ignore[arg-type]
+        session.step(data)
         session.check()
         session.picture()
 
@@ -233,10 +233,10 @@ def test_undoing_steps_leaves_no_trace(drawn: Drawn, data: st.DataObject) -> Non
     session = Session(drawn)
     before = session.picture()
     for _ in range(data.draw(st.integers(0, 3))):
-        session.step(data.draw)  # type: ignore[arg-type]
+        session.step(data)
     between, mark = session.picture(), len(session.log)
     for _ in range(data.draw(st.integers(1, 6))):
-        session.step(data.draw)  # type: ignore[arg-type]
+        session.step(data)
     session.undo(mark)
     assert session.picture() == between
     session.undo(0)
@@ -286,7 +286,7 @@ def expected_score(world: StorageWorld, chosen: dict[str, str]) -> float:
 def test_equal_sessions_choose_the_same(drawn: Drawn, data: st.DataObject) -> None:
     session, again = Session(drawn), drawn.world.part()
     for _ in range(data.draw(st.integers(1, 6))):
-        session.step(data.draw)  # type: ignore[arg-type]
+        session.step(data)
     for kind, task, row, had in session.log:
         if kind == "take":
             again.take(task, row, later=had)
