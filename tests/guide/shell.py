@@ -19,7 +19,7 @@ from tests.guide.conftest import Guided
 from vsched.cli import cli, main
 
 KUBECTL = shutil.which("kubectl") or ""
-KUBECONFIG = "/tmp/vsched.kubeconfig"
+KUBECONFIG = "vsched.kubeconfig"
 """What the guide calls the kubeconfig of the embedded cluster."""
 _SEPARATORS = {"&&", "||", ";", "(", ")", "<(", "&"}
 

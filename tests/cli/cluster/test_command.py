@@ -146,7 +146,7 @@ def test_usage_that_makes_no_sense_is_refused(arguments: list[str], message: str
 def test_help_shows_an_example() -> None:
     result = CliRunner().invoke(cli, ["cluster", "--help"])
     assert result.exit_code == 0
-    assert "vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig\n" in result.output
+    assert "vsched cluster --nodes 100 --kubeconfig-out sim.kubeconfig\n" in result.output
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ The YAML of --devices FILE:
 {indent(DEVICES, "  ")}
 \b
 Examples:
-  vsched cluster --nodes 100 --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig get nodes
+  vsched cluster --nodes 100 --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig get nodes
 
 \b
   vsched cluster --nodes fleet.yaml -f queues.yaml -f jobs.yaml --default-duration 30s
@@ -86,19 +86,19 @@ Examples:
   vsched cluster --nodes 5000 --residents residents.yaml
 
 \b
-  vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig top nodes
+  vsched cluster --usage 0.2-1.4 --usage-window 1m --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig top nodes
 
 \b
-  vsched cluster --authorization rbac --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
+  vsched cluster --authorization rbac --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
 
 \b
   vsched cluster --nodes 200 --faults config/faults.yaml
 
 \b
-  vsched cluster --nodes 4 --devices devices.yaml --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig get resourceslices,deviceclasses
+  vsched cluster --nodes 4 --devices devices.yaml --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig get resourceslices,deviceclasses
 """
 
 
