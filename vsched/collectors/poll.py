@@ -14,7 +14,9 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.collectors.source import CollectedUsage, NodeTarget, Source, SourceError
+from vsched.errors import UNUSABLE
 from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import NO_ANSWER
 from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
 FIRST_RETRY_SECONDS = 2.0
@@ -155,7 +157,7 @@ async def ask(source: Source, targets: Sequence[NodeTarget], periods: Sequence[s
         raise SourceError(f"{source.label}: no answer within {seconds:g} s") from None
     except SourceError:
         raise
-    except Exception as error:  # the supervisor: an unexpected answer must not end scheduling
+    except (*NO_ANSWER, *UNUSABLE) as error:  # an answer that no source expects must not end scheduling
         raise SourceError(f"{source.label}: {type(error).__name__}: {error}") from error
 
 

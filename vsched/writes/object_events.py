@@ -20,7 +20,7 @@ from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.status.writer import StatusWriter
-from vsched.writes.unexpected import report_unexpected
+from vsched.writes.unexpected import Unexpected
 from vsched.writes.writer import Writer
 
 LOOK_SECONDS = 1.0
@@ -48,10 +48,8 @@ class ObjectEvents:
         """Look for new problems every second, until cancelled."""
         while True:
             for problem in list(self._problems()):
-                try:
+                with Unexpected(f"nobody is told what is wrong with {problem.kind} {problem.name[:60]!a}"):
                     await self._report(problem)
-                except Exception as error:  # of one object: the owners of all others are to hear as well
-                    report_unexpected(error, f"nobody is told what is wrong with {problem.kind} {problem.name[:60]!a}")
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _report(self, problem: Problem) -> None:

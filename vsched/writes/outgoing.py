@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from vsched.errors import why_unreadable
 from vsched.writes.limits import Attempts
-from vsched.writes.unexpected import report_unexpected
+from vsched.writes.unexpected import Unexpected
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
 
@@ -81,8 +80,6 @@ class Outgoing(ABC, Generic[T]):
     async def _send(
         self, item: T, make: Callable[[T], Write], attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
     ) -> WriteResult:
-        try:
+        with Unexpected(f"the {self.what} of {item.namespace}/{item.name} is dropped") as unexpected:
             return await self._writer.send(make(item), attempts, again)
-        except Exception as error:  # what one pod holds must not keep all the others waiting
-            report_unexpected(error, f"the {self.what} of {item.namespace}/{item.name} is dropped")
-            return WriteResult(UNSENT, f"not sent: {why_unreadable(error)}")
+        return WriteResult(UNSENT, f"not sent: {unexpected.why}")

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from types import TracebackType
 
 from vsched.errors import VschedError, why_unreadable
 
 
-def report_unexpected(error: Exception, what: str) -> None:
-    """Report through the event loop's exception handler; errors that are not vsched's own come with a traceback."""
-    context: dict[str, object] = {"message": f"{what}: {why_unreadable(error)}"}
-    if not isinstance(error, VschedError):
-        context["exception"] = error
-    asyncio.get_running_loop().call_exception_handler(context)
+class Unexpected:
+    """A block of work on one object: an error in it is reported, and does not go further.
+
+    Reports go through the event loop's exception handler; errors that are not vsched's own come with a traceback.
+    Being cancelled is no error: it goes further.
+    """
+
+    def __init__(self, what: str) -> None:
+        """``what`` says what an error means for the object."""
+        self._what = what
+        self.why = ""
+        """The error as one line; empty where there was none."""
+
+    def __enter__(self) -> Unexpected:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.why = why_unreadable(error)
+        context: dict[str, object] = {"message": f"{self._what}: {self.why}"}
+        if not isinstance(error, VschedError):
+            context["exception"] = error
+        asyncio.get_running_loop().call_exception_handler(context)
+        return True

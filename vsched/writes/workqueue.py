@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vsched.writes.limits import TokenBucket
-from vsched.writes.unexpected import report_unexpected
+from vsched.writes.unexpected import Unexpected
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -161,9 +161,8 @@ class Workqueue(Generic[K, V]):
         del self._tickets[key]
         self._writing.add(key)
         try:
-            await self._write(key, value)
-        except Exception as error:  # what one object holds must not keep all the others from being written
-            report_unexpected(error, f"what was to be written of {key!a} is dropped")
+            with Unexpected(f"what was to be written of {key!a} is dropped"):
+                await self._write(key, value)
         finally:
             self._writing.discard(key)
             self._ended.set()

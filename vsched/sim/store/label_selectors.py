@@ -169,12 +169,13 @@ def matches_label_selector(selector: Obj | None, labels: Mapping[str, str] | Non
     found = labels or {}
     if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_expression_holds(each, found) for each in selector.get("matchExpressions") or ())
+    return all(requirement_holds(each, found) for each in selector.get("matchExpressions") or ())
 
 
-def _expression_holds(expression: Obj, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(expression.get("key", "")), expression.get("values") or ()
-    match expression.get("operator"):
+def requirement_holds(requirement: Obj, labels: Mapping[str, str]) -> bool:
+    """Whether labels have what an entry of ``matchExpressions`` asks for; an operator that it does not have: never."""
+    value, values = labels.get(requirement.get("key", "")), requirement.get("values") or ()
+    match requirement.get("operator"):
         case "In":
             return value in values
         case "NotIn":

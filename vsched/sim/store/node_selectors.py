@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.sim.store.kinds import Obj
+from vsched.sim.store.label_selectors import requirement_holds
 
 
 def matches_node_selector(selector: Obj | None, node: Obj) -> bool:
@@ -26,19 +27,12 @@ def _term_holds(term: Obj, node: Obj) -> bool:
 
 
 def _holds(requirement: Obj, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement.get("key", "")), requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return _compares(operator, value, values[0] if values else "")
-    return False
+    """What the expressions of label selectors say, and ``Gt`` and ``Lt``."""
+    operator = requirement.get("operator")
+    if operator in ("Gt", "Lt"):
+        values = requirement.get("values") or ("",)
+        return _compares(operator, labels.get(requirement.get("key", "")), values[0])
+    return requirement_holds(requirement, labels)
 
 
 def _compares(operator: str, value: str | None, limit: str) -> bool:

@@ -16,7 +16,6 @@ from typing import Protocol
 import msgspec
 
 from vsched.clock import Clock
-from vsched.errors import why_unreadable
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bind_backoff import BindBackoff
@@ -27,7 +26,7 @@ from vsched.writes.claims.settling import Deposed, Settling
 from vsched.writes.claims.transaction import GangTransaction, Phase
 from vsched.writes.claims.waiting import WaitSettings
 from vsched.writes.claims.wishes import GangWish, wishes
-from vsched.writes.unexpected import report_unexpected
+from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
 """What became of a transaction, in metrics."""
@@ -143,16 +142,15 @@ class GangTransactions:
 
     async def _carry_out(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
+        unexpected = Unexpected(f"the claims of {wish.job} are left as they are")
         try:
-            await self._attempt(transaction)
-        except Deposed:
-            self._drop(wish.binds, "not sent: this process does not lead")
+            with unexpected:
+                await self._attempt(transaction)
+            if unexpected.why:
+                self._fail(wish, Obstacle(f"its claims cannot be written: {unexpected.why}"))
         except asyncio.CancelledError:
             self._drop(wish.binds, "the scheduler is stopping")
             raise
-        except Exception as error:  # over one gang; all others go on
-            report_unexpected(error, f"the claims of {wish.job} are left as they are")
-            self._fail(wish, Obstacle(f"its claims cannot be written: {why_unreadable(error)}"))
         finally:
             transaction.end()
             self._close(transaction)
@@ -167,12 +165,16 @@ class GangTransactions:
 
     async def _attempt(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
-        obstacle = await transaction.prepare(self._bind_seconds())
-        if obstacle is None:
-            transaction.phase = Phase.BINDING
-            await self._bind(wish)
+        try:
+            obstacle = await transaction.prepare(self._bind_seconds())
+            if obstacle is None:
+                transaction.phase = Phase.BINDING
+                await self._bind(wish)
+                return
+            left = await transaction.undo()
+        except Deposed:
+            self._drop(wish.binds, "not sent: this process does not lead")
             return
-        left = await transaction.undo()
         if left:
             self._reports.worry(f"{wish.job}: {'; '.join(left)}")
         self._fail(wish, obstacle)

@@ -7,6 +7,7 @@ import msgspec
 from vsched.mirror.ingest.devices import DatedClass
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.pools import PoolStore
+from vsched.mirror.state.claims.shown import ShownClaims
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
 from vsched.model.claims.plan import ClaimPlan
@@ -23,11 +24,11 @@ class _Assumed(msgspec.Struct, gc=False):
     allocation: Allocation | None = None
 
 
-class DeviceStore:
+class DeviceStore(ShownClaims[DeviceClaim]):
     """Claims for devices, classes and pools."""
 
     def __init__(self) -> None:
-        self.claims: StagedMap[DeviceClaim] = StagedMap()
+        super().__init__()
         self.allocated: StagedMap[DeviceClaim] = StagedMap()
         """The claims that have devices. A claim whose release is only assumed still has its own here."""
         self.made: StagedMap[str] = StagedMap()
@@ -37,13 +38,9 @@ class DeviceStore:
         self.changes = ChangeLog()
         self.dated: dict[str, DatedClass] = {}
         """Classes with the times of their creation."""
-        self._watched: dict[str, DeviceClaim] = {}
-        """Claims as watched, where snapshots show them differently."""
         self._assumed: dict[str, _Assumed] = {}
         self._assumed_for: dict[str, tuple[str, ...]] = {}
         """Claims by the pod that something was decided for."""
-        self._released: set[str] = set()
-        """Claims whose devices are being taken back."""
         self._planned: dict[str, str] = {}
         """By uid of a pod: the name under which devices for its extended resources are held until there is a claim."""
 
@@ -53,10 +50,6 @@ class DeviceStore:
         return len(self._assumed) + len(self._released) + len(self._planned)
 
     # What the watch says
-
-    def watched(self, key: str) -> DeviceClaim | None:
-        """A claim as watched, None where there is none."""
-        return self._watched.get(key) or self.claims.get(key)
 
     def put_claim(self, key: str, claim: DeviceClaim | None) -> bool:
         """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
@@ -105,21 +98,6 @@ class DeviceStore:
             changed |= self._show(key, self.watched(key))
         return changed
 
-    def release(self, key: str, uid: str) -> None:
-        """Assume that a claim gets free. Its devices stay taken until the watch shows that they are not."""
-        watched = self.watched(key)
-        if watched is not None and watched.uid == uid:
-            self._released.add(key)
-            self._show(key, watched)
-
-    def release_failed(self, key: str) -> bool:
-        """It could not be taken back; True where that was assumed."""
-        if key not in self._released:
-            return False
-        self._released.discard(key)
-        self._show(key, self.watched(key))
-        return True
-
     def publish(self) -> bool:
         """Show all changes; True where there were any."""
         allocated = self.allocated.publish()
@@ -130,7 +108,6 @@ class DeviceStore:
     # One claim
 
     def _show(self, key: str, watched: DeviceClaim | None) -> bool:
-        """Show a claim, which the watch has as ``watched``; True where it changes."""
         before, shown = self.claims.get(key), None if watched is None else self._overlaid(watched)
         if watched is None:
             self._drop(key)

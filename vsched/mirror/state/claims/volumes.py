@@ -9,6 +9,7 @@ import msgspec
 
 from vsched.mirror.state.claims.available import AvailableVolumes
 from vsched.mirror.state.claims.changes import ChangeLog
+from vsched.mirror.state.claims.shown import ShownClaims
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.plan import VolumeChoice
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -28,11 +29,11 @@ class _Chosen(msgspec.Struct):
     """For which a volume is made; empty where ``volume`` is chosen."""
 
 
-class VolumeStore:
+class VolumeStore(ShownClaims[VolumeClaim]):
     """Claims and volumes by name, and what limits them."""
 
     def __init__(self) -> None:
-        self.claims: StagedMap[VolumeClaim] = StagedMap()
+        super().__init__()
         self.volumes: StagedMap[Volume] = StagedMap()
         self.available: dict[str, tuple[Volume, ...]] = {}
         """As published."""
@@ -54,10 +55,8 @@ class VolumeStore:
         self._attached: dict[str, dict[str, Attachment]] = {}
         """By node, then by name."""
         self._attached_changed: set[str] = set()
-        self._watched: dict[str, VolumeClaim] = {}
-        """Claims as watched, where snapshots show them differently."""
         self._watched_volumes: dict[str, Volume] = {}
-        """The same for volumes."""
+        """Volumes as watched, where snapshots show them differently."""
         self._reserving: dict[str, set[str]] = {}
         """By claim that is not bound: the volumes whose ``claimRef`` names it."""
         self._chosen: dict[str, _Chosen] = {}
@@ -65,8 +64,6 @@ class VolumeStore:
         """Claims by the pod that something was decided for."""
         self._claimed: dict[str, str] = {}
         """The claim that each static volume was chosen for."""
-        self._released: set[str] = set()
-        """Claims whose selected node is being taken back."""
 
     @property
     def assumed(self) -> int:
@@ -74,10 +71,6 @@ class VolumeStore:
         return len(self._chosen) + len(self._released)
 
     # What the watch says
-
-    def watched(self, key: str) -> VolumeClaim | None:
-        """A claim as watched, None where there is none."""
-        return self._watched.get(key) or self.claims.get(key)
 
     def watched_volume(self, name: str) -> Volume | None:
         """A volume as watched, None where there is none."""
@@ -165,21 +158,6 @@ class VolumeStore:
             changed |= self._show(key, watched)
         return changed
 
-    def release(self, key: str, uid: str) -> None:
-        """Assume that the selected node is taken back from a claim."""
-        watched = self.watched(key)
-        if watched is not None and watched.uid == uid:
-            self._released.add(key)
-            self._show(key, watched)
-
-    def release_failed(self, key: str) -> bool:
-        """It could not be taken back; True where that was assumed."""
-        if key not in self._released:
-            return False
-        self._released.discard(key)
-        self._show(key, self.watched(key))
-        return True
-
     def publish(self, nodes_of: Callable[[str], Iterable[str]]) -> bool:
         """Show all changes; True where there were any. ``nodes_of`` says where pods use a claim."""
         self._put_attached()
@@ -216,7 +194,6 @@ class VolumeStore:
     # One claim, one volume
 
     def _show(self, key: str, watched: VolumeClaim | None) -> bool:
-        """Show a claim, which the watch has as ``watched``; True where it changes."""
         before, shown = self.claims.get(key), None if watched is None else self._overlaid(watched)
         chosen = self._chosen.get(key)
         if watched is None and chosen is not None:
