@@ -126,14 +126,15 @@ def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Works
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
             statement.rollback(before)
             continue
-        kind = None if task.claims is None else session.node_selection.kind(task)
-        failed = kind in failed_claims or (task.role and task.role in failed_roles)
+        failed = (task.role and task.role in failed_roles) or (
+            failed_claims and task.claims is not None and session.node_selection.kind(task) in failed_claims
+        )
         choice = None if failed else choose(session, task)
         if choice is None:
             session.task_refusals[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
-            if kind is not None:
-                failed_claims.add(kind)
+            if task.claims is not None:
+                failed_claims.add(session.node_selection.kind(task))
                 worth_it = session.plugins.tasks_missing(job) <= len(sheet)
             else:
                 failed_roles.add(task.role)

@@ -41,6 +41,8 @@ class TaskClaims:
         self._parts = parts
         self._nodes = nodes
         self._scores = scores
+        self._served: dict[bool, Mask] = {}
+        """By whether later: what ``served`` found."""
 
     @cached_property
     def kind(self) -> Hashable:
@@ -62,7 +64,7 @@ class TaskClaims:
 
     def passes(self, row: int, *, later: bool) -> bool:
         """Whether a row can serve the claims."""
-        return all(mask[row] for mask in self.masks(later=later)) and self._fits(row, later=later)
+        return bool(self.served(later=later)[row]) and self._fits(row, later=later)
 
     def curable(self) -> Mask:
         """bool[nodes]: the nodes where nothing is in the way that stays even if pods are evicted."""
@@ -73,11 +75,14 @@ class TaskClaims:
         return found
 
     def served(self, *, later: bool) -> Mask:
-        """bool[nodes]: the nodes that all masks let pass, now or once leaving pods have left."""
-        first, *others = self.masks(later=later) or (np.ones(self._nodes, dtype=np.bool_),)
-        for mask in others:
-            first = first & mask
-        return first
+        """bool[nodes]: the nodes that all masks let pass, now or once leaving pods have left; not to be changed."""
+        found = self._served.get(later)
+        if found is None:
+            found, *others = self.masks(later=later) or (np.ones(self._nodes, dtype=np.bool_),)
+            for mask in others:
+                found = found & mask
+            self._served[later] = found
+        return found
 
     def best(self, ranked: Floats, *, later: bool) -> int:
         """The first row with the highest score that can serve the claims; -1 where none can.
@@ -107,13 +112,12 @@ class TaskClaims:
         """Of rows that pass all masks: those that the exact search refuses, with reason and code."""
         if self.obstacle is not None:
             return
-        for part in self._parts:
-            if not part.is_exact(self._task):
-                rows = np.zeros(self._nodes, dtype=np.bool_)
-                for row in np.flatnonzero(open_rows).tolist():
-                    rows[row] = not part.fits(self._task, row, later=False)
-                open_rows = open_rows & ~rows
-                yield (*part.unfit(self._task), rows)
+        for part in self._inexact():
+            rows = np.zeros(self._nodes, dtype=np.bool_)
+            for row in np.flatnonzero(open_rows).tolist():
+                rows[row] = not part.fits(self._task, row, later=False)
+            open_rows = open_rows & ~rows
+            yield (*part.unfit(self._task), rows)
 
     def limits(self) -> list[ClaimRoom]:
         """How many tasks like this one the nodes could serve at most, by reason."""
@@ -121,8 +125,13 @@ class TaskClaims:
             return [ClaimRoom(self.obstacle.message, self.obstacle.code, np.zeros(self._nodes, dtype=np.int64), 0)]
         return [limit for part in self._parts for limit in part.limits(self._task)]
 
+    def _inexact(self) -> Sequence[ClaimPart]:
+        """The kinds of claims whose masks do not say everything."""
+        return [part for part in self._parts if not part.is_exact(self._task)]
+
     def _fits(self, row: int, *, later: bool) -> bool:
-        return all(part.is_exact(self._task) or part.fits(self._task, row, later=later) for part in self._parts)
+        inexact = self._inexact()
+        return not inexact or all(part.fits(self._task, row, later=later) for part in inexact)
 
 
 class Claims:

@@ -229,8 +229,8 @@ class NodeSelection:
         return row if ranked[row] > -np.inf else -1
 
     def _best_with_claims(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims, *, later: bool) -> int:
-        scores = claims.score()
-        if scores is None and not self._fits.is_relative(fit, task):
+        scores, relative = claims.score(), self._fits.is_relative(fit, task)
+        if scores is None and not relative:
             # Mostly the best row can serve the claims, so that the others need not be looked at.
             row = int(ranked.argmax())
             if ranked[row] == -np.inf:
@@ -238,7 +238,8 @@ class NodeSelection:
             if claims.passes(row, later=later):
                 return row
         ranked = np.where(claims.served(later=later), ranked, -np.inf)
-        ranked = self._fits.with_relative(fit, task, ranked)
+        if relative:
+            ranked = self._fits.with_relative(fit, task, ranked)
         return claims.best(ranked if scores is None else ranked + scores, later=later)
 
     def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:

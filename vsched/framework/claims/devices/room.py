@@ -25,6 +25,34 @@ MOST_ALTERNATIVES = 8
 BOUNDLESS = 1 << 30
 
 
+class NodeMask:
+    """Which nodes have enough free devices for some needs, kept up to date."""
+
+    __slots__ = ("mask", "passes_all", "position", "totals", "version")
+
+    def __init__(self, mask: Mask, totals: Sequence[tuple[Ints, Ints]]) -> None:
+        self.mask = mask
+        """bool[nodes]"""
+        self.passes_all = bool(mask.all())
+        """Whether all nodes have enough."""
+        self.totals = totals
+        """The free devices of each plain request, which are kept up to date, and how many it needs: int64[nodes]."""
+        self.version = 0
+        self.position = 0
+        """The version of the counts, and the position in their journal, that the mask is of."""
+
+    def follow(self, rows: Iterable[int]) -> None:
+        """Work out rows anew where devices of the node itself changed."""
+        mask = self.mask
+        for row in rows:
+            enough = True
+            for free, needed in self.totals:
+                enough = enough and bool(free[row] >= needed[row])
+            if enough != mask[row]:
+                mask[row] = enough
+                self.passes_all = enough and bool(mask.all())
+
+
 class DeviceRoom:
     """The room for claims on all nodes, now and later, on the books of a session."""
 
@@ -33,9 +61,10 @@ class DeviceRoom:
         self.counts = FreeCounts(inventory, books)
         self._served = served
         """By column of an extended resource: bool[nodes], where devices serve it."""
-        self._masks: dict[tuple[int, bool], tuple[int, int, int, Mask]] = {}
-        """By needs, and whether later: version, ``far`` and position in the journal that the mask is of; the mask."""
-        self._evers: dict[int, Mask] = {}
+        self._masks: dict[tuple[int, bool], NodeMask] = {}
+        """By needs, and whether later."""
+        self._evers: dict[int, list[Check]] = {}
+        """By needs: the nodes that would have enough devices if nothing were in use; empty where all would."""
         self._neededs: dict[tuple[int, int], Ints] = {}
 
     def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
@@ -61,17 +90,15 @@ class DeviceRoom:
 
     def checks(self, needs: Needs) -> list[Check]:
         """The nodes that have enough devices at all, and those that have enough free ones."""
-        ever = self._ever(needs)
-        now = self._mask(needs, later=False)
-        later = self._mask(needs, later=True) if self.counts.differ else None
-        checks = [] if ever.all() else [Check(TOO_FEW, ever, code=Code.DEVICES)]
-        if not now.all():
-            checks.append(Check(TOO_FEW, now, True, Code.DEVICES, later))
-        return checks
+        ever, now = self._ever(needs), self._mask(needs, later=False)
+        if now.passes_all:
+            return ever
+        later = self._mask(needs, later=True).mask if self.counts.differ else None
+        return [*ever, Check(TOO_FEW, now.mask, True, Code.DEVICES, later)]
 
     def limits(self, needs: Needs) -> list[ClaimRoom]:
         """How many tasks with such needs the nodes could serve on top of what is placed."""
-        most = np.where(self._mask(needs, later=True), BOUNDLESS, 0)
+        most = np.where(self._mask(needs, later=True).mask, BOUNDLESS, 0)
         together = BOUNDLESS
         for at, total in enumerate(needs.totals):
             if total.want.admin:
@@ -118,29 +145,23 @@ class DeviceRoom:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
 
-    def _mask(self, needs: Needs, *, later: bool) -> Mask:
-        """bool[nodes]: where enough devices are free. Valid until the next step; not to be changed."""
+    def _mask(self, needs: Needs, *, later: bool) -> NodeMask:
+        """Where enough devices are free. Valid until the next step."""
         counts = self.counts
         counts.follow()
         later = later and counts.differ
         key = needs.number, later
         found = self._masks.get(key)
-        if found is None or found[0] != counts.version:
-            if found is None or found[1] != counts.far or needs.whole or needs.choices or needs.implicit:
-                mask = self._all(self._parts(needs, later=later))
+        if found is None or found.version != counts.version:
+            if found is None or found.version < counts.far or needs.whole or needs.choices or needs.implicit:
+                totals = [
+                    (self.free(one.want, later=later), self._needed(needs, at)) for at, one in enumerate(needs.totals)
+                ]
+                found = self._masks[key] = NodeMask(self._all(self._parts(needs, later=later)), totals)
             else:
-                mask = found[3]
-                self._follow(needs, mask, set(counts.journal[found[2] :]), later=later)
-            found = self._masks[key] = counts.version, counts.far, len(counts.journal), mask
-        return found[3]
-
-    def _follow(self, needs: Needs, mask: Mask, rows: Iterable[int], *, later: bool) -> None:
-        """Work out rows of a mask anew where devices of the node itself changed."""
-        totals = [
-            (self.free(total.want, later=later), self._needed(needs, at)) for at, total in enumerate(needs.totals)
-        ]
-        for row in rows:
-            mask[row] = all(free[row] >= needed[row] for free, needed in totals)
+                found.follow(set(counts.journal[found.position :]))
+            found.version, found.position = counts.version, len(counts.journal)
+        return found
 
     def _parts(self, needs: Needs, *, later: bool) -> Iterator[Mask]:
         for column, ask in needs.implicit:
@@ -171,11 +192,12 @@ class DeviceRoom:
 
         return self._inventory.keep(("whole", want), compute)
 
-    def _ever(self, needs: Needs) -> Mask:
-        """bool[nodes]: where the devices would be enough if nothing were in use; no step changes that."""
+    def _ever(self, needs: Needs) -> list[Check]:
+        """Where the devices would be enough if nothing were in use; no step changes that."""
         found = self._evers.get(needs.number)
         if found is None:
-            found = self._evers[needs.number] = self._worked_out(needs)
+            mask = self._worked_out(needs)
+            found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW, mask, code=Code.DEVICES)]
         return found
 
     def _worked_out(self, needs: Needs) -> Mask:
