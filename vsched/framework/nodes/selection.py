@@ -1,17 +1,20 @@
 """Chooses the node for a task: the best one with room now, else the best one with room later.
 
 "Later" means: once the pods that are leaving have left. The module also explains why no node fits, and counts room.
+All of it can be restricted to some nodes for a time (``within``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
-from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins, Room, ShapeNodes
+from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
+from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.why import Failing, NodeReasons, failing, of_claims, of_limits, once_filled, reasons_of
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
@@ -49,8 +52,28 @@ class NodeSelection:
         self._journal = journal
         self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
         self._looks = 0
+        self._only: Restriction | None = None
         self.is_short = False
-        """Whether some task found no node earlier in this cycle."""
+        """Whether some task found no node earlier in this cycle; under a restriction, since it began."""
+
+    @contextmanager
+    def within(self, rows: Ints, scores: Floats | None = None) -> Iterator[None]:
+        """A context in which nodes of these rows alone are chosen, counted and explained; ``scores`` adds to scores.
+
+        A restriction within another one holds for the rows of both. What is found out in it is forgotten at its end.
+        """
+        before, was_short = self._only, self.is_short
+        self._only = Restriction(np.unique(rows), len(self._nodes), scores).inside(before, len(self._nodes))
+        self.is_short = False
+        try:
+            yield
+        finally:
+            self._only, self.is_short = before, was_short
+
+    @property
+    def restricted_to(self) -> Mask | None:
+        """bool[nodes]: the rows that may be chosen at present; None without a restriction."""
+        return None if self._only is None else self._only.mask
 
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
@@ -64,19 +87,19 @@ class NodeSelection:
         claims = self._claims_of(task) if task.claims is not None or self._implicit else None
         if besides is not None:
             masks = [*masks, np.arange(len(self._nodes)) != besides]
-        if nominated is not None and _passes(masks, nominated):
+        if nominated is not None and self._may_be(nominated) and _passes(masks, nominated):
             if fit.ranked[nominated] > -np.inf and _claims_pass(claims, nominated, later=False):
                 return Choice(nominated, waits=False)
             if self._fits.fits_later(fit, nominated) and _claims_pass(claims, nominated, later=True):
                 return Choice(nominated, waits=True)
-        row = self._best(fit, task, _masked(fit.ranked, masks), claims, later=False)
+        row = self._best(fit, task, fit.ranked, masks, claims, later=False)
         if row >= 0:
             return Choice(row, waits=False)
         if self._nodes.in_motion:
-            row = self._best(fit, task, self._later(fit, masks), claims, later=True)
+            row = self._best(fit, task, self._later(fit), masks, claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
-        fit.findings_for(claims).failed = self.is_short = True
+        self._findings(fit, claims).failed = self.is_short = True
         return None
 
     def kind(self, task: Task) -> Hashable:
@@ -86,13 +109,14 @@ class NodeSelection:
 
     def has_failed(self, task: Task) -> bool:
         """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""
-        return self._fits.current(task).findings_for(self._claims_of(task)).failed
+        return self._findings(self._fits.current(task), self._claims_of(task)).failed
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""
         fit = self._fits.current(task)
         return (
-            self._fits.fits_later(fit, row)
+            self._may_be(row)
+            and self._fits.fits_later(fit, row)
             and _passes(self._dynamic_masks(fit, task), row)
             and _claims_pass(self._claims_of(task), row, later=True)
         )
@@ -100,7 +124,7 @@ class NodeSelection:
     def can_hold(self, task: Task, row: int) -> bool:
         """Whether a nomination of this row is still usable: only pods that are leaving may be in the way."""
         fit = self._fits.current(task)
-        if not self._fits.fits_later(fit, row, slots=self._nodes.terminating[row]):
+        if not self._may_be(row) or not self._fits.fits_later(fit, row, slots=self._nodes.terminating[row]):
             return False
         if not _claims_pass(self._claims_of(task), row, later=True):
             return False
@@ -120,6 +144,8 @@ class NodeSelection:
         claims = self._claims_of(task)
         if claims is not None:
             mask &= claims.curable()
+        if self._only is not None:
+            mask &= self._only.mask
         for column, amount in fit.shape.request:
             free = self._nodes.future_idle(column)
             if column in freeable:
@@ -130,15 +156,15 @@ class NodeSelection:
     def ranking(self, task: Task, candidates: Mask) -> Floats:
         """The score of each candidate, minus infinity for the other nodes."""
         fit = self._fits.current(task)
-        ranked = np.where(candidates, self._fits.scores(fit), -np.inf)
+        ranked = self._restricted(np.where(candidates, self._fits.scores(fit), -np.inf))
         return _with_claims(self._fits.with_relative(fit, task, ranked), self._claims_of(task))
 
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
         fit, claims = self._fits.current(task), self._claims_of(task)
-        findings, position = fit.findings_for(claims), len(self._journal)
+        findings, position = self._findings(fit, claims), len(self._journal)
         if findings.explanation is None or findings.explanation[0] != position:
-            findings.explanation = (position, reasons_of(len(self._nodes), self._failing(fit, task, claims)))
+            findings.explanation = (position, reasons_of(self._looked_at, self._failing(fit, task, claims)))
         return findings.explanation[1]
 
     def failing(self, task: Task, *, filled: bool = False) -> list[Failing]:
@@ -153,12 +179,14 @@ class NodeSelection:
     def _failing(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
         dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
         found = failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved)
-        return found if claims is None else of_claims(claims, found, len(self._nodes))
+        found = found if claims is None else of_claims(claims, found, len(self._nodes))
+        return found if self._only is None else self._only.failing(found)
 
     def _failing_filled(self, fit: ShapeNodes, claims: TaskClaims | None) -> Iterator[Failing]:
         rows = self._rows(fit, claims)
         found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
-        return found if claims is None else of_limits(claims, found, rows)
+        found = found if claims is None else of_limits(claims, found, rows)
+        return found if self._only is None else self._only.failing(found)
 
     def static_checks(self, task: Task) -> Sequence[Check]:
         """The static checks of the task's shape and queue."""
@@ -170,14 +198,14 @@ class NodeSelection:
         The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
         """
         fit, claims = self._fits.current(task), self._claims_of(task)
-        findings, position = fit.findings_for(claims), len(self._journal)
+        findings, position = self._findings(fit, claims), len(self._journal)
         if findings.room is None or findings.room[0] != position:
             findings.room = (position, self._measure(fit, claims))
         return findings.room[1]
 
     def room_at_hand(self, task: Task) -> Room | None:
         """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
-        known = self._fits.current(task).findings_for(self._claims_of(task)).room
+        known = self._findings(self._fits.current(task), self._claims_of(task)).room
         if known is None or known[0] != len(self._journal):
             if self._looks >= LOOKS_MAX:
                 return None
@@ -193,7 +221,7 @@ class NodeSelection:
         tasks = int(rows.sum())
         if claims is not None:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return Room(tasks, reasons_of(len(self._nodes), self._failing_filled(fit, claims)))
+        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims)))
 
     def _rows(self, fit: ShapeNodes, claims: TaskClaims | None) -> Ints:
         """int64[nodes]: how many tasks of the shape each node could hold, now or later."""
@@ -209,7 +237,30 @@ class NodeSelection:
             for limit in claims.limits():
                 np.minimum(rows, limit.most, out=rows)
             rows[~claims.served(later=True)] = 0
+        if self._only is not None:
+            rows[~self._only.mask] = 0
         return rows
+
+    # -- the restriction ----------------------------------------------------------------------------------------
+
+    @property
+    def _looked_at(self) -> int:
+        """The number of nodes that may be chosen at present."""
+        return len(self._nodes) if self._only is None else len(self._only.rows)
+
+    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None) -> Findings:
+        return fit.findings_for(claims) if self._only is None else self._only.findings(fit, claims)
+
+    def _may_be(self, row: int) -> bool:
+        return self._only is None or bool(self._only.mask[row])
+
+    def _restricted(self, ranked: Floats) -> Floats:
+        """The scores as the restriction has them: minus infinity for the nodes that it rules out."""
+        if self._only is None:
+            return ranked
+        if self._only.scores is not None:
+            ranked = ranked + self._only.scores
+        return np.where(self._only.mask, ranked, -np.inf)
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
@@ -218,10 +269,24 @@ class NodeSelection:
             return None
         return None if self._claims is None else self._claims.of(task)
 
-    def _best(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims | None, *, later: bool) -> int:
+    def _best(
+        self,
+        fit: ShapeNodes,
+        task: Task,
+        ranked: Floats,
+        masks: Sequence[Mask],
+        claims: TaskClaims | None,
+        *,
+        later: bool,
+    ) -> int:
         """The first row with the highest score; -1 where no row is a candidate."""
         if not len(ranked):
             return -1
+        if self._only is not None:
+            if claims is None and not self._fits.is_relative(fit, task):
+                return self._only.best(ranked, masks)
+            ranked = self._restricted(ranked)
+        ranked = _masked(ranked, masks)
         if claims is not None:
             return self._best_with_claims(fit, task, ranked, claims, later=later)
         ranked = self._fits.with_relative(fit, task, ranked)
@@ -245,13 +310,13 @@ class NodeSelection:
     def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:
         return [check.passes for check in self._fits.dynamic_checks(fit, task)] if fit.dynamic else ()
 
-    def _later(self, fit: ShapeNodes, masks: Sequence[Mask]) -> Floats:
+    def _later(self, fit: ShapeNodes) -> Floats:
         """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""
         total = self._fits.scores(fit)
         ranked = total if fit.allowed is None else np.where(fit.allowed, total, -np.inf)
         for column, amount in fit.shape.request:
             ranked = np.where(self._nodes.future_idle(column) >= amount, ranked, -np.inf)
-        return _masked(ranked, masks)
+        return ranked
 
 
 def _masked(ranked: Floats, masks: Sequence[Mask]) -> Floats:

@@ -1,0 +1,65 @@
+"""A restriction: for a time, tasks may be placed on some nodes only.
+
+What is found out under a restriction (a task that found no node, counts of room, explanations) is true of these nodes
+alone. So the restriction keeps it, and it is forgotten with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from vsched.framework.claims.claims import TaskClaims
+from vsched.framework.nodes.feasibility import Findings, ShapeNodes
+from vsched.framework.nodes.why import Failing
+from vsched.model.nodes.table import Floats, Ints, Mask
+
+
+class Restriction:
+    """The rows that tasks may be placed on, and what was found out about them."""
+
+    __slots__ = ("_findings", "mask", "rows", "scores")
+
+    def __init__(self, rows: Ints, nodes: int, scores: Floats | None) -> None:
+        self.rows = rows
+        """int64[..]: the rows, ascending, each once."""
+        self.mask: Mask = np.zeros(nodes, dtype=np.bool_)
+        """bool[nodes]: the same rows."""
+        self.mask[rows] = True
+        self.scores = scores
+        """float64[nodes]: what is added to the scores of nodes; None for nothing."""
+        self._findings: dict[tuple[ShapeNodes, Hashable], Findings] = {}
+
+    def inside(self, outer: Restriction | None, nodes: int) -> Restriction:
+        """The same within an outer restriction: rows of both, and the outer scores where this one has none."""
+        if outer is None:
+            return self
+        scores = outer.scores if self.scores is None else self.scores
+        return Restriction(self.rows[outer.mask[self.rows]], nodes, scores)
+
+    def findings(self, fit: ShapeNodes, claims: TaskClaims | None) -> Findings:
+        """The findings for tasks of this shape, class and kind of claims."""
+        key = fit, None if claims is None else claims.kind
+        found = self._findings.get(key)
+        if found is None:
+            found = self._findings[key] = Findings()
+        return found
+
+    def best(self, ranked: Floats, masks: Sequence[Mask]) -> int:
+        """The first of the rows with the highest score, if all masks pass it; -1 where none is a candidate."""
+        rows = self.rows
+        if not len(rows):
+            return -1
+        few = ranked[rows]
+        if self.scores is not None:
+            few += self.scores[rows]
+        for mask in masks:
+            few[~mask[rows]] = -np.inf
+        best = int(few.argmax())
+        return int(rows[best]) if few[best] > -np.inf else -1
+
+    def failing(self, found: Iterator[Failing]) -> Iterator[Failing]:
+        """Of nodes by reason, those of these rows."""
+        for one in found:
+            yield one._replace(rows=one.rows & self.mask)
