@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plugins.quota_world import DEFAULTS, OpenedCapacity
+from tests.support.devicesets import gpus
 from tests.support.plans import policy_of
 from tests.support.small import SmallCluster
 from vsched.framework.cycle import run_cycle
@@ -22,12 +23,8 @@ from vsched.model.claims.devices import (
     ALL,
     EXACT_COUNT,
     ClaimSpec,
-    Device,
     DeviceClaim,
     DeviceClass,
-    DeviceId,
-    DeviceModel,
-    DevicePool,
     DeviceRequest,
     Quantities,
 )
@@ -100,17 +97,7 @@ class Devices(OpenedCapacity):
     def catalogue(self) -> ClaimCatalogue:
         """The claims and their users, and enough devices of both classes on each node."""
         classes = {name: DeviceClass(name) for name in ("gpu", "nic")}
-        pools = tuple(
-            DevicePool(
-                "driver",
-                node,
-                1,
-                tuple(
-                    Device(DeviceId("driver", node, f"d{number}"), DeviceModel("driver"), node) for number in range(64)
-                ),
-            )
-            for node in sorted(self.cluster.nodes)
-        )
+        pools = tuple(gpus(node, 64) for node in sorted(self.cluster.nodes))
         return ClaimCatalogue(devices=DeviceCatalogue(self._claims, classes, pools, users=self._users))
 
     def _open(self) -> tuple[SessionContext, Capacity]:

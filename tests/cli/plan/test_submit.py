@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.cli.plan import workloads
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.submit import submit_of
@@ -31,16 +33,7 @@ SPEC = {
 }
 
 
-def workload(kind: str, version: str = "apps/v1", **spec: Any) -> Manifest:
-    template = {"metadata": {"labels": {"app": "w"}}, "spec": dict(SPEC)}
-    selector = {"selector": {"matchLabels": {"app": "w"}}} if version == "apps/v1" else {}
-    metadata = {"name": "w", "namespace": "x"}
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"template": template, **selector, **spec},
-    }
+workload = partial(workloads.workload, pod=SPEC)
 
 
 def pod(name: str = "p", group: str = "", **spec: Any) -> Manifest:

@@ -7,24 +7,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from tests.support.devicesets import GPU, gpus, has, request, spec
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.small import SmallCluster
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
-from vsched.model.claims.devices import (
-    AllocatedDevice,
-    Allocation,
-    ClaimSpec,
-    Consumer,
-    Device,
-    DeviceClaim,
-    DeviceClass,
-    DeviceId,
-    DeviceModel,
-    DevicePool,
-    DeviceRequest,
-)
+from vsched.model.claims.devices import Consumer, DeviceClaim
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.claims.volumes import StorageClass, Volume, VolumeClaim
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
@@ -32,8 +21,6 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.settings.built_in import REGISTRY
 
-GPU = DeviceId("gpu.example.com", "n1", "gpu-0")
-SPEC = ClaimSpec(((DeviceRequest("gpu", "gpu"),),))
 WAITS = StorageClass("late", "example.com/disks", waits=True)
 
 
@@ -64,8 +51,10 @@ class World:
     def device(self, name: str, *consumers: str, owner: str = "") -> None:
         """A ResourceClaim with the device, reserved for pods by uid."""
         reserved = tuple(Consumer(uid, uid.removeprefix("ns-")) for uid in consumers)
-        allocation = Allocation((AllocatedDevice("gpu", GPU),)) if consumers else None
-        self.devices[f"ns/{name}"] = DeviceClaim(f"ns/{name}", f"uid-{name}", SPEC, allocation, reserved, owner=owner)
+        allocation = has("gpu-0") if consumers else None
+        self.devices[f"ns/{name}"] = DeviceClaim(
+            f"ns/{name}", f"uid-{name}", spec(request()), allocation, reserved, owner=owner
+        )
 
     def run(self) -> list[tuple[str, bool, str]]:
         """What is released, and for which job."""
@@ -73,8 +62,8 @@ class World:
             VolumeCatalogue(self.volumes, self.disks, {}, {"late": WAITS}, users=self.volume_users),
             DeviceCatalogue(
                 self.devices,
-                {"gpu": DeviceClass("gpu")},
-                (DevicePool(GPU.driver, GPU.pool, 1, (Device(GPU, DeviceModel(GPU.driver), node="n1"),)),),
+                {GPU.name: GPU},
+                (gpus("n1", 1),),
                 {key: claim for key, claim in self.devices.items() if claim.allocation is not None},
                 self.device_users,
                 made={claim.owner: key for key, claim in self.devices.items() if claim.owner},

@@ -98,6 +98,11 @@ class AllocatedFields(Wire):
     binding_conditions: list[str] | None = None
     binding_failure_conditions: list[str] | None = None
 
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Which device, or which share of it."""
+        return self.driver, self.pool, self.device, self.share_id or ""
+
 
 class AllocatedDevices(Wire):
     """``status.allocation.devices`` of a claim."""
@@ -111,8 +116,12 @@ class AllocationFields(Wire):
     devices: AllocatedDevices = msgspec.field(default_factory=AllocatedDevices)
     node_selector: NodeSelector | None = None
 
+    @property
+    def results(self) -> list[AllocatedFields]:
+        return self.devices.results or []
 
-class ConsumerFields(Wire):
+
+class ConsumerFields(Wire, omit_defaults=True):
     """An entry of ``status.reservedFor``."""
 
     resource: str = ""
@@ -136,6 +145,11 @@ class DeviceStatusFields(Wire):
     device: str = ""
     share_id: str | None = msgspec.field(default=None, name="shareID")
     conditions: list[DeviceCondition] | None = None
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Which device, or which share of it."""
+        return self.driver, self.pool, self.device, self.share_id or ""
 
 
 class ResourceClaimStatus(Wire):

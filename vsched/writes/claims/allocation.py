@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from vsched.mirror.wire.devices import AllocationFields
 from vsched.model.amounts.quantity import format_milli
 from vsched.model.claims.devices import AllocatedDevice, Allocation
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.writes.bodies import time_stamp
-from vsched.writes.claims.objects import AllocationRead, ConfigRead, DeviceClaimSpecRead
+from vsched.writes.claims.objects import ConfigRead, DeviceClaimSpecRead
 
 ClassConfigs = Mapping[str, list[ConfigRead]]
 """``config`` of DeviceClasses, by name."""
@@ -86,7 +87,7 @@ def _expression(requirement: Requirement) -> dict[str, Any]:
     return {"key": requirement.key, "operator": requirement.operator, **values}
 
 
-def is_same(read: AllocationRead, decided: Allocation | None) -> bool:
+def is_same(read: AllocationFields, decided: Allocation | None) -> bool:
     """Whether a claim has the devices that were decided; None is for a decision that named none."""
     if decided is None:
         return True

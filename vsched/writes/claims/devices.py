@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
-from vsched.mirror.wire.devices import DeviceStatusFields
+from vsched.mirror.wire.devices import ConsumerFields, DeviceStatusFields
 from vsched.model.claims.devices import MOST_CONSUMERS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
-from vsched.writes.claims.objects import FINALIZER, ConsumerRead, DeviceClaimRead
+from vsched.writes.claims.objects import FINALIZER, DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish
@@ -62,8 +62,8 @@ def _missing(found: DeviceClaimRead, pods: Sequence[Consumer]) -> list[Consumer]
     return [pod for pod in pods if pod.uid not in reserved]
 
 
-def _consumer(pod: Consumer) -> ConsumerRead:
-    return ConsumerRead(resource=pod.resource, name=pod.name, uid=pod.uid, api_group=pod.group or None)
+def _consumer(pod: Consumer) -> ConsumerFields:
+    return ConsumerFields(resource=pod.resource, name=pod.name, uid=pod.uid, api_group=pod.group or None)
 
 
 def _status(found: DeviceClaimRead, status: dict[str, Any]) -> Send:
@@ -78,7 +78,7 @@ def ready(found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
     allocation = found.allocation
     if allocation is None:
         return Failed(f"{KIND} {wish.key} has no devices any more")
-    said = {_identity(each): _true(each) for each in (found.status and found.status.devices) or ()}
+    said = {each.identity: _true(each) for each in (found.status and found.status.devices) or ()}
     waits = []
     for result in allocation.results:
         about, true = f"device {result.device} of {KIND} {wish.key}", said.get(result.identity, set())
@@ -89,15 +89,11 @@ def ready(found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
     return Wait(waits[0]) if waits else DONE
 
 
-def _identity(status: DeviceStatusFields) -> tuple[str, str, str, str]:
-    return status.driver, status.pool, status.device, status.share_id or ""
-
-
 def _true(status: DeviceStatusFields) -> set[str]:
     return {each.type for each in status.conditions or () if each.status == "True"}
 
 
-def give_back(found: DeviceClaimRead | None, uid: str, leaves: Callable[[ConsumerRead], bool]) -> Step:
+def give_back(found: DeviceClaimRead | None, uid: str, leaves: Callable[[ConsumerFields], bool]) -> Step:
     """End the reservations for the pods that leave; with the last one the devices go, and then the finalizer."""
     if found is None or (uid and found.metadata.uid != uid):
         return DONE

@@ -1,4 +1,7 @@
-"""Objects as transactions read them: the fields that writes depend on. What is copied from them stays raw."""
+"""Objects as transactions read them: the fields that writes depend on.
+
+What the mirror reads as well has the mirror's types. What is copied stays raw.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from vsched.mirror.ingest.volumes import BIND_COMPLETED
 from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Metadata, Wire
-from vsched.mirror.wire.devices import DeviceStatusFields
+from vsched.mirror.wire.devices import AllocationFields, ConsumerFields, ResourceClaimStatus
+from vsched.mirror.wire.volumes import ClaimReference, VolumeClaimSpec, VolumeClaimStatus, VolumeStatus
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -36,23 +40,11 @@ class ObjectRead(Wire):
 # -- volumes
 
 
-class VolumeClaimSpec(Wire):
-    """The spec of a PersistentVolumeClaim."""
-
-    volume_name: str | None = None
-
-
-class PhaseRead(Wire):
-    """The status of a volume, a claim or a pod."""
-
-    phase: str | None = None
-
-
 class VolumeClaimRead(ObjectRead):
     """A PersistentVolumeClaim."""
 
     spec: VolumeClaimSpec = msgspec.field(default_factory=VolumeClaimSpec)
-    status: PhaseRead = msgspec.field(default_factory=PhaseRead)
+    status: VolumeClaimStatus = msgspec.field(default_factory=VolumeClaimStatus)
 
     @property
     def volume(self) -> str:
@@ -65,14 +57,6 @@ class VolumeClaimRead(ObjectRead):
         return bool(self.volume and self.metadata.annotation(BIND_COMPLETED))
 
 
-class ClaimRef(Wire):
-    """``spec.claimRef`` of a volume."""
-
-    namespace: str | None = None
-    name: str | None = None
-    uid: str | None = None
-
-
 class VolumeAffinity(Wire):
     """``spec.nodeAffinity`` of a volume."""
 
@@ -82,7 +66,7 @@ class VolumeAffinity(Wire):
 class VolumeSpec(Wire):
     """The spec of a PersistentVolume."""
 
-    claim_ref: ClaimRef | None = None
+    claim_ref: ClaimReference | None = None
     node_affinity: VolumeAffinity | None = None
 
 
@@ -90,7 +74,7 @@ class VolumeRead(ObjectRead):
     """A PersistentVolume."""
 
     spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
-    status: PhaseRead = msgspec.field(default_factory=PhaseRead)
+    status: VolumeStatus = msgspec.field(default_factory=VolumeStatus)
 
 
 # -- devices
@@ -143,68 +127,18 @@ class DeviceClaimSpecRead(Wire):
         return [named for request in self.devices.requests or () for named in request.named()]
 
 
-class ResultRead(Wire):
-    """A device that a claim has."""
-
-    request: str = ""
-    driver: str = ""
-    pool: str = ""
-    device: str = ""
-    share_id: str | None = msgspec.field(default=None, name="shareID")
-    binding_conditions: list[str] | None = None
-    binding_failure_conditions: list[str] | None = None
-
-    @property
-    def identity(self) -> tuple[str, str, str, str]:
-        """Which device, or which share of it."""
-        return self.driver, self.pool, self.device, self.share_id or ""
-
-
-class ResultsRead(Wire):
-    """``status.allocation.devices``."""
-
-    results: list[ResultRead] | None = None
-
-
-class AllocationRead(Wire):
-    """``status.allocation``."""
-
-    devices: ResultsRead = msgspec.field(default_factory=ResultsRead)
-
-    @property
-    def results(self) -> list[ResultRead]:
-        return self.devices.results or []
-
-
-class ConsumerRead(Wire, omit_defaults=True):
-    """An entry of ``status.reservedFor``."""
-
-    resource: str = ""
-    name: str = ""
-    uid: str = ""
-    api_group: str | None = None
-
-
-class DeviceClaimStatusRead(Wire):
-    """The status of a ResourceClaim."""
-
-    allocation: AllocationRead | None = None
-    reserved_for: list[ConsumerRead] | None = None
-    devices: list[DeviceStatusFields] | None = None
-
-
 class DeviceClaimRead(ObjectRead):
     """A ResourceClaim."""
 
     spec: DeviceClaimSpecRead = msgspec.field(default_factory=DeviceClaimSpecRead)
-    status: DeviceClaimStatusRead | None = None
+    status: ResourceClaimStatus | None = None
 
     @property
-    def allocation(self) -> AllocationRead | None:
+    def allocation(self) -> AllocationFields | None:
         return None if self.status is None else self.status.allocation
 
     @property
-    def consumers(self) -> list[ConsumerRead]:
+    def consumers(self) -> list[ConsumerFields]:
         return [] if self.status is None else self.status.reserved_for or []
 
     @property

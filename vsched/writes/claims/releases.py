@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from vsched.mirror.ingest.devices import EXTENDED_CLAIM
+from vsched.mirror.wire.devices import ConsumerFields
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -19,7 +20,6 @@ from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import remove_extended, unmention
 from vsched.writes.claims.holds import Holds
 from vsched.writes.claims.objects import (
-    ConsumerRead,
     DeviceClaimRead,
     PodRead,
     VolumeClaimRead,
@@ -121,7 +121,7 @@ class Releases:
         namespace = release.claim.partition("/")[0]
         leaving = await self._leaving(namespace, claim.consumers)
 
-        def leaves(consumer: ConsumerRead) -> bool:
+        def leaves(consumer: ConsumerFields) -> bool:
             return consumer.resource == "pods" and consumer.uid in leaving
 
         if claim.metadata.annotation(EXTENDED_CLAIM) and all(map(leaves, claim.consumers)):
@@ -132,7 +132,7 @@ class Releases:
             seen.by(lambda found: devices.give_back(found, release.uid, leaves)),
         )
 
-    async def _leaving(self, namespace: str, consumers: Iterable[ConsumerRead]) -> frozenset[str]:
+    async def _leaving(self, namespace: str, consumers: Iterable[ConsumerFields]) -> frozenset[str]:
         """The pods that certainly have no node and get none now."""
         pods = (each for each in consumers if each.resource == "pods" and not self._is_placed(each.uid))
         return await without_node(self._settling, {each.uid: f"{namespace}/{each.name}" for each in pods})

@@ -8,11 +8,11 @@ from vsched.errors import BadInput
 from vsched.mirror.ingest.rules import node_terms
 from vsched.mirror.ingest.volumes import SELECTED_NODE
 from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.wire.volumes import ClaimReference
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, requirement_holds
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
-    ClaimRef,
     VolumeClaimRead,
     VolumeRead,
 )
@@ -96,8 +96,8 @@ def reserve_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
     return patch(found, content) if reserved is not None else annotate(found, {BOUND_BY_CONTROLLER: "yes"}, content)
 
 
-def _is_for(reserved: ClaimRef, wish: VolumeWish) -> bool:
-    named = f"{reserved.namespace or ''}/{reserved.name or ''}" == wish.key
+def _is_for(reserved: ClaimReference, wish: VolumeWish) -> bool:
+    named = f"{reserved.namespace}/{reserved.name}" == wish.key
     return named and (not reserved.uid or reserved.uid == wish.uid)
 
 
