@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from vsched.model.nodes.table import NO_DOMAIN, Ids
 
-__all__ = ["NO_DOMAIN", "Tier", "Tiers"]
+__all__ = ["NO_DOMAIN", "LabelTier", "Tier", "Tiers"]
+
+
+class LabelTier(msgspec.Struct, frozen=True):
+    """A tier that follows from a label of nodes, as the policy lists them, closest first."""
+
+    key: str
+    """The label key. Nodes in no HyperNode tree are close to each other where its values, and those of all wider
+    label tiers, agree."""
+    level: int
+    name: str = ""
+    """Its ``tierName``; empty for the key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
