@@ -9,7 +9,10 @@ import msgspec
 
 from vsched.model.nodes.table import NO_DOMAIN, Ids
 
-__all__ = ["NO_DOMAIN", "LabelTier", "Tier", "Tiers"]
+__all__ = ["NO_DOMAIN", "WHOLE_CLUSTER", "LabelTier", "Tier", "Tiers"]
+
+WHOLE_CLUSTER = "<cluster-top-hypernode>"
+"""The name of the domain of the last tier: all nodes. No HyperNode and no label value can have this name."""
 
 
 class LabelTier(msgspec.Struct, frozen=True):
@@ -34,8 +37,8 @@ class Tier:
     ids: Ids
     """int32[nodes]: the position of the node's domain in ``domains``, or ``NO_DOMAIN``."""
     domains: tuple[str, ...]
-    """The names of the domains, sorted: of HyperNodes, or the values of labels from the widest to this one, as
-    ``zone/block/rack``."""
+    """The names of the domains, sorted: of HyperNodes, also of those without nodes; or the values of labels from the
+    widest to this one, as ``zone/block/rack``, where a label that the nodes lack is empty, as ``zone//rack``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ class Tiers:
 
     tiers: tuple[Tier, ...]
     levels: Mapping[str, int] = field(default_factory=dict)
-    """The level of each tier name."""
+    """The level of each tier name. Where HyperNodes of several levels have the same name, the closest level."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """By name of a HyperNode: why its tree is left out."""
 

@@ -1,0 +1,137 @@
+"""Regular expressions of HyperNodes, in the syntax of RE2.
+
+Volcano reads them with Go's package, which has RE2's syntax. RE2 takes time that is linear in the name, whatever the
+expression; Python's own module would take some expressions otherwise, and others could stop a cycle for hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.model.nodes.table import NodeStatics
+
+Rows = npt.NDArray[np.intp]
+
+_MEMORY = 1 << 20
+"""Bytes that a compiled expression may take. It also bounds the time for one name."""
+_TOGETHER = 256
+"""How many expressions are searched for at once."""
+_KEPT = "hypernode patterns"
+
+
+class Matches(NamedTuple):
+    """Which nodes' names match patterns."""
+
+    names: tuple[str, ...]
+    """The names of all nodes, by row."""
+    rows: dict[str, Rows]
+    """By pattern: the rows of the nodes whose names it is found in, ascending."""
+
+
+def problem_of(pattern: str) -> str:
+    """Why a pattern cannot be used; empty where it can."""
+    found = _compiled(pattern)
+    return found if isinstance(found, str) else ""
+
+
+def matches(statics: NodeStatics, patterns: Sequence[str]) -> Matches:
+    """The matches of these patterns. Only patterns and names that were not there the last time are matched."""
+    last = statics.kept.get(_KEPT)
+    known = _carried(last, statics, patterns) if isinstance(last, Matches) else {}
+    new = [pattern for pattern in patterns if pattern not in known]
+    found = Matches(statics.names, {**known, **_matching(new, statics.names)})
+    statics.kept[_KEPT] = found
+    return found
+
+
+def _carried(last: Matches, statics: NodeStatics, patterns: Sequence[str]) -> dict[str, Rows]:
+    """What is known of these patterns, by today's rows."""
+    known = {pattern: rows for pattern in patterns if (rows := last.rows.get(pattern)) is not None}
+    if last.names == statics.names:
+        return known
+    moved = np.array([statics.row.get(name, -1) for name in last.names], dtype=np.intp)
+    before = frozenset(last.names)
+    new = np.array([row for row, name in enumerate(statics.names) if name not in before], dtype=np.intp)
+    added = _matching(list(known), [statics.names[row] for row in new.tolist()])
+    return {pattern: _with(moved[rows], new[added[pattern]]) for pattern, rows in known.items()}
+
+
+def _with(kept: Rows, added: Rows) -> Rows:
+    return np.sort(np.concatenate([kept[kept >= 0], added]))
+
+
+def _matching(patterns: Sequence[str], names: Sequence[str]) -> dict[str, Rows]:
+    """By pattern: the positions of the names that it is found in."""
+    found: dict[str, list[int]] = {pattern: [] for pattern in patterns}
+    usable = [pattern for pattern in patterns if not problem_of(pattern)]
+    for some in (usable[at : at + _TOGETHER] for at in range(0, len(usable), _TOGETHER)):
+        together = _together(tuple(some)) if len(some) > 1 else None
+        for at, name in enumerate(names):
+            for pattern in _in_one(some, name) if together is None else together.of(name):
+                found[pattern].append(at)
+    return {pattern: np.array(positions, dtype=np.intp) for pattern, positions in found.items()}
+
+
+def _in_one(patterns: Sequence[str], name: str) -> Sequence[str]:
+    return [pattern for pattern in patterns if _compiled(pattern).search(name)]
+
+
+class _Together:
+    """Several patterns that are searched for at once, which takes hardly longer than one of them."""
+
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        library, options = _library(), _options()
+        options.max_mem = _MEMORY * 8
+        self._patterns = patterns
+        self._any = library.compile("|".join(f"(?:{pattern})" for pattern in patterns), options)
+        self._each = library.Set.SearchSet(options)
+        for pattern in patterns:
+            self._each.Add(pattern)
+        self._each.Compile()
+
+    def of(self, name: str) -> Sequence[str]:
+        """The patterns that are found in the name."""
+        found = self._each.Match(name)
+        if found:
+            return [self._patterns[at] for at in found]
+        # A set that runs out of memory finds nothing, too; a single expression goes on more slowly then.
+        return _in_one(self._patterns, name) if self._any.search(name) else ()
+
+
+@lru_cache(maxsize=64)
+def _together(patterns: tuple[str, ...]) -> _Together | None:
+    """None where they are too large to be searched for together."""
+    try:
+        return _Together(patterns)
+    except _library().error:
+        return None
+
+
+@cache
+def _library() -> ModuleType:
+    """RE2, loaded when the first pattern is read."""
+    import re2
+
+    return re2  # type: ignore[no-any-return]
+
+
+def _options() -> Any:
+    options = _library().Options()
+    options.log_errors, options.never_capture, options.max_mem = False, True, _MEMORY
+    return options
+
+
+@lru_cache(maxsize=1 << 14)
+def _compiled(pattern: str) -> Any:
+    """The compiled expression, or why it cannot be compiled."""
+    try:
+        return _library().compile(pattern, _options())
+    except _library().error as error:
+        reason = error.args[0] if error.args else "unknown"
+        return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)

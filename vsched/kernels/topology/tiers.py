@@ -1,0 +1,95 @@
+"""All tiers of a cluster, from HyperNodes and from node labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vsched.kernels.topology.forest import NONE
+from vsched.kernels.topology.labels import Domains, label_domains
+from vsched.kernels.topology.membership import Membership, membership
+from vsched.model.nodes.table import NO_DOMAIN, Ids, NodeStatics
+from vsched.model.topology.hypernodes import TopologyCatalogue
+from vsched.model.topology.tiers import WHOLE_CLUSTER, LabelTier, Tier, Tiers
+
+
+def tiers_of(catalogue: TopologyCatalogue, label_tiers: Sequence[LabelTier], statics: NodeStatics) -> Tiers:
+    """All tiers, closest first; the same object while the catalogue, the label tiers and the nodes' attributes are.
+
+    A node that is in a HyperNode has the domains of its HyperNodes; any other node has those of its labels.
+    """
+    labels = tuple(label_tiers)
+    return statics.remember(("tiers", catalogue, labels), lambda: _tiers(catalogue, labels, statics))
+
+
+def _tiers(catalogue: TopologyCatalogue, labels: tuple[LabelTier, ...], statics: NodeStatics) -> Tiers:
+    found = membership(catalogue, statics)
+    taken = {one.name for one in catalogue.hypernodes}
+    by_label = label_domains(labels, statics, found.lowest == NONE, taken) if labels else {}
+    by_hypernode = _hypernode_domains(found)
+    names = _tier_names(found, labels)
+    tiers = [
+        _tier(level, names.get(level, ""), by_hypernode.get(level), by_label.get(level), len(statics))
+        for level in sorted({*by_hypernode, *by_label})
+    ]
+    top = tiers[-1].level + 1 if tiers else 1
+    tiers.append(Tier(top, "", _fixed(np.zeros(len(statics), dtype=np.int32)), (WHOLE_CLUSTER,)))
+    return Tiers(tuple(tiers), _levels(found, labels), found.problems)
+
+
+def _hypernode_domains(found: Membership) -> dict[int, Domains]:
+    """By level: for each node the position of its HyperNode among those of the level, and their names."""
+    forest = found.forest
+    sound = [at for at, one in enumerate(forest.hypernodes) if one.name not in found.problems]
+    count = len(forest.hypernodes)
+    tiers = np.array([one.tier for one in forest.hypernodes], dtype=np.int64)
+    # Row ``count`` stands for "none": no parent, and no node's HyperNode.
+    parents = np.array([*(count if each == NONE else each for each in forest.parents), count], dtype=np.intp)
+    lowest = np.where(found.lowest == NONE, count, found.lowest)
+    reached = np.arange(count + 1, dtype=np.intp)
+    """For each HyperNode, the one of its chain that the levels so far have come to."""
+    domains: dict[int, Domains] = {}
+    for level in sorted({forest.hypernodes[at].tier for at in sound}):
+        lower = reached < count
+        lower[lower] = tiers[reached[lower]] < level
+        reached = np.where(lower, parents[reached], reached)
+        here = [at for at in sound if forest.hypernodes[at].tier == level]
+        position = np.full(count + 1, NO_DOMAIN, dtype=np.intp)
+        position[here] = np.arange(len(here))
+        domains[level] = Domains(position[reached][lowest], [forest.hypernodes[at].name for at in here])
+    return domains
+
+
+def _tier(level: int, name: str, tree: Domains | None, label: Domains | None, count: int) -> Tier:
+    """One tier of the domains of trees and of labels."""
+    nowhere = np.full(count, NO_DOMAIN, dtype=np.intp)
+    tree, label = tree or Domains(nowhere, []), label or Domains(nowhere, [])
+    names = [*tree.names, *label.names]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    position = np.full(len(names) + 1, NO_DOMAIN, dtype=np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    ids = np.where(label.ids == NO_DOMAIN, tree.ids, label.ids + len(tree.names))
+    return Tier(level, name, _fixed(position[ids]), tuple(names[at] for at in order))
+
+
+def _names(found: Membership, labels: Sequence[LabelTier]) -> list[tuple[int, str]]:
+    """Level and name of each tier that has a name, those of HyperNodes first."""
+    sound = [one for one in found.forest.hypernodes if one.name not in found.problems]
+    named = [(one.tier, one.tier_name) for one in sound] + [(tier.level, tier.name or tier.key) for tier in labels]
+    return [(level, name) for level, name in named if name]
+
+
+def _tier_names(found: Membership, labels: Sequence[LabelTier]) -> dict[int, str]:
+    """By level the first name that it has."""
+    return dict(reversed(_names(found, labels)))
+
+
+def _levels(found: Membership, labels: Sequence[LabelTier]) -> dict[str, int]:
+    """By name the closest level that has it."""
+    return {name: level for level, name in sorted(_names(found, labels), reverse=True)}
+
+
+def _fixed(ids: Ids) -> Ids:
+    ids.flags.writeable = False
+    return ids
