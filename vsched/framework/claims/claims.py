@@ -41,6 +41,7 @@ class TaskClaims:
         self._parts = parts
         self._nodes = nodes
         self._scores = scores
+        self._checks: Sequence[Check] | None = None
         self._served: dict[bool, Mask] = {}
         """By whether later: what ``served`` found."""
 
@@ -51,11 +52,18 @@ class TaskClaims:
             return self.obstacle
         return tuple([part.class_of(self._task) for part in self._parts])
 
-    @cached_property
+    @property
     def checks(self) -> Sequence[Check]:
         """The nodes that can serve the claims, by reason; none can where there is an obstacle."""
+        if self._checks is None:
+            self._checks = self._found()
+        return self._checks
+
+    def _found(self) -> Sequence[Check]:
         if self.obstacle is not None:
             return (Check(self.obstacle.message, np.zeros(self._nodes, dtype=np.bool_), code=self.obstacle.code),)
+        if len(self._parts) == 1:
+            return self._parts[0].checks(self._task)
         return [check for part in self._parts for check in part.checks(self._task)]
 
     def masks(self, *, later: bool) -> list[Mask]:

@@ -31,30 +31,43 @@ def bound_by(session: Session) -> set[str]:
 
 def _binds(session: Session) -> Iterable[Bind]:
     names = session.nodes.statics.names
-    chosen: set[tuple[str, str]] = set()
+    volumes, devices = ChosenClaims(), ChosenClaims()
     for entry in session.committed:
         if entry.status is Status.ALLOCATED:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task)
-            yield Bind(
-                task.uid, task.namespace, task.name, names[entry.row], job, plan and _first_of_job(plan, job, chosen)
-            )
+            plan = plan and _first_of_job(plan, job, volumes, devices)
+            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan)
 
 
-def _first_of_job(plan: ClaimPlan, job: str, chosen: set[tuple[str, str]]) -> ClaimPlan:
-    """The plan without the choices that an earlier pod of the job has already: pods that share a claim make it once."""
+class ChosenClaims:
+    """The claims for which plans of a session have a choice, by job."""
 
-    def is_first(claim: str) -> bool:
-        if (job, claim) in chosen:
+    def __init__(self) -> None:
+        self._jobs: dict[str, str] = {}
+        """By claim: the first job. Mostly it is the only one, so that no pair of both need be kept."""
+        self._others: set[tuple[str, str]] = set()
+        """Claims with their further jobs."""
+
+    def add(self, claim: str, job: str) -> bool:
+        """Note a choice for a job; True where it is the job's first for the claim."""
+        known = self._jobs.get(claim)
+        if known is None:
+            self._jobs[claim] = job
+            return True
+        if known == job or (claim, job) in self._others:
             return False
-        chosen.add((job, claim))
+        self._others.add((claim, job))
         return True
 
-    return msgspec.structs.replace(
-        plan,
-        volumes=tuple(one for one in plan.volumes if is_first(one.claim)),
-        devices=tuple(one for one in plan.devices if not one.claim or is_first(f"device {one.claim}")),
-    )
+
+def _first_of_job(plan: ClaimPlan, job: str, volumes: ChosenClaims, devices: ChosenClaims) -> ClaimPlan:
+    """The plan without the choices that an earlier pod of the job has already: pods that share a claim make it once."""
+    first_volumes = tuple([one for one in plan.volumes if volumes.add(one.claim, job)])
+    first_devices = tuple([one for one in plan.devices if not one.claim or devices.add(one.claim, job)])
+    if len(first_volumes) == len(plan.volumes) and len(first_devices) == len(plan.devices):
+        return plan
+    return msgspec.structs.replace(plan, volumes=first_volumes, devices=first_devices)
 
 
 def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:

@@ -8,34 +8,33 @@ from hashlib import sha256
 from uuid import UUID
 
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.search import Ask, Pick
+from vsched.kernels.devices.search import ClaimAsk, Pick
 from vsched.kernels.selectors import NAME_FIELD
 from vsched.model.claims.devices import AllocatedDevice, Allocation, Device
 from vsched.model.pods.shape import NodeTerm, Requirement
 
 
-def allocation_of(picks: Sequence[Pick], asks: Sequence[Ask], inventory: Inventory, node: str, uid: str) -> Allocation:
+def allocation_of(picks: Sequence[Pick], asked: ClaimAsk, inventory: Inventory, node: str, uid: str) -> Allocation:
     """The allocation of a claim: its devices in the order of its requests, and the nodes where they can be used.
 
-    ``asks`` are all requests of the claim with their alternatives. ``uid`` belongs to the claim or its pod: the ids of
-    shares are made from it, so that equal inputs give equal plans.
+    ``uid`` belongs to the claim or its pod: the ids of shares are made from it, so that equal inputs give equal plans.
     """
-    tolerations = {ask.name: ask.want.tolerations for ask in asks}
+    tolerations = {ask.name: ask.want.tolerations for alternatives in asked.requests for ask in alternatives}
     devices = [inventory.devices[pick.device] for pick in picks]
-    results = tuple(
+    results = [
         AllocatedDevice(
-            request=pick.request,
-            device=device.id,
-            admin=pick.admin,
-            share=_share(uid, at, device) if pick.shared and not pick.admin else "",
-            consumed=pick.taken,
-            tolerations=tolerations[pick.request],
-            binding_conditions=device.binding_conditions,
-            binding_failures=device.binding_failures,
+            pick.request,
+            device.id,
+            pick.admin,
+            _share(uid, at, device) if pick.shared and not pick.admin else "",
+            pick.taken,
+            tolerations[pick.request],
+            device.binding_conditions,
+            device.binding_failures,
         )
         for at, (pick, device) in enumerate(zip(picks, devices, strict=True))
-    )
-    return Allocation(results, _nodes(devices, node))
+    ]
+    return Allocation(tuple(results), _nodes(devices, node))
 
 
 def _nodes(devices: Sequence[Device], node: str) -> tuple[NodeTerm, ...] | None:

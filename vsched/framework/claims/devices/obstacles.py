@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vsched.framework.claims.devices.words import (
     binding_failed,
     deleting,
@@ -26,14 +28,18 @@ class DeviceObstacles:
         self._catalogue = catalogue
         self._inventory = inventory
 
-    def of(self, task: Task) -> Refusal | None:
-        """The first obstacle among the claims that the task names; None where there is none."""
+    def of(self, task: Task, keys: Sequence[str]) -> Refusal | None:
+        """The first obstacle among the claims that the task names; None where there is none.
+
+        ``keys`` begin with those of the claims of the task that are made.
+        """
+        named = iter(keys)
         for one in task.claims.devices if task.claims is not None else ():
             if one.none:
                 continue
             if not one.claim:
                 return not_made(task)
-            key = f"{task.namespace}/{one.claim}"
+            key = next(named)
             claim = self._catalogue.claims.get(key)
             if claim is None:
                 return not_found(key)

@@ -51,6 +51,10 @@ class HeldClaim(NamedTuple):
 class TaskDevices(NamedTuple):
     """The device claims of a task, as the session sees them now."""
 
+    named: tuple[str, ...]
+    """The claims that it names and that are made, by key; the one made for its extended resources comes last."""
+    keys: tuple[str, ...]
+    """The claims that it uses when it is placed, and then the one for extended resources that devices serve."""
     fresh: tuple[str, ...]
     """Claims that have no devices yet, by key; without the one for extended resources."""
     needs: Needs | None
@@ -78,8 +82,6 @@ class DevicePart:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
-        self._names_of: dict[str, tuple[str, ...]] = {}
-        """By uid: what ``_named`` found."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
     # -- questions --------------------------------------------------------------------------------------------------
@@ -96,12 +98,11 @@ class DevicePart:
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might."""
-        found = self._obstacles.of(task)
-        if found is not None:
-            return found
-        needs = self._of(task).needs
-        if needs is None:
-            return None
+        found = self._of(task)
+        obstacle = self._obstacles.of(task, found.named)
+        if obstacle is not None or found.needs is None:
+            return obstacle
+        needs = found.needs
         if needs.problem:
             return refused(needs.problem)
         # As in kube-scheduler, an error stops the pod, not only on the node: but nodes that it excludes do not count.
@@ -180,7 +181,7 @@ class DevicePart:
     def plan(self, task: Task) -> ClaimPlan | None:
         """The devices that were chosen for the task's claims, and the claims to be reserved for it."""
         devices, reserve = [], []
-        for key in self._keys(task):
+        for key in self._keys(task, self._named(task)):
             claim, choice = self._catalogue.claims.get(key), self._uses.chosen(key)
             if claim is not None and not is_for_group(claim, task):
                 reserve.append(key)
@@ -195,7 +196,7 @@ class DevicePart:
         found = self._of(task)
         if found.needs is not None:
             self._choose(task, found, row, later=later)
-        for key in self._keys(task):
+        for key in found.keys:
             if key in self._catalogue.claims or self._uses.chosen(key) is not None:
                 self._uses.take(key, task.uid)
 
@@ -205,7 +206,7 @@ class DevicePart:
 
     def withdraw(self, task: Task, row: int) -> object:
         """The task uses its claims no more; those that nobody else uses lose what was chosen for them."""
-        keys = [key for key in self._keys(task) if self._uses.is_taken(key, task.uid)]
+        keys = [key for key in self._keys(task, self._named(task)) if self._uses.is_taken(key, task.uid)]
         return tuple(self._uses.give_up(key, task.uid) for key in keys)
 
     def reinstate(self, task: Task, row: int, had: object) -> None:
@@ -235,11 +236,10 @@ class DevicePart:
         node = self._statics.names[row]
         assert picks is not None, f"no devices for {task.key} on {node}"
         asks = self._room.asks_on(needs, row)
-        keys = (*found.fresh, self._extended(task))[: len(asks)]
+        keys = found.fresh if len(asks) == len(found.fresh) else (*found.fresh, self._extended(task))
         for key, mine, ask in zip(keys, picks, asks, strict=True):
             claim = self._catalogue.claims.get(key)
-            alternatives = [one for request in ask.requests for one in request]
-            allocation = allocation_of(mine, alternatives, self._inventory, node, claim.uid if claim else task.uid)
+            allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, Choice(allocation, waits))
 
     def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
@@ -271,8 +271,11 @@ class DevicePart:
         specs: list[ClaimSpec] = []
         held: list[HeldClaim] = []
         full = False
-        for name, key in zip(self._named(task), self._keys(task), strict=False):
-            claim = self._catalogue.claims.get(name)
+        named = self._named(task)
+        keys = self._keys(task, named)
+        claims = self._catalogue.claims
+        for name, key in zip(named, keys, strict=False):
+            claim = claims.get(name)
             if claim is None or (key != name and name == self._catalogue.made.get(task.uid)):
                 continue
             choice = self._uses.chosen(key)
@@ -284,32 +287,29 @@ class DevicePart:
                 fresh.append(key)
                 specs.append(claim.spec)
             full = full or (key == name and self._uses.is_full(claim, task))
-        implicit = self._implicit(task)
+        implicit = self._implicit(task) if self._catalogue.extended else ()
         needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
-        return TaskDevices(tuple(fresh), needs, tuple(held), full)
+        return TaskDevices(named, keys, tuple(fresh), needs, tuple(held), full)
 
     def _named(self, task: Task) -> tuple[str, ...]:
         """The claims of the task that are there, by key; the one made for its extended resources comes last."""
-        found = self._names_of.get(task.uid)
-        if found is None:
-            entries = task.claims.devices if task.claims is not None else ()
-            named = tuple([self._key(f"{task.namespace}/{one.claim}") for one in entries if one.claim and not one.none])
-            made = self._catalogue.made.get(task.uid)
-            found = self._names_of[task.uid] = named if made is None else (*named, made)
-        return found
+        claims, named = self._catalogue.claims, []
+        for one in task.claims.devices if task.claims is not None else ():
+            if one.claim and not one.none:
+                key = f"{task.namespace}/{one.claim}"
+                claim = claims.get(key)
+                named.append(key if claim is None else claim.key)  # one string for all that is kept under it
+        made = self._catalogue.made.get(task.uid)
+        if made is not None:
+            named.append(made)
+        return tuple(named)
 
-    def _key(self, key: str) -> str:
-        """The key as the claim has it: one string for both."""
-        claim = self._catalogue.claims.get(key)
-        return key if claim is None else claim.key
-
-    def _keys(self, task: Task) -> tuple[str, ...]:
+    def _keys(self, task: Task, named: tuple[str, ...]) -> tuple[str, ...]:
         """The claims that the task uses when it is placed, and then the one for extended resources that devices serve.
 
         A task that was evicted is placed again to see where its successor would go: the successor gets claims of its
         own in place of those that were made for the task.
         """
-        named = self._named(task)
         if not self._uses.is_evicted(task.uid):
             return (*named, self._extended(task)) if self._catalogue.extended else named
         own = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
@@ -325,7 +325,7 @@ class DevicePart:
 
     def _implicit(self, task: Task) -> tuple[Implicit, ...]:
         extended = self._catalogue.extended
-        if not extended or self._uses.chosen(self._extended(task)) is not None:
+        if self._uses.chosen(self._extended(task)) is not None:
             return ()
         if task.uid in self._catalogue.made and not self._uses.is_evicted(task.uid):
             return ()

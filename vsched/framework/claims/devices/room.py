@@ -47,7 +47,8 @@ class NodeMask:
         for row in rows:
             enough = True
             for free, needed in self.totals:
-                enough = enough and bool(free[row] >= needed[row])
+                if free[row] < needed[row]:
+                    enough = False
             if enough != mask[row]:
                 mask[row] = enough
                 self.passes_all = enough and bool(mask.all())
@@ -69,6 +70,8 @@ class DeviceRoom:
 
     def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
         """What is asked for on a row; the last one is for extended resources, if devices serve some there."""
+        if not needs.implicit:
+            return needs.asks
         mine = tuple((ask,) for column, ask in needs.implicit if ask is not None and self._served[column][row])
         return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
 
