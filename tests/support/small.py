@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,10 +66,18 @@ class SmallCluster:
         return job
 
     def task(
-        self, job: Job, name: str, shape: Shape, status: Status = Status.PENDING, node: str = "", **fields: object
+        self,
+        job: Job,
+        name: str,
+        shape: Shape,
+        status: Status = Status.PENDING,
+        node: str = "",
+        *,
+        labelled: Mapping[str, str] | None = None,
+        **fields: object,
     ) -> Task:
         namespace = job.spec.namespace
-        labels = self.shapes.labels(namespace, {"job": job.spec.name})
+        labels = self.shapes.labels(namespace, {"job": job.spec.name, **(labelled or {})})
         task = Task(f"{namespace}-{name}", namespace, name, job.key, shape, labels, status, node, **fields)  # type: ignore[arg-type]
         job.put(task)
         return task

@@ -5,9 +5,11 @@ Only the ledger changes a view. Plugins and actions read it.
 
 from __future__ import annotations
 
+from vsched.framework.counting import TaskCounts
+from vsched.framework.subgroups import SubGroups
 from vsched.model.amounts.resources import Vector
 from vsched.model.jobs.job import Job
-from vsched.model.pods.status import HOLDS, READY, Phase, Status
+from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
 
 
@@ -33,6 +35,7 @@ class JobView:
         "roles",
         "running",
         "spec",
+        "sub_groups",
         "waiting",
     )
 
@@ -60,14 +63,16 @@ class JobView:
         """The amounts its tasks hold or wait for, base units (reference 7.4: pipelined tasks count within a cycle)."""
         self.moved: dict[str, tuple[Status, str, Task]] = {}
         """Tasks whose status or node this session changed: uid to (status, node, task)."""
-        self.roles: dict[str, RoleCounts] | None = self._count_roles() if spec.min_task_member else None
+        self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.gates_minimum = self.min_member >= sum(minimum for _, minimum in spec.min_task_member)
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
+        self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
+        """Its sub-groups; None where its spec has none."""
 
-    def _count_roles(self) -> dict[str, RoleCounts]:
-        roles: dict[str, RoleCounts] = {}
+    def _count_roles(self) -> dict[str, TaskCounts]:
+        roles: dict[str, TaskCounts] = {}
         for task in self.job.tasks.values():
-            role = roles.setdefault(task.role, RoleCounts())
+            role = roles.setdefault(task.role, TaskCounts())
             role.count(task.status, task, 1)
         return roles
 
@@ -90,9 +95,11 @@ class JobView:
             for column, value in task.shape.request:
                 allocated[column] = allocated.get(column, 0) + sign * value
         if self.roles is not None:
-            role = self.roles.setdefault(task.role, RoleCounts())
+            role = self.roles.setdefault(task.role, TaskCounts())
             role.count(before, task, -1)
             role.count(after, task, 1)
+        if self.sub_groups is not None:
+            self.sub_groups.move(task, before, after)
         if after is task.status and node == task.node:
             self.moved.pop(task.uid, None)
         else:
@@ -105,18 +112,27 @@ class JobView:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the gang's minimum is met; pending best-effort tasks count (reference 0.4)."""
-        return self.ready + self.best_effort_pending >= self.min_member
+        """Whether the minima of the gang and of its sub-groups are met (reference 0.4).
+
+        Pending best-effort tasks count.
+        """
+        if self.ready + self.best_effort_pending < self.min_member:
+            return False
+        return self.sub_groups is None or self.sub_groups.are_ready
 
     @property
     def is_pipelined(self) -> bool:
-        """Whether the gang's minimum is met once its pipelined tasks can start."""
-        return self.ready + self.waiting + self.best_effort_pending >= self.min_member
+        """Whether these minima are met once its pipelined tasks can start."""
+        if self.ready + self.waiting + self.best_effort_pending < self.min_member:
+            return False
+        return self.sub_groups is None or self.sub_groups.are_pipelined
 
     @property
     def is_starving(self) -> bool:
-        """Whether the gang lacks its minimum even when its pipelined tasks count."""
-        return self.ready + self.waiting < self.min_member
+        """Whether the gang or a required sub-group lacks its minimum even when its pipelined tasks count."""
+        if self.ready + self.waiting < self.min_member:
+            return True
+        return self.sub_groups is not None and not self.sub_groups.are_pipelined
 
     @property
     def valid_count(self) -> int:
@@ -134,28 +150,3 @@ class JobView:
             if have < minimum:
                 missing[role] = minimum - have
         return missing
-
-
-class RoleCounts:
-    """Counts of the tasks of one role by status."""
-
-    __slots__ = ("best_effort", "pending", "ready", "waiting")
-
-    def __init__(self) -> None:
-        self.ready = self.waiting = self.pending = self.best_effort = 0
-
-    def count(self, status: Status, task: Task, by: int) -> None:
-        """Count one task of this status more (``by=1``) or less (``by=-1``)."""
-        if status in READY:
-            self.ready += by
-        elif status is Status.PIPELINED:
-            self.waiting += by
-        elif status is Status.PENDING:
-            self.pending += by
-            if task.best_effort and not task.unsupported:
-                self.best_effort += by
-
-    def occupied(self, *, waiting: bool, pending: bool) -> int:
-        """Number of tasks that count towards the role's minimum (reference 0.4)."""
-        count = self.ready + (self.waiting if waiting else 0)
-        return count + (self.pending if pending else self.best_effort)

@@ -1,4 +1,7 @@
-"""gang: places a job's minimum as a whole or not at all; roles may have minima of their own (reference 4.2)."""
+"""gang: places a job's minimum as a whole or not at all (reference 4.2).
+
+Roles may have minima of their own, and so may sub-groups, which are gangs within the gang (reference 0.5).
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,13 @@ from vsched.framework.points.extension import (
     NoArgs,
     Plugin,
     SessionContext,
+    SubGroupOrder,
     Vote,
 )
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
+from vsched.framework.subgroups import Shortage, SubGroup
+from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -30,13 +36,22 @@ NOT_ENOUGH_TASKS = "NotEnoughTasks"
 NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
 NOT_ENOUGH_RESOURCES = "NotEnoughResources"
 ROLES_TOLD = 8
-"""The most roles that a message names."""
+"""The most roles that a message names, and the most sub-groups of a policy."""
 BELOW_MINIMUM = "their gangs would fall below the minimum"
 READY_REASON = "tasks in gang are ready to be scheduled"
 
 
 class Gang(
-    Plugin[NoArgs], JobValid, JobReady, JobPipelined, JobStarving, JobOrder, Preemptable, Reclaimable, JobCondition
+    Plugin[NoArgs],
+    JobValid,
+    JobReady,
+    JobPipelined,
+    JobStarving,
+    JobOrder,
+    SubGroupOrder,
+    Preemptable,
+    Reclaimable,
+    JobCondition,
 ):
     """Keeps a job from starting until its minimum fits, and protects the minimum of running jobs from eviction."""
 
@@ -48,15 +63,20 @@ class Gang(
         """Keep the states of jobs, to look up how many tasks a victim's job has beyond its minimum."""
         self._standing = context.standing
         self._foreign = context.snapshot.foreign
+        self._views: dict[str, JobView] = {}
+        """Views of jobs with sub-groups that the session has none of; by key, made at the first use."""
 
     def job_valid(self, job: JobView) -> Refusal | None:
-        """None if enough tasks exist for the job's minimum and for each role's minimum."""
+        """None if enough tasks exist for the minima of the job, of each role, and of the sub-groups it needs."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
             message = (
                 f"not enough pods exist for the minima of its roles: {_named_roles(missing)}{self._of_others(job)}"
             )
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
+        if job.sub_groups is not None and (short := [*job.sub_groups.shortages(waiting=True, pending=True)]):
+            message = f"not enough pods exist for its sub-groups: {_named_shortages(short)}{self._of_others(job)}"
+            return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE)
         if job.valid_count < job.min_member:
             gone, others = _gone(job), self._foreign.get(job.key, "")
             message = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
@@ -77,20 +97,28 @@ class Gang(
         """Jobs whose minimum is not met go first."""
         return job.is_ready
 
+    def sub_group_key(self, group: SubGroup) -> bool:
+        """Sub-groups whose minimum is not met go first."""
+        return group.is_ready
+
     def job_ready(self, job: JobView) -> bool:
-        """Whether the minima of the job and of each role are met."""
+        """Whether the minima of the job, of each role and of the sub-groups are met."""
         return job.is_ready and not job.roles_missing()
 
     def tasks_missing(self, job: JobView) -> int:
-        """How many tasks are missing for the job's minimum."""
-        return max(0, job.min_member - job.ready - job.best_effort_pending)
+        """How many tasks are missing at least for the minima of the job and of the sub-groups it needs."""
+        missing = max(0, job.min_member - job.ready - job.best_effort_pending)
+        return missing if job.sub_groups is None else max(missing, job.sub_groups.tasks_missing())
 
     def job_pipelined(self, job: JobView) -> Vote:
         """Permits if the minimum will be met once the resources that the job waits for are free."""
         return Vote.PERMIT if job.is_pipelined and not job.roles_missing(waiting=True) else Vote.REJECT
 
     def job_starving(self, job: JobView) -> bool:
-        """Whether the job's minimum is not met, pipelined tasks included; minima of roles do not count here."""
+        """Whether the minimum of the job or of a sub-group it needs is not met, pipelined tasks included.
+
+        Minima of roles do not count here.
+        """
         return job.is_starving
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
@@ -100,21 +128,40 @@ class Gang(
     def _has_more(self, taker: Task) -> bool:
         """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""
         job = self._standing(taker.job)
+        if job is not None and job.spec.sub_groups:
+            return self._surplus(job, waiting=True).lose(taker)
         waiting = job.waiting if isinstance(job, JobView) else 0
         return job is not None and job.ready + waiting > job.spec.min_member
 
     def _spare(self, candidates: Sequence[Task]) -> list[Task]:
         left: dict[str, int] = {}
+        surpluses: dict[str, Surplus] = {}
         spare: list[Task] = []
         for victim in candidates:
             job = self._standing(victim.job)
             if job is None:
+                continue
+            if job.spec.sub_groups:
+                surplus = surpluses.get(victim.job)
+                if surplus is None:
+                    surplus = surpluses[victim.job] = self._surplus(job)
+                if surplus.lose(victim):
+                    spare.append(victim)
                 continue
             ready = left.get(victim.job, job.ready)
             if ready > job.spec.min_member:
                 left[victim.job] = ready - 1
                 spare.append(victim)
         return spare
+
+    def _surplus(self, job: JobState, *, waiting: bool = False) -> Surplus:
+        """What a job with sub-groups can lose."""
+        view = job if isinstance(job, JobView) else self._views.get(job.key)
+        if view is None:
+            assert not isinstance(job, JobView)
+            view = self._views[job.key] = JobView(job)
+        assert view.sub_groups is not None, "the caller has looked"
+        return Surplus(view, view.sub_groups, waiting=waiting)
 
     def job_condition(self, job: JobView) -> Condition | None:
         """Unschedulable while the minimum is not met, Scheduled once it is met.
@@ -125,13 +172,12 @@ class Gang(
             return self._without_pods(job)
         if job.is_ready:
             return Condition("Scheduled", "True", READY_REASON, "")
-        if not job.pending_count and job.ready + job.leaving >= job.min_member:
+        if not job.pending_count and job.leaving and job.ready + job.leaving >= job.min_member:
             return None
         refusal = self.job_valid(job)
         if refusal is not None:
             return Condition("Unschedulable", "True", refusal.reason, refusal.message)
-        message = f"{job.min_member - job.ready} more of the minimum of {job.min_member} tasks are to be placed"
-        return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
+        return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, _to_be_placed(job))
 
     def _without_pods(self, job: JobView) -> Condition | None:
         """The condition of a gang without pods.
@@ -158,6 +204,17 @@ def _gone(job: JobView) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
+def _to_be_placed(job: JobView) -> str:
+    """What a job lacks whose tasks exist."""
+    lacking: list[str] = []
+    missing = job.min_member - job.ready
+    if missing > 0:
+        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks are to be placed")
+    if job.sub_groups is not None and (short := [*job.sub_groups.shortages()]):
+        lacking.append(f"sub-groups are to be placed: {_named_shortages(short)}")
+    return "; ".join(lacking)
+
+
 def _has_none_to_spare(job: JobState) -> bool:
     return job.ready <= job.spec.min_member
 
@@ -166,3 +223,21 @@ def _named_roles(missing: Mapping[str, int]) -> str:
     shown = [f"{count} of {role or '(no role)'}" for role, count in islice(sorted(missing.items()), ROLES_TOLD)]
     others = len(missing) - len(shown)
     return ", ".join(shown) + (f" and of {others} more" if others else "")
+
+
+def _named_shortages(shortages: Sequence[Shortage]) -> str:
+    """``workers has 1 of 2 sub-groups of 4 pods (workers/b lacks 1)``, for each policy."""
+    shown = [_named_shortage(one) for one in shortages[:ROLES_TOLD]]
+    others = len(shortages) - len(shown)
+    return "; ".join(shown) + (f"; and {others} more policies" if others else "")
+
+
+def _named_shortage(short: Shortage) -> str:
+    policy = short.policy
+    pods = "1 pod" if policy.size == 1 else f"{policy.size} pods"
+    lacking = [f"{group.name} lacks {lacks}" for group, lacks in short.others[:ROLES_TOLD]]
+    more = len(short.others) - len(lacking)
+    if more:
+        lacking.append(f"{more} more lack some")
+    named = f" ({', '.join(lacking)})" if lacking else ""
+    return f"{policy.name or policy.group} has {short.complete} of {policy.minimum} sub-groups of {pods}{named}"

@@ -1,4 +1,4 @@
-"""priority: higher priority first, among jobs and among the tasks of a job (reference 4.1)."""
+"""priority: higher priority first, among jobs, and among the sub-groups and tasks of a job (reference 4.1)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from vsched.framework.points.extension import (
     Plugin,
     QueueScore,
     SessionContext,
+    SubGroupOrder,
     TaskOrder,
 )
 from vsched.framework.points.victims import Preemptable, Purpose, Votes
+from vsched.framework.subgroups import SubGroup
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 
-class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, JobStarving):
+class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, Preemptable, JobStarving):
     """Orders jobs and tasks by priority, and lets higher priority preempt lower priority."""
 
     name = "priority"
@@ -36,6 +38,10 @@ class Priority(Plugin[NoArgs], JobOrder, TaskOrder, QueueScore, Preemptable, Job
     def job_key(self, job: JobView) -> int:
         """Higher priority first."""
         return -job.priority
+
+    def sub_group_key(self, group: SubGroup) -> int:
+        """The sub-group with the task of the highest priority first."""
+        return -group.priority
 
     def task_key(self, task: Task) -> int:
         """Higher priority first."""

@@ -66,6 +66,21 @@ GROUPS = {
     },
     "a label that says it may be preempted": {"metadata": {"labels": {"volcano.sh/preemptable": "true"}}},
     "roles and a class": {"spec": {"minTaskMember": {"ps": 1, "worker": 2}, "priorityClassName": "high"}},
+    "sub-groups": {
+        "spec": {
+            "subGroupPolicy": [
+                {
+                    "name": "workers",
+                    "subGroupSize": 4,
+                    "minSubGroups": 2,
+                    "labelSelector": {"matchLabels": {"role": "worker"}},
+                    "matchLabelKeys": ["rack"],
+                    "networkTopology": {"mode": "soft", "highestTierAllowed": 1},
+                },
+                {"name": "driver", "networkTopology": {"highestTierName": "rack"}},
+            ]
+        }
+    },
     "a status": {
         "status": {
             "phase": "Running",

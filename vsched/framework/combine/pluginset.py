@@ -52,6 +52,7 @@ from vsched.framework.points.extension import (
     QueueScore,
     SessionContext,
     SortKey,
+    SubGroupOrder,
     TaskOrder,
 )
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference
@@ -66,6 +67,7 @@ from vsched.framework.points.victims import (
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.registry import Registry
+from vsched.framework.subgroups import SubGroup
 from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Amounts, times
 from vsched.model.jobs.job import Condition
@@ -160,6 +162,7 @@ class PluginSet:
     def _bind_orders(self) -> None:
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
         self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
+        self._sub_group_keys = [plugin.sub_group_key for plugin in self.taking_part(SubGroupOrder)]
         self._queue_orders = self.taking_part(QueueOrder)
         self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
         self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
@@ -201,6 +204,10 @@ class PluginSet:
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""
         return (*[key(job) for key in self._job_keys], job.created, job.key)
+
+    def sub_group_key(self, group: SubGroup) -> OrderKey:
+        """The sort key of a sub-group among those of its job; smaller goes first."""
+        return (*[key(group) for key in self._sub_group_keys], group.key.number, group.name)
 
     def queue_key(self, queue: Queue, *, admitting: bool = False) -> OrderKey:
         """The sort key of a queue; smaller goes first. With ``admitting``, pledges count as held."""

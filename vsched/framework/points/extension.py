@@ -21,6 +21,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.subgroups import SubGroup
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.nodes.table import NodeTable
@@ -115,6 +116,16 @@ class TaskOrder(Point):
 
     @abstractmethod
     def task_key(self, task: Task) -> SortKey:
+        """Smaller goes first."""
+
+
+class SubGroupOrder(Point):
+    """Which sub-group of a job goes first."""
+
+    point = "sub_job_order"
+
+    @abstractmethod
+    def sub_group_key(self, group: SubGroup) -> SortKey:
         """Smaller goes first."""
 
 

@@ -44,6 +44,10 @@ SPREAD_MAX = 16
 GATES_MAX = 256
 ROLES_MAX = 256
 """Roles with a minimum of their own."""
+POLICIES_MAX = 128
+"""Policies of sub-groups of a PodGroup."""
+MATCH_KEYS_MAX = 16
+"""Labels whose values tell the sub-groups of one policy apart."""
 CONDITIONS_MAX = 64
 TAINTS_MAX = 256
 IMAGES_MAX = 4096

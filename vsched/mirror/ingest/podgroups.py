@@ -10,6 +10,7 @@ from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import CONDITIONS_MAX, RESOURCES_MAX, ROLES_MAX, read, short
 from vsched.mirror.ingest.budgets import quota_request_of
+from vsched.mirror.ingest.closeness import sub_groups_of
 from vsched.mirror.ingest.metadata import (
     PREEMPTABLE,
     count_of,
@@ -26,6 +27,7 @@ from vsched.model.amounts.resources import AskedColumns, ResourceAxis
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.pods.status import Phase
 from vsched.model.shared import shared
+from vsched.model.topology.constraints import SubGroupPolicy
 
 VOLCANO_JOBS = "batch.volcano.sh/"
 """The ``apiVersion`` of the jobs that Volcano makes PodGroups for begins with this."""
@@ -50,6 +52,7 @@ def job_spec_of(
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     with naming("PodGroup", metadata):
         beyond = _beyond(group)
+        sub_groups, beyond = ((), beyond) if beyond or "subgroups" in ignored else _sub_groups(group)
         roles, min_resources = ({}, None) if beyond else (spec.min_task_member or {}, min_resources)
         return JobSpec(
             namespace=shared(metadata.namespace or "default"),
@@ -89,6 +92,7 @@ def job_spec_of(
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
             unsupported=beyond or asked_by_group(group, ignored),
+            sub_groups=sub_groups,
             wishes=wishes,
         )
 
@@ -107,6 +111,14 @@ def _beyond(group: wire.PodGroup) -> str:
     for role in spec.min_task_member or ():
         short(role, "spec.minTaskMember")
     return ""
+
+
+def _sub_groups(group: wire.PodGroup) -> tuple[tuple[SubGroupPolicy, ...], str]:
+    """The policies of its sub-groups, and why the job waits where one exceeds a bound; raises BadObject."""
+    try:
+        return sub_groups_of(group.spec.sub_group_policy, "spec.subGroupPolicy"), ""
+    except Beyond as error:
+        return (), str(error)
 
 
 def _volcano_job_of(metadata: wire.Metadata) -> str:

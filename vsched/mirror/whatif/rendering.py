@@ -18,6 +18,7 @@ from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
 from vsched.model.jobs.job import JobSpec
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.queues.queue import NodeGroups
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 Manifest = dict[str, Any]
 VERSION = "scheduling.volcano.sh/v1beta1"
@@ -81,6 +82,8 @@ def group_manifest(group: JobSpec, axis: ResourceAxis) -> Manifest:
         "queue": group.queue,
         "priorityClassName": group.priority_class,
         "minResources": None if group.min_resources is None else _minimum(group, axis),
+        "networkTopology": None if group.topology is None else _topology(group.topology),
+        "subGroupPolicy": [_policy(policy) for policy in group.sub_groups] or None,
     }
     return {
         "apiVersion": VERSION,
@@ -138,6 +141,32 @@ def _affinity(groups: NodeGroups) -> Manifest:
         part: {strength: list(names) for strength, names in zip(_STRENGTHS, terms, strict=True) if names}
         for part, terms in (("nodeGroupAffinity", near), ("nodeGroupAntiAffinity", far))
     }
+
+
+def _policy(policy: SubGroupPolicy) -> Manifest:
+    expressions = [
+        {"key": one.key, "operator": one.operator, "values": list(one.values)} for one in policy.selector.requirements
+    ]
+    return _said(
+        {
+            "name": policy.name,
+            "networkTopology": None if policy.topology is None else _topology(policy.topology),
+            "subGroupSize": policy.size,
+            "minSubGroups": policy.minimum,
+            "labelSelector": {"matchExpressions": expressions},
+            "matchLabelKeys": list(policy.match_keys),
+        }
+    )
+
+
+def _topology(topology: NetworkTopology) -> Manifest:
+    return _said(
+        {
+            "mode": "hard" if topology.hard else "soft",
+            "highestTierAllowed": topology.highest_tier,
+            "highestTierName": topology.tier_name,
+        }
+    )
 
 
 def _said(spec: Manifest) -> Manifest:

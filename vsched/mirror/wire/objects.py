@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
 
 
@@ -50,12 +51,18 @@ class NetworkTopology(Wire):
 
     mode: str | None = None
     highest_tier_allowed: int | None = None
+    highest_tier_name: str | None = None
 
 
-class SubGroup(Wire):
-    """A subgroup of a gang."""
+class SubGroupFields(Wire):
+    """How pods of a gang form sub-groups: one entry of ``subGroupPolicy``."""
 
+    name: str | None = None
     network_topology: NetworkTopology | None = None
+    sub_group_size: int | None = None
+    min_sub_groups: int | None = None
+    label_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
 
 
 class PodGroupSpec(Wire):
@@ -67,7 +74,7 @@ class PodGroupSpec(Wire):
     priority_class_name: str | None = None
     min_resources: ResourceList | None = None
     network_topology: NetworkTopology | None = None
-    sub_group_policy: list[SubGroup] | None = None
+    sub_group_policy: list[SubGroupFields] | None = None
 
 
 class PodGroupStatus(Wire):

@@ -16,6 +16,7 @@ from vsched.model.jobs.budget import JobBudget
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
+from vsched.model.topology.subgroups import have_minima
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -222,18 +223,16 @@ class Job:
         return bool(self.unsupported) or (self.unplaceable > 0 and not self._reaches_minimum())
 
     def _reaches_minimum(self) -> bool:
-        """Whether the pods without unsupported requirements are enough for the minima of the job and of its roles."""
+        """Whether the pods without unsupported requirements are enough for the minima of the job and of its parts."""
         spec, able = self.spec, len(self.pending) - self.unplaceable
         if self.ready + able < max(1, spec.min_member):
+            return False
+        if spec.sub_groups and not have_minima(spec.sub_groups, filter(_counts, self.tasks.values())):
             return False
         minima = spec.min_task_member
         if not minima or spec.min_member < sum(minimum for _, minimum in minima):
             return True  # no role has a minimum that applies
-        counts = Counter(
-            task.role
-            for task in self.tasks.values()
-            if task.status in READY or (task.status is Status.PENDING and not task.unsupported)
-        )
+        counts = Counter(task.role for task in self.tasks.values() if _counts(task))
         return all(counts[role] >= minimum for role, minimum in minima)
 
     @property
@@ -264,6 +263,11 @@ class Job:
     def allocated_count(self) -> int:
         """Tasks in an allocated status (reference 0.3)."""
         return self.ready - self.counts[Status.SUCCEEDED]
+
+
+def _counts(task: Task) -> bool:
+    """Whether a task counts towards a minimum now, or may once it is placed."""
+    return task.status in READY or (task.status is Status.PENDING and not task.unsupported)
 
 
 class JobUsage(msgspec.Struct, frozen=True):

@@ -1,0 +1,182 @@
+"""Sub-groups of a PodGroup: what is read of them, and what cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.support import builders as make
+from tests.support.plans import NOW, manifests, mirror
+from vsched.errors import BadObject
+from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, NAME_LENGTH_MAX, POLICIES_MAX, REQUIREMENTS_MAX
+from vsched.mirror.ingest.podgroups import job_spec_of
+from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.shape import Requirement, Selector
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
+from vsched.model.topology.subgroups import SubGroupKey, sub_group_of
+
+
+def spec_of(*policies: Any) -> JobSpec:
+    group = make.decode(make.pod_group(spec={"subGroupPolicy": list(policies)}))
+    return job_spec_of(group, ResourceAxis(), "default", [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "policy"),
+    [
+        pytest.param({"name": "a"}, SubGroupPolicy("a", 1, 0), id="a name alone: one pod, and none is needed"),
+        pytest.param(
+            {"name": "a", "subGroupSize": 4, "minSubGroups": 2, "matchLabelKeys": ["rack", "row"]},
+            SubGroupPolicy("a", 4, 2, match_keys=("rack", "row")),
+            id="size, number and keys",
+        ),
+        pytest.param({"name": "a", "subGroupSize": 0}, SubGroupPolicy("a", 0), id="a size of zero has no minimum"),
+        pytest.param(
+            {
+                "name": "a",
+                "labelSelector": {
+                    "matchLabels": {"app": "x"},
+                    "matchExpressions": [{"key": "tier", "operator": "Exists"}],
+                },
+            },
+            SubGroupPolicy("a", selector=Selector((Requirement("app", "In", ("x",)), Requirement("tier", "Exists")))),
+            id="a selector",
+        ),
+        pytest.param(
+            {"name": "a", "networkTopology": {"highestTierAllowed": 1}},
+            SubGroupPolicy("a", topology=NetworkTopology(hard=True, highest_tier=1)),
+            id="a topology without a mode is hard",
+        ),
+        pytest.param(
+            {"name": "a", "networkTopology": {"mode": "soft", "highestTierName": "rack"}},
+            SubGroupPolicy("a", topology=NetworkTopology(hard=False, tier_name="rack")),
+            id="a soft topology, and a tier by its name",
+        ),
+        pytest.param(
+            {"name": "a", "matchLabelKeys": ["rack", "rack"]},
+            SubGroupPolicy("a", match_keys=("rack",)),
+            id="a key that is there twice counts once",
+        ),
+    ],
+)
+def test_what_a_policy_says(fields: dict[str, Any], policy: SubGroupPolicy) -> None:
+    assert spec_of(fields).sub_groups == (policy,)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param(
+            {"subGroupSize": -1},
+            "spec.subGroupPolicy[1].subGroupSize: -1 (expected zero or more)",
+            id="a size below 0",
+        ),
+        pytest.param(
+            {"minSubGroups": -2},
+            "spec.subGroupPolicy[1].minSubGroups: -2 (expected zero or more)",
+            id="a number below zero",
+        ),
+        pytest.param(
+            {"matchLabelKeys": ["a", ""]},
+            "spec.subGroupPolicy[1].matchLabelKeys[1]: empty (expected the key of a label)",
+            id="an empty key",
+        ),
+        pytest.param(
+            {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}},
+            "spec.subGroupPolicy[1].labelSelector.matchExpressions[0].operator: 'Near' is unknown"
+            " (expected DoesNotExist, Exists, In, NotIn)",
+            id="an operator that there is not",
+        ),
+        pytest.param(
+            {"networkTopology": {"mode": "firm"}},
+            "spec.subGroupPolicy[1].networkTopology.mode: 'firm' is unknown (expected hard or soft)",
+            id="a mode that there is not",
+        ),
+        pytest.param(
+            {"networkTopology": {"highestTierAllowed": 1, "highestTierName": "rack"}},
+            "spec.subGroupPolicy[1].networkTopology.highestTierName: given besides highestTierAllowed"
+            " (expected one of the two)",
+            id="a tier by number and by name",
+        ),
+        pytest.param(
+            {"networkTopology": {"highestTierAllowed": -1}},
+            "spec.subGroupPolicy[1].networkTopology.highestTierAllowed: -1 (expected zero or more)",
+            id="a tier below zero",
+        ),
+        pytest.param(
+            {"name": "a" * (NAME_LENGTH_MAX + 1)},
+            f"spec.subGroupPolicy[1].name: {NAME_LENGTH_MAX + 1} letters ({NAME_LENGTH_MAX} are read at most)",
+            id="too long a name",
+        ),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_named_with_what_was_expected(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadObject) as error:
+        spec_of({"name": "fine"}, {"name": "b", **fields})
+
+    assert str(error.value) == f"PodGroup ns/pg: {message}"
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        pytest.param(
+            [{"name": f"p{number}"} for number in range(POLICIES_MAX + 1)],
+            f"spec.subGroupPolicy: {POLICIES_MAX + 1} entries ({POLICIES_MAX} are read at most)",
+            id="policies",
+        ),
+        pytest.param(
+            [{"name": "a", "matchLabelKeys": [f"k{number}" for number in range(MATCH_KEYS_MAX + 1)]}],
+            f"spec.subGroupPolicy[0].matchLabelKeys: {MATCH_KEYS_MAX + 1} entries ({MATCH_KEYS_MAX} are read at most)",
+            id="keys",
+        ),
+        pytest.param(
+            [
+                {
+                    "name": "a",
+                    "labelSelector": {"matchLabels": {f"k{one}": "v" for one in range(REQUIREMENTS_MAX + 1)}},
+                }
+            ],
+            f"spec.subGroupPolicy[0].labelSelector.matchLabels: {REQUIREMENTS_MAX + 1} entries"
+            f" ({REQUIREMENTS_MAX} are read at most)",
+            id="labels of a selector",
+        ),
+    ],
+)
+def test_a_job_with_more_than_is_read_waits_and_says_so(policies: list[dict[str, Any]], message: str) -> None:
+    spec = spec_of(*policies)
+
+    assert spec.unsupported == message
+    assert spec.sub_groups == ()
+
+
+def sizes_of(job: Job) -> Counter[SubGroupKey]:
+    """How many pods each sub-group of a job has."""
+    return Counter(sub_group_of(job.spec.sub_groups, task) for task in job.tasks.values())
+
+
+PARTITIONS = """
+    node n1 cpu=8
+    job ns/train min=4
+    pods ns/train 2 cpu=1 labels=volcano.sh/task-spec:worker,volcano.sh/partition-id:0
+    pods ns/train 2 cpu=1 labels=volcano.sh/task-spec:worker,volcano.sh/partition-id:1
+"""
+
+
+def test_partitions_of_a_volcano_job_are_sub_groups_of_the_policy_that_its_controller_writes() -> None:
+    objects = manifests(PARTITIONS)
+    policy = {
+        "name": "worker",
+        "subGroupSize": 2,
+        "minSubGroups": 2,
+        "labelSelector": {"matchLabels": {"volcano.sh/task-spec": "worker"}},
+        "matchLabelKeys": ["volcano.sh/partition-id"],
+    }
+    next(one for one in objects if one["kind"] == "PodGroup")["spec"]["subGroupPolicy"] = [policy]
+
+    job = mirror(objects).snapshot(NOW).jobs["ns/train"]
+
+    assert {key.values: size for key, size in sizes_of(job).items()} == {("0",): 2, ("1",): 2}

@@ -1,0 +1,62 @@
+"""Which tasks a job with sub-groups can lose and still keep what it needs (reference 3.6, step 5)."""
+
+from __future__ import annotations
+
+from vsched.framework.jobs import JobView
+from vsched.framework.subgroups import SubGroup, SubGroups
+from vsched.model.pods.task import Task
+from vsched.model.topology.subgroups import NO_POLICY, SubGroupKey
+
+
+class Surplus:
+    """What a job has beyond its minimum, the minima of its roles, and the sub-groups that it needs.
+
+    It is asked task by task. Each task that the job can lose counts as lost from then on.
+    """
+
+    def __init__(self, job: JobView, sub_groups: SubGroups, *, waiting: bool = False) -> None:
+        """With ``waiting``, pipelined tasks count as if they had started."""
+        self._sub_groups = sub_groups
+        self._waiting = waiting
+        self._of_job = job.ready + (job.waiting if waiting else 0) - job.min_member
+        self._of_roles: dict[str, int] = {}
+        """Of roles with a minimum that applies."""
+        if job.roles is not None and job.gates_minimum:
+            for role, minimum in job.spec.min_task_member:
+                counts = job.roles.get(role)
+                have = 0 if counts is None else counts.occupied(waiting=waiting)
+                self._of_roles[role] = have - minimum
+        self._of_policies: dict[int, int] = {}
+        """By policy: how many complete sub-groups there are beyond those that the job needs."""
+        self._lost: dict[SubGroupKey, int] = {}
+        """By sub-group: how many of its tasks count as lost."""
+
+    def lose(self, task: Task) -> bool:
+        """Whether the job can lose this task too; if so, the task counts as lost."""
+        group = self._sub_groups.of(task)
+        if self._of_job <= 0 or self._of_roles.get(task.role, 1) <= 0:
+            return False
+        if self._breaks(group):
+            policy = group.key.policy
+            spare = self._spare(policy)
+            if spare <= 0:
+                return False
+            self._of_policies[policy] = spare - 1
+        self._of_job -= 1
+        if task.role in self._of_roles:
+            self._of_roles[task.role] -= 1
+        self._lost[group.key] = self._lost.get(group.key, 0) + 1
+        return True
+
+    def _breaks(self, group: SubGroup) -> bool:
+        """Whether the sub-group has its minimum, and one task less would leave it below."""
+        have = group.occupied(waiting=self._waiting) - self._lost.get(group.key, 0)
+        return group.key.policy != NO_POLICY and have == group.minimum
+
+    def _spare(self, policy: int) -> int:
+        spare = self._of_policies.get(policy)
+        if spare is None:
+            groups = self._sub_groups
+            complete = groups.pipelined_of(policy) if self._waiting else groups.ready_of(policy)
+            spare = complete - groups.policies[policy].minimum
+        return spare
