@@ -70,6 +70,18 @@ def taint(text: str) -> Fields:
     return {"key": key, **({"value": value} if value else {}), "effect": effect or "NoSchedule"}
 
 
+def taint_rule(name: str = "rule", taint: str = "broken=yes:NoSchedule", **selector: str) -> Fields:
+    """A DeviceTaintRule with a selector by driver, pool and device."""
+    key, _, effect = taint.partition(":")
+    key, _, value = key.partition("=")
+    return {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "spec": {"deviceSelector": selector, "taint": {"key": key, "value": value, "effect": effect}},
+    }
+
+
 def resource_slice(
     node: str = "n1",
     devices: int | Sequence[Fields] = 1,

@@ -454,6 +454,15 @@ EXEMPLARS: dict[str, tuple[Obj, ...]] = {
             "spec": {"selectors": [{"cel": {"expression": "true"}}], "extendedResourceName": "example.com/gpu"},
         },
     ),
+    "DeviceTaintRule": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {
+                "deviceSelector": {"driver": "d", "pool": "n1", "device": "gpu-0"},
+                "taint": {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": _TIME},
+            },
+        },
+    ),
     "ResourceClaimTemplate": ({"metadata": _metadata("x"), "spec": {"spec": _asked_devices()}},),
 }
 """By kind; more than one where an object looks different at other times of its life."""

@@ -14,7 +14,7 @@ from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.mirror.resources import COMMANDS, RESOURCES
+from vsched.mirror.resources import COMMANDS, OLDER, RESOURCES
 
 ObjectSink = PartsSink[wire.Object]
 
@@ -67,6 +67,8 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("ResourceClaim", False, Use.SCHEDULING),
     ("ResourceSlice", False, Use.SCHEDULING),
     ("DeviceClass", False, Use.SCHEDULING),
+    # Clusters serve this kind only if it is switched on. Without it, only drivers taint devices.
+    ("DeviceTaintRule", False, Use.SCHEDULING),
     # All pods: those of other schedulers take room, and finished pods count for their gang.
     ("Pod", True, Use.BOTH),
 )
@@ -147,7 +149,14 @@ def reflectors(
         sink = _sink(cache, kind, others.get(kind))
         if sink is not None:
             told = partial(_tell, cache, kind, on_state)
-            found[kind] = Reflector(client, followed.resource, partial(wire.read, kind), sink, on_state=told)
+            found[kind] = Reflector(
+                client,
+                followed.resource,
+                partial(wire.read, kind),
+                sink,
+                on_state=told,
+                older=OLDER.get(kind, ()),
+            )
     return found
 
 

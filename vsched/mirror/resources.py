@@ -16,6 +16,7 @@ _BATCH = partial(ApiResource, BATCH_GROUP, "v1beta1")
 _ARBITRATOR = partial(ApiResource, ARBITRATOR_GROUP, "v1")
 _STORAGE = partial(ApiResource, "storage.k8s.io", "v1")
 _DEVICES = partial(ApiResource, DEVICE_GROUP, "v1")
+_TAINT_RULES = partial(ApiResource, DEVICE_GROUP, plural="devicetaintrules", namespaced=False)
 
 PODS, EVENTS, NODES = _CORE("pods"), _CORE("events"), _CORE("nodes", namespaced=False)
 PODGROUPS, QUEUES = _BATCH("podgroups"), _BATCH("queues", namespaced=False)
@@ -53,5 +54,9 @@ RESOURCES: dict[str, ApiResource] = {
     "ResourceClaim": RESOURCE_CLAIMS,
     "ResourceSlice": _DEVICES("resourceslices", namespaced=False),
     "DeviceClass": DEVICE_CLASSES,
+    "DeviceTaintRule": _TAINT_RULES("v1beta2"),
 }
 """By kind: all that the mirror keeps."""
+
+OLDER: dict[str, tuple[ApiResource, ...]] = {"DeviceTaintRule": (_TAINT_RULES("v1alpha3"),)}
+"""By kind: versions that are read where the newest one is not served."""

@@ -28,6 +28,7 @@ FIRST_KINDS = (
     "CSINode",
     "CSIStorageCapacity",
     "ResourceSlice",
+    "DeviceTaintRule",
     "Queue",
     "ResourceQuota",
     "ConfigMap",

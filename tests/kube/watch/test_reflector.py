@@ -32,6 +32,7 @@ from vsched.errors import BadObject
 from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient, ClientSettings
+from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Delta, WatchState
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 
@@ -51,13 +52,17 @@ class Watching:
 
 @asynccontextmanager
 async def reflecting(
-    server: StubServer, settings: ReflectorSettings = QUICK, decode: Callable[[bytes], Pod] | None = None, **more: Any
+    server: StubServer,
+    settings: ReflectorSettings = QUICK,
+    decode: Callable[[bytes], Pod] | None = None,
+    resource: ApiResource = PODS,
+    **more: Any,
 ) -> AsyncIterator[Watching]:
     mirror, told = Mirror(), list[tuple[WatchState, str]]()
     async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
         reflector = Reflector(
             client,
-            PODS,
+            resource,
             decode or msgspec.json.Decoder(Pod).decode,
             mirror,
             settings=settings,
@@ -258,6 +263,28 @@ async def test_a_kind_that_stays_away_is_settled_but_not_synced(server: StubServ
         await asyncio.wait_for(running.reflector.settled.wait(), 5)
         assert not running.reflector.synced.is_set()
         assert not running.statistics.synced
+
+
+NEW, OLD = (ApiResource("example.com", version, "things", namespaced=False) for version in ("v2", "v1"))
+
+
+async def test_where_the_newest_version_is_not_served_an_older_one_is_read(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", refusal(404, "NotFound", "no"), page(pod("a", 1), version=7))
+    server.script("watch", stream(event("ADDED", pod("b", 8)), hold=True))
+    async with reflecting(server, resource=NEW, older=[OLD]) as running:
+        await eventually(lambda: len(running.mirror.diary) == 2)
+        assert [seen.path for seen in server.seen] == [NEW.path(), OLD.path(), OLD.path()]
+        assert running.told == [(WatchState.LISTING, ""), (WatchState.WATCHING, "")], "nothing is missing"
+
+
+async def test_where_no_version_is_served_the_newest_one_is_named(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", refusal(404, "NotFound", "no"))
+    async with reflecting(server, resource=NEW, older=[OLD]) as running:
+        await eventually(lambda: len(server.seen) >= 4)
+        assert [seen.path for seen in server.seen[:4]] == [NEW.path(), OLD.path()] * 2
+        assert f"GET {NEW.path()}" in running.statistics.problem
 
 
 async def test_a_complaint_is_told_once_however_often_it_comes(server: StubServer, eventually: Eventually) -> None:

@@ -40,7 +40,8 @@ class Lister(Generic[T]):
         clock: Clock,
     ) -> None:
         self._client = client
-        self._path = path
+        self.path = path
+        """Where the kind is listed."""
         self._selectors = selectors
         self._decode = decode
         self._sink = sink
@@ -85,7 +86,7 @@ class Lister(Generic[T]):
         """The resourceVersion that a list would have now, by a list of one object."""
         params = {**self._selectors, "limit": "1"}
         seconds = self._settings.list_timeout_seconds
-        answer = await self._client.request("GET", self._path, params=params, timeout_seconds=seconds, attempts=1)
+        answer = await self._client.request("GET", self.path, params=params, timeout_seconds=seconds, attempts=1)
         return self._parse(answer).metadata.resource_version
 
     async def _page(self, token: str) -> Page:
@@ -96,7 +97,7 @@ class Lister(Generic[T]):
             params["continue"] = token
         try:
             answer = await self._client.request(
-                "GET", self._path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
+                "GET", self.path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
             )
         except Gone:
             self._expired += 1
@@ -105,7 +106,7 @@ class Lister(Generic[T]):
         return self._parse(answer)
 
     def _parse(self, answer: ApiResponse) -> Page:
-        where = f"{self._client.connection.server}: GET {self._path}"
+        where = f"{self._client.connection.server}: GET {self.path}"
         try:
             page = decode_page(answer.body)
         except UNREADABLE as error:

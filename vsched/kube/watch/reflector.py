@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
@@ -82,7 +82,9 @@ class Reflector(Generic[T]):
         settings: ReflectorSettings | None = None,
         on_state: Callable[[Statistics], None] | None = None,
         clock: Clock | None = None,
+        older: Sequence[ApiResource] = (),
     ) -> None:
+        """``older`` are versions of the kind to read where the newest one is not served."""
         self.statistics = Statistics(resource)
         self.synced = asyncio.Event()
         """Set by the first complete list."""
@@ -92,7 +94,8 @@ class Reflector(Generic[T]):
         self._resource = resource
         self._decode = decode
         self._sink = in_parts(sink)
-        self._path = resource.path(namespace)
+        self._paths = tuple(each.path(namespace) for each in (resource, *older))
+        self._path = self._paths[0]
         self._selectors = selectors or {}
         self._settings = settings = settings or ReflectorSettings()
         self._on_state = on_state
@@ -132,10 +135,23 @@ class Reflector(Generic[T]):
         if not self.statistics.problem:
             # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
             self._enter(WatchState.LISTING)
-        page = await self._lister.first()
+        page = await self._first_page()
         self._version, self._latest = page.metadata.resource_version, None
         self._fruitless = 0
         return page
+
+    async def _first_page(self) -> Page:
+        """The first page of the newest version that is served; raises the error for the newest where none is."""
+        missing: NotFound | None = None
+        for path in self._paths:
+            self._path = self._lister.path = path
+            try:
+                return await self._lister.first()
+            except NotFound as error:
+                missing = missing or error
+        self._path = self._lister.path = self._paths[0]
+        assert missing is not None
+        raise missing
 
     async def _keep_up(self, page: Page) -> None:
         """Read a list and watch from its version; returns when the kind has to be listed again."""

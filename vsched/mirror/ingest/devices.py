@@ -277,7 +277,7 @@ def _device(
         _model(pool[0], _attributes(fields), _capacity(fields.capacity, at), shareable),
         shared(node or ""),
         reached,
-        tuple(_taint(each, f"{at}.taints[{number}]") for number, each in enumerate(fields.taints or ())),
+        tuple(taint_of(each, f"{at}.taints[{number}]") for number, each in enumerate(fields.taints or ())),
         tuple(
             (each.counter_set, _counters(each.counters, f"{at}.consumesCounters[{number}].counters"))
             for number, each in enumerate(fields.consumes_counters or ())
@@ -378,7 +378,8 @@ def _policy(fields: CapacityPolicyFields, at: str) -> CapacityPolicy:
     )
 
 
-def _taint(fields: DeviceTaintFields, at: str) -> DeviceTaint:
+def taint_of(fields: DeviceTaintFields, at: str) -> DeviceTaint:
+    """A taint of a device."""
     if fields.effect not in TAINT_EFFECTS:
         raise BadObject(f"{at}.effect: {fields.effect!r} is unknown (expected {', '.join(TAINT_EFFECTS)})")
     return DeviceTaint(Taint(fields.key, fields.value or "", fields.effect), seconds_of(fields.time_added))

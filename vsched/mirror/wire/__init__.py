@@ -12,7 +12,7 @@ from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
-from vsched.mirror.wire.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.objects import (
     Command,
     DaemonSet,
@@ -54,6 +54,7 @@ __all__ = [
     "Consumer",
     "DaemonSet",
     "DeviceClass",
+    "DeviceTaintRule",
     "Job",
     "Malformed",
     "Metadata",
@@ -128,6 +129,7 @@ Object = (
     | ResourceClaim
     | ResourceSlice
     | DeviceClass
+    | DeviceTaintRule
     | Command
     | ResourceClaimTemplate
     | Malformed

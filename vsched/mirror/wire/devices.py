@@ -236,6 +236,30 @@ class DeviceTaintFields(Wire):
     time_added: Timestamp | None = None
 
 
+class TaintedDevices(Wire):
+    """The devices that a DeviceTaintRule is about: all that have what is said here."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    device_class_name: str | None = None
+    """Only in older versions, like ``selectors``."""
+    selectors: list[Raw] | None = None
+
+
+class DeviceTaintRuleSpec(Wire):
+    """The spec of a DeviceTaintRule."""
+
+    taint: DeviceTaintFields
+    device_selector: TaintedDevices | None = None
+
+
+class DeviceTaintRule(ApiObject):
+    """resource.k8s.io/v1beta2 DeviceTaintRule."""
+
+    spec: DeviceTaintRuleSpec
+
+
 class DeviceFields(Wire):
     """A device of a slice."""
 

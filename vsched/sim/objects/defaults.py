@@ -9,7 +9,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 
-from vsched.sim.objects.defaults_devices import default_claim, default_claim_template, default_slice
+from vsched.sim.objects.defaults_devices import (
+    default_claim,
+    default_claim_template,
+    default_slice,
+    default_taint_rule,
+)
 from vsched.sim.objects.defaults_network import default_endpoints, default_ingress_policy, default_service
 from vsched.sim.objects.defaults_pod import default_pod_spec, quality_of_service
 from vsched.sim.objects.defaults_workload import (
@@ -268,6 +273,7 @@ _ALWAYS: dict[str, Rule] = {
     "resource/ResourceClaim": default_claim,
     "resource/ResourceClaimTemplate": default_claim_template,
     "resource/ResourceSlice": default_slice,
+    "resource/DeviceTaintRule": default_taint_rule,
     "rbac/RoleBinding": _role_binding,
     "rbac/ClusterRoleBinding": _role_binding,
     "networking/NetworkPolicy": default_ingress_policy,

@@ -1,4 +1,4 @@
-"""The defaults of ResourceClaims, their templates and ResourceSlices."""
+"""The defaults of ResourceClaims, their templates, ResourceSlices and DeviceTaintRules."""
 
 from __future__ import annotations
 
@@ -47,6 +47,14 @@ def default_slice(obj: Obj) -> Obj:
     if not created or not any("timeAdded" not in taint for each in devices for taint in each.get("taints") or ()):
         return obj
     return {**obj, "spec": {**spec, "devices": [_since(each, created) for each in devices]}}
+
+
+def default_taint_rule(obj: Obj) -> Obj:
+    """The taint begins when the rule was made, unless it says otherwise."""
+    spec, created = obj.get("spec") or {}, obj["metadata"].get("creationTimestamp")
+    if not created or not spec.get("taint"):
+        return obj
+    return {**obj, "spec": {**spec, "taint": {"timeAdded": created, **spec["taint"]}}}
 
 
 def _since(device: Obj, created: str) -> Obj:

@@ -233,6 +233,7 @@ BUILTIN: tuple[Kind, ...] = (
     _kinds("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", "ND", subresources="status"),
     _kinds("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", "ND"),
     _kinds("resource.k8s.io/v1", "ResourceSlice", "resourceslices", "GD"),
+    _kinds("resource.k8s.io/v1beta2", "DeviceTaintRule", "devicetaintrules", "GD", subresources="status"),
     _kinds("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", "G", short="pc"),
     _kinds("storage.k8s.io/v1", "CSIDriver", "csidrivers", "UD"),
     _kinds("storage.k8s.io/v1", "CSINode", "csinodes", "UD"),

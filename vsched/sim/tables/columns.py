@@ -112,6 +112,7 @@ _TABLES = {
     "resource.k8s.io/deviceclasses": "Name|Age",
     "resource.k8s.io/resourceclaims": "Name|State=@claim_state|Age",
     "resource.k8s.io/resourceclaimtemplates": "Name|Age",
+    "resource.k8s.io/devicetaintrules": "Name|Age",
     "resource.k8s.io/resourceslices": "Name|Node=spec.nodeName|Driver=spec.driver|Pool=spec.pool.name|Age",
     "rbac.authorization.k8s.io/rolebindings": _BINDINGS,
     "rbac.authorization.k8s.io/clusterrolebindings": _BINDINGS,

@@ -58,6 +58,20 @@ def check_slice_update(new: Obj, old: Obj, causes: Causes) -> None:
     causes.check_immutable(now.get("nodeName"), was.get("nodeName"), "spec.nodeName")
 
 
+def check_taint_rule(obj: Obj, causes: Causes) -> None:
+    spec = obj.get("spec") or {}
+    _check_taint(spec.get("taint") or {}, "spec.taint", causes)
+    selector = spec.get("deviceSelector") or {}
+    for field, problems in (("driver", subdomain_problems), ("pool", subdomain_problems), ("device", label_problems)):
+        if selector.get(field) is not None:
+            causes.check_format(selector[field], problems, f"spec.deviceSelector.{field}")
+
+
+def _check_taint(taint: Obj, path: str, causes: Causes) -> None:
+    causes.check_name(taint.get("key"), qualified_name_problems, f"{path}.key")
+    causes.check_required_one_of(taint.get("effect"), _EFFECTS, f"{path}.effect")
+
+
 def _check_place(spec: Obj, causes: Causes) -> None:
     given = [field for field in _PLACES if spec.get(field)]
     listed = ", ".join(f"`{field}`" for field in _PLACES)
@@ -79,9 +93,7 @@ def _check_device(device: Obj, names: set[str], path: str, selects: bool, causes
     for name in device.get("capacity") or ():
         causes.check_format(name, attribute_name_problems, f"{path}.capacity[{name}]")
     for index, taint in enumerate(device.get("taints") or ()):
-        where = f"{path}.taints[{index}]"
-        causes.check_name(taint.get("key"), qualified_name_problems, f"{where}.key")
-        causes.check_required_one_of(taint.get("effect"), _EFFECTS, f"{where}.effect")
+        _check_taint(taint, f"{path}.taints[{index}]", causes)
     _check_conditions(device, path, causes)
     placed = [field for field in ("nodeName", "nodeSelector", "allNodes") if device.get(field)]
     if selects and len(placed) != 1:

@@ -182,6 +182,7 @@ _CREATE: dict[str, Check] = {
     "storage.k8s.io/volumeattachments": volumes.check_attachment,
     "resource.k8s.io/deviceclasses": devices.check_device_class,
     "resource.k8s.io/resourceslices": devices.check_slice,
+    "resource.k8s.io/devicetaintrules": devices.check_taint_rule,
     "resource.k8s.io/resourceclaims": resource_claims.check_claim_object,
     "resource.k8s.io/resourceclaimtemplates": resource_claims.check_template,
 }

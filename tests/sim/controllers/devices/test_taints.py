@@ -11,6 +11,7 @@ from tests.sim.controllers.claimed import allocate, bind, cluster, node, phase, 
 from tests.support import devices
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
+from vsched.sim.controllers.devices.objects import RULES
 from vsched.sim.controllers.devices.taints import tolerated_seconds
 
 Obj = dict[str, Any]
@@ -70,6 +71,27 @@ async def test_who_comes_to_a_tainted_device_goes(running: Cluster) -> None:
     assert phase(running, "pods", "p") == "Pending", "a pod without a node stays"
     bind(running, "p", "na")
     await until(lambda: phase(running, "pods", "p") is None)
+
+
+async def test_a_pod_leaves_a_device_that_a_rule_taints(running: Cluster) -> None:
+    await started(running)
+    running.apply([devices.taint_rule("one", "broken=yes:NoSchedule", pool="na")])
+    running.apply([devices.taint_rule("two", "broken=yes:NoExecute", device="gpu-1")])
+    assert await running.settle()
+    assert phase(running, "pods", "p") == "Running", "one evicts nobody, the other is about another device"
+    running.apply([devices.taint_rule("two", "broken=yes:NoExecute", driver=devices.DRIVER, device="gpu-0")])
+    await until(lambda: phase(running, "pods", "p") is None)
+    [rule] = [each for each in running.client.list(RULES) if each["metadata"]["name"] == "two"]
+    assert rule["spec"]["taint"]["timeAdded"] == rule["metadata"]["creationTimestamp"]
+
+
+@pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+async def test_who_comes_to_a_device_that_a_rule_taints_goes_if_it_evicts(running: Cluster, effect: str) -> None:
+    running.apply([devices.taint_rule("one", f"broken=yes:{effect}")])
+    running.apply([user()])
+    allocate(running, "gpus", "na", "gpu-0", pods=["p"])
+    expected = "Running" if effect == "NoSchedule" else None
+    await until(lambda: phase(running, "pods", "p") == expected)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import msgspec
+
+from vsched.mirror.ingest.device_taints import TaintRule
 from vsched.mirror.ingest.devices import Slice
 from vsched.model.claims.devices import Device, DevicePool, Quantities
 
@@ -23,6 +26,9 @@ class PoolStore:
         self._members: dict[Name, set[str]] = {}
         self._pools: dict[Name, DevicePool] = {}
         self._order: list[Name] = []
+        self._rules: dict[str, TaintRule] = {}
+        self._rules_of: dict[Name | None, dict[str, TaintRule]] = {}
+        """DeviceTaintRules by the only pool that each is about; None for those that can be about several."""
         self._changed: set[Name] = set()
         self._placed: set[Name] = set()
         """Pools without slices that changed."""
@@ -46,6 +52,29 @@ class PoolStore:
             self._members.setdefault(pool, set()).add(name)
             self._changed.add(pool)
         return True
+
+    def put_rule(self, name: str, rule: TaintRule | None) -> bool:
+        """Set a DeviceTaintRule, None where it is gone; True where devices may have other taints."""
+        before = self._rules.get(name)
+        if before == rule:
+            return False
+        concerned: set[Name] = set()
+        if before is not None:
+            concerned |= self._concerned(before)
+            rules = self._rules_of[before.only_pool]
+            del self._rules[name], rules[name]
+            if not rules:
+                del self._rules_of[before.only_pool]
+        if rule is not None:
+            concerned |= self._concerned(rule)
+            self._rules[name] = rule
+            self._rules_of.setdefault(rule.only_pool, {})[name] = rule
+        self._changed |= concerned
+        return bool(concerned)
+
+    def _concerned(self, rule: TaintRule) -> set[Name]:
+        pools = self._members if rule.only_pool is None else self._members.keys() & {rule.only_pool}
+        return {pool for pool in pools if rule.concerns(*pool)}
 
     def adopt(self, pools: Iterable[DevicePool]) -> None:
         """Take over what another mirror has published."""
@@ -95,10 +124,21 @@ class PoolStore:
         slices = [self._slices[member] for member in sorted(members)]
         generation = max(each.generation for each in slices)
         newest = [each for each in slices if each.generation == generation]
-        devices = tuple(device for each in newest for device in each.devices)
+        devices = self._tainted(name, tuple(device for each in newest for device in each.devices))
         counters = tuple(counters for each in newest for counters in each.counters)
         complete = all(each.parts == len(newest) for each in newest)
         return DevicePool(*name, generation, devices, counters, complete, _problem(devices, counters))
+
+    def _tainted(self, name: Name, devices: tuple[Device, ...]) -> tuple[Device, ...]:
+        """The devices of a pool, with the taints of rules after those of the driver."""
+        found = {**self._rules_of.get(name, {}), **self._rules_of.get(None, {})}
+        rules = [rule for _, rule in sorted(found.items()) if rule.concerns(*name)]
+        return tuple(_with_taints(device, rules) for device in devices) if rules else devices
+
+
+def _with_taints(device: Device, rules: Sequence[TaintRule]) -> Device:
+    more = tuple(rule.taint for rule in rules if rule.taints(device.id))
+    return msgspec.structs.replace(device, taints=(*device.taints, *more)) if more else device
 
 
 def _problem(devices: tuple[Device, ...], counters: tuple[tuple[str, Quantities], ...]) -> str:

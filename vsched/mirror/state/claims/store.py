@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.device_taints import taint_rule_of
 from vsched.mirror.ingest.devices import device_claim_of, device_class_of, slice_of
 from vsched.mirror.ingest.selectors import remarks_on_claim, remarks_on_class
 from vsched.mirror.ingest.volumes import (
@@ -40,9 +41,12 @@ KINDS = frozenset(
         "ResourceClaim",
         "ResourceSlice",
         "DeviceClass",
+        "DeviceTaintRule",
     }
 )
 """The kinds of objects that are kept here."""
+_UNSERVED = frozenset({"DeviceTaintRule"})
+"""Kinds that most clusters do not serve: where they cannot be read, nothing is missing."""
 
 
 class ClaimStore:
@@ -93,6 +97,8 @@ class ClaimStore:
                 dated = device_class_of(found)
                 remarks += remarks_on_class(dated.device_class.selectors)
                 return devices.put_class(key, dated)
+            case wire.DeviceTaintRule():
+                return devices.pools.put_rule(key, taint_rule_of(found))
         return False
 
     def drop(self, kind: str, key: str) -> bool:
@@ -119,6 +125,8 @@ class ClaimStore:
                 return devices.pools.put(key, None)
             case "DeviceClass":
                 return devices.put_class(key, None)
+            case "DeviceTaintRule":
+                return devices.pools.put_rule(key, None)
         return False
 
     def _told(self, key: str, matters: bool) -> bool:
@@ -127,7 +135,7 @@ class ClaimStore:
 
     def set_unread(self, kind: str, why: str) -> bool:
         """Say why a kind of object cannot be read, empty where it can; True where that has changed."""
-        if kind not in KINDS or self.unread.get(kind, "") == why:
+        if kind not in KINDS - _UNSERVED or self.unread.get(kind, "") == why:
             return False
         unread = {**self.unread, kind: why}
         self.unread = {kind: why for kind, why in sorted(unread.items()) if why}

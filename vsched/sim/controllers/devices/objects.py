@@ -11,6 +11,7 @@ from vsched.sim.store.kinds import Obj
 CLAIMS = "resource.k8s.io/resourceclaims"
 TEMPLATES = "resource.k8s.io/resourceclaimtemplates"
 SLICES = "resource.k8s.io/resourceslices"
+RULES = "resource.k8s.io/devicetaintrules"
 API_VERSION = "resource.k8s.io/v1"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"

@@ -9,7 +9,7 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Tell, delete, set_status
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.devices.objects import CLAIMS, SLICES, DeviceId, consumers_of, device_of, results_of
+from vsched.sim.controllers.devices.objects import CLAIMS, RULES, SLICES, DeviceId, consumers_of, device_of, results_of
 from vsched.sim.controllers.objects import is_deleting, is_finished, seconds_since, split_key, tolerates
 from vsched.sim.controllers.pod_claims import resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
@@ -29,13 +29,22 @@ def tolerated_seconds(result: Obj, taint: Obj) -> float | None:
     return min((max(0.0, float(seconds)) for seconds in found if seconds is not None), default=0.0)
 
 
+def _is_about(rule: Obj, device: DeviceId) -> bool:
+    """Whether a DeviceTaintRule, by its spec, taints a device; without a selector it taints none."""
+    selector = rule.get("deviceSelector")
+    if selector is None:
+        return False
+    named = zip(("driver", "pool", "device"), device, strict=True)
+    return all(selector.get(field) in (None, value) for field, value in named)
+
+
 class DeviceTaintEviction(Controller):
     """Its keys are claims."""
 
     name: ClassVar[str] = "device taint eviction"
     primary: ClassVar[str] = CLAIMS
     component: ClassVar[str] = "device-taint-eviction-controller"
-    watches: ClassVar[tuple[str, ...]] = (SLICES, CLAIMS, "pods")
+    watches: ClassVar[tuple[str, ...]] = (SLICES, RULES, CLAIMS, "pods")
     only_pods_with_claims: ClassVar[bool] = True
 
     def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
@@ -43,18 +52,22 @@ class DeviceTaintEviction(Controller):
         self._taints: dict[DeviceId, list[Obj]] = {}
         self._tainted_in: dict[str, list[DeviceId]] = {}
         """The tainted devices of a slice."""
+        self._rules: dict[str, Obj] = {}
+        """The specs of DeviceTaintRules that evict."""
         self._claims_of: dict[DeviceId, dict[str, None]] = defaultdict(dict)
         self._devices_of: dict[str, list[DeviceId]] = {}
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == SLICES:
             return self._note_slice(obj, gone=gone)
+        if resource == RULES:
+            return self._note_rule(obj, gone=gone)
         if resource == CLAIMS:
             self._note_claim(obj, gone=gone)
             used = self._devices_of.get(key_of(obj), ())
-            return (key_of(obj),) if any(device in self._taints for device in used) else ()
+            return (key_of(obj),) if any(self._taints_of(device) for device in used) else ()
         came = not gone and obj["spec"].get("nodeName") and (old is None or not old["spec"].get("nodeName"))
-        if not came or not self._taints:
+        if not came or not (self._taints or self._rules):
             return ()
         namespace = obj["metadata"]["namespace"]
         return [f"{namespace}/{name}" for name in resource_claims(obj).values() if name]
@@ -75,6 +88,21 @@ class DeviceTaintEviction(Controller):
         if tainted:
             self._tainted_in[name] = tainted
         return [claim for device in {*changed, *tainted} for claim in self._claims_of.get(device, ())]
+
+    def _note_rule(self, rule: Obj, *, gone: bool) -> list[str]:
+        """The claims that use the devices of a rule which changed."""
+        name, spec = rule["metadata"]["name"], rule["spec"]
+        before = self._rules.pop(name, None)
+        if not gone and spec["taint"]["effect"] == _EVICTS:
+            self._rules[name] = spec
+        concerned = [each for each in (before, self._rules.get(name)) if each is not None]
+        used = (device for device in self._claims_of if any(_is_about(each, device) for each in concerned))
+        return [claim for device in used for claim in self._claims_of[device]]
+
+    def _taints_of(self, device: DeviceId) -> list[Obj]:
+        """The taints of a device that evict: by its driver, and by rules."""
+        found = self._taints.get(device, [])
+        return [*found, *(rule["taint"] for rule in self._rules.values() if _is_about(rule, device))]
 
     def _note_claim(self, claim: Obj, *, gone: bool) -> None:
         key = key_of(claim)
@@ -102,7 +130,7 @@ class DeviceTaintEviction(Controller):
         """Seconds until the users of the claim have to go; None if they may stay."""
         now, found = utc_now(), list[float]()
         for result in results_of(claim):
-            for taint in self._taints.get(device_of(result), ()):
+            for taint in self._taints_of(device_of(result)):
                 seconds = tolerated_seconds(result, taint)
                 if seconds is not None:
                     found.append(seconds - seconds_since(taint.get("timeAdded"), now))
