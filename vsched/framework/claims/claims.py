@@ -26,31 +26,31 @@ _NOTHING_UNREAD: Mapping[str, str] = {}
 class TaskClaims:
     """What the claims of one task say of the nodes, valid until the next step of the session."""
 
+    __slots__ = ("_checks", "_kind", "_nodes", "_parts", "_scores", "_served", "_served_later", "obstacle", "task")
+
     def __init__(
-        self,
-        task: Task,
-        parts: Sequence[ClaimPart],
-        nodes: int,
-        obstacle: Refusal | None,
-        *,
-        scores: bool,
+        self, task: Task, parts: Sequence[ClaimPart], nodes: int, obstacle: Refusal | None, *, scores: bool
     ) -> None:
-        self._task = task
+        self.task = task
+        self._parts = parts
         self.obstacle = obstacle
         """Why no node can serve the claims, whoever leaves; None where one might."""
-        self._parts = parts
         self._nodes = nodes
         self._scores = scores
+        self._kind: Hashable = None
         self._checks: Sequence[Check] | None = None
-        self._served: dict[bool, Mask] = {}
-        """By whether later: what ``served`` found."""
+        self._served: Mask | None = None
+        self._served_later: Mask | None = None
 
-    @cached_property
+    @property
     def kind(self) -> Hashable:
         """Tasks of equal shape and kind find the same nodes."""
-        if self.obstacle is not None:
-            return self.obstacle
-        return tuple([part.class_of(self._task) for part in self._parts])
+        if self._kind is None:
+            if self.obstacle is not None:
+                self._kind = self.obstacle
+            else:
+                self._kind = tuple([part.class_of(self.task) for part in self._parts])
+        return self._kind
 
     @property
     def checks(self) -> Sequence[Check]:
@@ -63,8 +63,8 @@ class TaskClaims:
         if self.obstacle is not None:
             return (Check(self.obstacle.message, np.zeros(self._nodes, dtype=np.bool_), code=self.obstacle.code),)
         if len(self._parts) == 1:
-            return self._parts[0].checks(self._task)
-        return [check for part in self._parts for check in part.checks(self._task)]
+            return self._parts[0].checks(self.task)
+        return [check for part in self._parts for check in part.checks(self.task)]
 
     def masks(self, *, later: bool) -> list[Mask]:
         """bool[nodes], one for each check: the nodes that pass now, or once leaving pods have left."""
@@ -84,12 +84,15 @@ class TaskClaims:
 
     def served(self, *, later: bool) -> Mask:
         """bool[nodes]: the nodes that all masks let pass, now or once leaving pods have left; not to be changed."""
-        found = self._served.get(later)
+        found = self._served_later if later else self._served
         if found is None:
             found, *others = self.masks(later=later) or (np.ones(self._nodes, dtype=np.bool_),)
             for mask in others:
                 found = found & mask
-            self._served[later] = found
+            if later:
+                self._served_later = found
+            else:
+                self._served = found
         return found
 
     def best(self, ranked: Floats, *, later: bool) -> int:
@@ -111,7 +114,7 @@ class TaskClaims:
         total: Floats | None = None
         if self._scores and self.obstacle is None:
             for part in self._parts:
-                scores = part.score(self._task)
+                scores = part.score(self.task)
                 if scores is not None:
                     total = scores if total is None else total + scores
         return total
@@ -123,23 +126,23 @@ class TaskClaims:
         for part in self._inexact():
             rows = np.zeros(self._nodes, dtype=np.bool_)
             for row in np.flatnonzero(open_rows).tolist():
-                rows[row] = not part.fits(self._task, row, later=False)
+                rows[row] = not part.fits(self.task, row, later=False)
             open_rows = open_rows & ~rows
-            yield (*part.unfit(self._task), rows)
+            yield (*part.unfit(self.task), rows)
 
     def limits(self) -> list[ClaimRoom]:
         """How many tasks like this one the nodes could serve at most, by reason."""
         if self.obstacle is not None:
             return [ClaimRoom(self.obstacle.message, self.obstacle.code, np.zeros(self._nodes, dtype=np.int64), 0)]
-        return [limit for part in self._parts for limit in part.limits(self._task)]
+        return [limit for part in self._parts for limit in part.limits(self.task)]
 
     def _inexact(self) -> Sequence[ClaimPart]:
         """The kinds of claims whose masks do not say everything."""
-        return [part for part in self._parts if not part.is_exact(self._task)]
+        return [part for part in self._parts if not part.is_exact(self.task)]
 
     def _fits(self, row: int, *, later: bool) -> bool:
         inexact = self._inexact()
-        return not inexact or all(part.fits(self._task, row, later=later) for part in inexact)
+        return not inexact or all(part.fits(self.task, row, later=later) for part in inexact)
 
 
 class Claims:
@@ -173,8 +176,8 @@ class Claims:
         """Equal values of ``_concerns`` are one object."""
         self._obstacles: dict[str, Refusal | None] = {}
         """By uid: what ``obstacle`` found; only evictions can change it."""
-        self._seen: dict[str, TaskClaims] = {}
-        """By uid: what ``of`` found since the last step."""
+        self._last: TaskClaims | None = None
+        """What ``of`` found last, if there was no step since."""
 
     @cached_property
     def _parts(self) -> Sequence[ClaimPart]:
@@ -183,13 +186,13 @@ class Claims:
 
     def of(self, task: Task) -> TaskClaims | None:
         """What the claims of a task say of the nodes now; None where it has no claims."""
+        last = self._last
+        if last is not None and last.task is task:
+            return last
         parts = self._concerned(task)
         if not parts:
             return None
-        found = self._seen.get(task.uid)
-        if found is None:
-            obstacle = self.obstacle(task)
-            found = self._seen[task.uid] = TaskClaims(task, parts, self._nodes, obstacle, scores=self._scores)
+        found = self._last = TaskClaims(task, parts, self._nodes, self.obstacle(task), scores=self._scores)
         return found
 
     def concerns(self, task: Task) -> bool:
@@ -198,12 +201,13 @@ class Claims:
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
+        if task.uid in self._obstacles:
+            return self._obstacles[task.uid]
         parts = self._concerned(task)
         if not parts:
             return None
-        if task.uid not in self._obstacles:
-            self._obstacles[task.uid] = _obstacle(task, parts, self._unread)
-        return self._obstacles[task.uid]
+        found = self._obstacles[task.uid] = _obstacle(task, parts, self._unread)
+        return found
 
     def shortages(self, task: Task) -> Sequence[DeviceShortage]:
         """The requests for devices of a task that no node can serve now."""
@@ -220,10 +224,7 @@ class Claims:
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
-        parts = self._concerned(task)
-        if not parts:
-            return None
-        plans = [plan for part in parts if (plan := part.plan(task)) is not None]
+        plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
         if len(plans) < 2:
             return plans[0] if plans and plans[0] != NOTHING else None
         found = ClaimPlan(
@@ -273,7 +274,7 @@ class Claims:
         """The kinds of claims of a task that a step is about: what was found before the step is not valid any more."""
         parts = self._concerned(task)
         if parts:
-            self._seen.clear()
+            self._last = None
             if is_eviction:
                 self._obstacles.clear()
         return parts
@@ -287,7 +288,7 @@ class Claims:
                 return _WITHOUT_PARTS
         found = self._concerns.get(task.uid)
         if found is None:
-            parts = tuple(part for part in self._parts if part.concerns(task))
+            parts = tuple([part for part in self._parts if part.concerns(task)])
             found = self._concerns[task.uid] = self._alike.setdefault(parts, parts)
         return found
 

@@ -45,6 +45,8 @@ def arrange(
     As kube-scheduler does it: smaller claims first, each claim gets the smallest static volume that suits it, and
     volumes are made for those without.
     """
+    if not waiting:
+        return ()
     chosen: dict[str, Arranged] = {}
     given: dict[str, list[int]] = {}
     for one in sorted(waiting, key=lambda one: one.claim.request):

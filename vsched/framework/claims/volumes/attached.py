@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.counted import NOBODY, Counted, DriverCount, Users, counted, limited_drivers
+from vsched.framework.claims.volumes.counted import (
+    NOBODY,
+    ONE_USER,
+    Counted,
+    DriverCount,
+    Users,
+    counted,
+    limited_drivers,
+)
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import Mask, NodeStatics
@@ -36,14 +44,16 @@ class AttachedVolumes:
         self._counted: Counted | None = None
         """As the snapshot shows them; None before the nodes are counted."""
         self._counts: dict[str, DriverCount] = {}
-        self._users: dict[Attachable, dict[int, Users]] = {}
-        """By row, where steps of the session changed them."""
+        self._users: dict[int, dict[Attachable, Users]] = {}
+        """By row: the users of the volumes that steps of the session changed there."""
+        self._rows: dict[Attachable, tuple[int, ...]] = {}
+        """The rows where steps of the session changed the users of a volume."""
+        self._alike: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Equal values of ``_rows`` are one object."""
         self._before: list[Step] = []
         """Steps before the nodes were counted."""
         self.journal: list[int] = []
         """Rows where counts changed, in order, once the nodes are counted."""
-        self.version = 0
-        """Grows with each step that changes what is attached."""
 
     @property
     def limited(self) -> frozenset[str]:
@@ -71,24 +81,23 @@ class AttachedVolumes:
 
     def is_placed(self, name: Attachable) -> bool:
         """Whether a volume is attached to a node, or was before steps of the session."""
-        return bool(self._shown().rows.of(name)) or name in self._users
+        return name in self._rows or bool(self._shown().rows.of(name))
 
     def places(self, name: Attachable) -> Collection[int]:
         """The nodes to which a volume is attached, or was before steps of the session."""
-        return (*self._shown().rows.of(name), *self._users.get(name, ()))
+        return (*self._shown().rows.of(name), *self._rows.get(name, ()))
 
     def users_at(self, name: Attachable, row: int) -> Users:
         """The users of a volume on a node."""
-        moved = self._users.get(name)
-        if moved is not None and row in moved:
-            return moved[row]
+        moved = self._users.get(row)
+        if moved is not None and name in moved:
+            return moved[name]
         return self._shown().nodes[row].names.get(name, NOBODY)
 
     def shift(self, step: Step) -> None:
         """Carry out a step, or undo one."""
         if not step.names:
             return
-        self.version += 1
         if self._counted is None:
             self._before.append(step)
         else:
@@ -97,12 +106,21 @@ class AttachedVolumes:
     def _carry_out(self, step: Step) -> None:
         row = step.row
         self.journal.append(row)
+        moved = self._users.setdefault(row, {})
         for name in step.names:
+            before = moved.get(name)
+            if before is None:
+                before = self.users_at(name, row)
+                rows = (*self._rows.get(name, ()), row)
+                self._rows[name] = self._alike.setdefault(rows, rows)
+            now, later = before
+            after = (now + step.now, later + step.later)
+            moved[name] = ONE_USER if after == ONE_USER else after
             counts = self._counts[name.driver]
-            now, later = self.users_at(name, row)
-            after = self._users.setdefault(name, {})[row] = (now + step.now, later + step.later)
-            counts.now[row] += (after[0] > 0) - (now > 0)
-            counts.later[row] += (after[1] > 0) - (later > 0)
+            if (after[0] > 0) is not (now > 0):
+                counts.now[row] += 1 if after[0] > 0 else -1
+            if (after[1] > 0) is not (later > 0):
+                counts.later[row] += 1 if after[1] > 0 else -1
 
     def _shown(self) -> Counted:
         found = self._counted

@@ -20,6 +20,8 @@ from vsched.model.pods.task import Task
 Users = tuple[int, int]
 """How many pods on a node use a volume: now, and once the pods have left that are leaving."""
 NOBODY: Users = (0, 0)
+ONE_USER: Users = (1, 1)
+"""Mostly so many: one object saves memory."""
 ATTACHED: Users = (1, 1)
 """The users of a volume that is attached and that no pod on the node uses: it counts as long as it is attached."""
 
@@ -207,7 +209,7 @@ def _on_node(names: AttachNames, catalogue: VolumeCatalogue, node: str) -> OnNod
         settled = settled and all(key in catalogue.claims for key in mentioned)
         for name in of_task:
             now, later = users.get(name, NOBODY)
-            users[name] = (now + 1, later + stays)
+            users[name] = ONE_USER if stays and not (now or later) else (now + 1, later + stays)
     for one in attachments or ():
         name = names.of_attachment(one)
         settled = settled and (not one.volume or one.volume in catalogue.volumes)

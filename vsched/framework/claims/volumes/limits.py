@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,28 @@ from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
 MASKS_MAX = 256
-"""The most masks that a session keeps."""
+"""The most pairs of masks that a session keeps."""
+SEVERAL = 2
+ROWS_ONE_BY_ONE = 32
+"""Up to so many changed rows, plain numbers are faster than arrays."""
+
+
+class LimitMasks:
+    """The nodes that can attach some volumes, now and later."""
+
+    __slots__ = ("later", "now", "position", "refused")
+
+    def __init__(self, now: Mask, later: Mask, position: int) -> None:
+        self.now, self.later = now, later
+        self.refused = 2 * len(now) - int(np.count_nonzero(now)) - int(np.count_nonzero(later))
+        """How many nodes both masks refuse together."""
+        self.position = position
+        """How much of the journal is taken into account."""
+
+    def put(self, row: int, now: bool, later: bool) -> None:
+        """Replace what is known of a node."""
+        self.refused += int(self.now[row]) - int(now) + int(self.later[row]) - int(later)
+        self.now[row], self.later[row] = now, later
 
 
 class VolumeLimits:
@@ -29,9 +50,8 @@ class VolumeLimits:
         self._attached = attached
         self._storages = storages
         self._chosen = chosen
-        self._masks: dict[tuple[str, int, tuple[Attachable, ...], bool], tuple[int, Mask]] = {}
-        """By driver, number of volumes, those that are attached somewhere, and whether later: the mask, and how much of
-        the journal it takes into account."""
+        self._masks: dict[tuple[str, int, tuple[Attachable, ...]], LimitMasks] = {}
+        """By driver, number of volumes, and those that are attached somewhere."""
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes where each driver runs that has to, and where it can attach the volumes."""
@@ -40,9 +60,9 @@ class VolumeLimits:
             running = self._attached.running(driver)
             if running is not None and not running.all():
                 found.append(Check(NO_DRIVER.format(driver=driver), running, code=Code.VOLUMES))
-            now, later = self._mask(driver, names, later=False), self._mask(driver, names, later=True)
-            if not (now.all() and later.all()):
-                found.append(Check(TOO_MANY, now, resolvable=True, code=Code.VOLUMES, later=later))
+            masks = self._current(driver, names)
+            if masks.refused:
+                found.append(Check(TOO_MANY, masks.now, resolvable=True, code=Code.VOLUMES, later=masks.later))
         return found
 
     def fits(self, wants: Wants, row: int, arranged: Iterable[Arranged], *, later: bool) -> bool:
@@ -53,7 +73,7 @@ class VolumeLimits:
         for one in wants.claims:
             found = arranged_for.get(one.claim.key)
             names.add(self._known(one) if found is None else found.name)
-        for driver, wanted in self._by_driver(name for name in names if name is not None).items():
+        for driver, wanted in self._by_driver([name for name in names if name is not None]).items():
             running = self._attached.running(driver)
             if running is not None and not running[row]:
                 return False
@@ -77,7 +97,7 @@ class VolumeLimits:
     def room(self, wanted: Sequence[Wanted]) -> list[ClaimRoom]:
         """How many tasks with such volumes of their own each node can attach."""
         own = (one for one in wanted if one.content.attached is None and self.is_certain(one))
-        names = (one.name for one in own if one.name is not None)
+        names = [one.name for one in own if one.name is not None]
         found: list[ClaimRoom] = []
         for driver, each in self._by_driver(names).items():
             count = self._attached.count(driver)
@@ -85,41 +105,48 @@ class VolumeLimits:
             found.append(ClaimRoom(TOO_MANY, Code.VOLUMES, most))
         return found
 
-    def _mask(self, driver: str, names: Sequence[Attachable], *, later: bool) -> Mask:
-        """bool[nodes]: where the driver can attach those of the volumes that are not there. Valid until the next step.
+    def _current(self, driver: str, names: Sequence[Attachable]) -> LimitMasks:
+        """Where the driver can attach those of the volumes that are not there. Valid until the next step.
 
-        After a step, only the rows are looked at that it changed.
+        After a few steps, only the rows are looked at that they changed.
         """
         count, journal = self._attached.count(driver), self._attached.journal
-        used = count.later if later else count.now
-        placed = tuple(name for name in names if self._attached.is_placed(name))
-        key = (driver, len(names), placed, later)
-        known = self._masks.get(key)
-        if known is None or len(journal) - known[0] > len(used):
-            mask: Mask = used + len(names) <= count.limit
+        placed = tuple([name for name in names if self._attached.is_placed(name)])
+        key = (driver, len(names), placed)
+        masks = self._masks.get(key)
+        if masks is None or len(journal) - masks.position > ROWS_ONE_BY_ONE:
+            if len(self._masks) >= MASKS_MAX:
+                self._masks.clear()
+            enough = count.limit - len(names)
+            masks = self._masks[key] = LimitMasks(count.now <= enough, count.later <= enough, len(journal))
             changed: Iterable[int] = {row for name in placed for row in self._attached.places(name)}
         else:
-            mask, changed = known[1], journal[known[0] :]
+            changed, masks.position = journal[masks.position :], len(journal)
         for row in changed:
-            new = len(names) - sum([self._is_there(name, row, later=later) for name in placed])
-            mask[row] = not new or used[row] + new <= count.limit[row]
-        if len(self._masks) >= MASKS_MAX:
-            self._masks.clear()
-        self._masks[key] = len(journal), mask
-        return mask
+            now = later = len(names)
+            for name in placed:
+                users = self._attached.users_at(name, row)
+                now -= users[0] > 0
+                later -= users[1] > 0
+            limit = count.limit[row]
+            fits_now, fits_later = count.now[row] + now <= limit, count.later[row] + later <= limit
+            masks.put(row, bool(fits_now or not now), bool(fits_later or not later))
+        return masks
 
     def _is_there(self, name: Attachable, row: int, *, later: bool) -> bool:
         return self._attached.users_at(name, row)[later] > 0
 
-    def _names(self, wants: Wants) -> Iterable[Attachable]:
+    def _names(self, wants: Wants) -> list[Attachable]:
         """The volumes that count whichever node the task goes to."""
-        return (name for one in wants.claims if (name := self._known(one)) is not None and self.is_certain(one))
+        return [name for one in wants.claims if (name := self._known(one)) is not None and self.is_certain(one)]
 
     def _known(self, one: Wanted) -> Attachable | None:
         chosen = self._chosen.get(one.claim.key)
         return one.name if chosen is None else chosen.name
 
-    def _by_driver(self, names: Iterable[Attachable]) -> dict[str, list[Attachable]]:
+    def _by_driver(self, names: Collection[Attachable]) -> dict[str, list[Attachable]]:
+        if len(names) < SEVERAL:
+            return {name.driver: [name] for name in names}
         found: dict[str, list[Attachable]] = {}
         for name in dict.fromkeys(names):
             found.setdefault(name.driver, []).append(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from vsched.framework.claims.volumes.static import Wish
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import Attachment, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.task import Task
@@ -63,6 +64,12 @@ class AttachNames:
             return self.of_volume(volume)
         storage_class = self._classes.get(claim.storage_class)
         return None if storage_class is None else self.to_be_made(storage_class, claim)
+
+    def of_wish(self, claim: VolumeClaim, wish: Wish) -> Attachable | None:
+        """The volume reserved for a claim that waits for its first pod, or one that is made for it."""
+        if wish.reserved:
+            return self.of_volume(self._volumes[wish.reserved])
+        return self.to_be_made(self._classes[claim.storage_class], claim)
 
     def of_volume(self, volume: Volume) -> Attachable | None:
         """A volume that exists; None where it does not count."""

@@ -35,8 +35,6 @@ class OncePodClaims:
         self._statics = statics
         self._evicted = evicted
         self._users: dict[str, Users] = {}
-        self.version = 0
-        """Grows with each step."""
 
     def is_free(self, claim: str, *, later: bool) -> bool:
         """Whether nobody uses the claim now, or once those have left that are leaving."""
@@ -59,21 +57,18 @@ class OncePodClaims:
 
     def come(self, claim: str, row: int) -> None:
         """A pod that this session places uses the claim."""
-        self.version += 1
         users = self._of(claim)
         users.rows.append(row)
         users.staying += 1
 
     def go(self, claim: str, row: int) -> None:
         """That placement is undone."""
-        self.version += 1
         users = self._of(claim)
         users.rows.remove(row)
         users.staying -= 1
 
     def shift(self, claim: str, by: int) -> None:
         """A user is evicted (-1), or its eviction is undone (1)."""
-        self.version += 1
         if claim in self._users:
             self._users[claim].staying += by
 

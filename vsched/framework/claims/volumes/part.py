@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
@@ -14,6 +14,7 @@ from vsched.framework.claims.volumes.once import OncePodClaims
 from vsched.framework.claims.volumes.reaching import Reaching
 from vsched.framework.claims.volumes.room import rooms
 from vsched.framework.claims.volumes.scoring import VolumeScores
+from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
 from vsched.framework.claims.volumes.wants import Resolver, Wanted, Wants
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, TOO_MANY
@@ -35,41 +36,27 @@ def volume_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> Volu
     return VolumePart(snapshot.claims.volumes, nodes.statics, rules)
 
 
-class Taken(NamedTuple):
-    """What a placed task has."""
-
-    row: int
-    names: tuple[Attachable, ...]
-    """The volumes that the node attaches for it."""
-    arranged: tuple[Arranged, ...]
-    """The choices for its claims that wait for their first pod, made with it or before it."""
-    once: tuple[str, ...]
-    """Its claims that one pod may use at a time."""
-    claims: tuple[str, ...]
+Taken = tuple[Arranged, ...]
+"""The choices for the claims of a placed task that wait for their first pod, made with it or before it. What else it
+has follows from what it wants."""
 
 
-class Versioned(Protocol):
-    """Something whose ``version`` grows when it changes."""
+class ReachChecks:
+    """The checks by what nodes reach and by what is free there, and whether they are current."""
 
-    @property
-    def version(self) -> int:
-        """Grows with each change."""
+    __slots__ = ("_storages", "_version", "checks")
 
-
-class CurrentChecks:
-    """Checks, and whether they are current."""
-
-    __slots__ = ("_sources", "_version", "checks")
-
-    def __init__(self, sources: Sequence[Versioned]) -> None:
-        """``sources`` is what the checks depend on."""
+    def __init__(self, storages: Sequence[ClassStorage]) -> None:
+        """``storages`` is what the checks depend on."""
         self.checks: list[Check] = []
-        self._sources = sources
+        self._storages = storages
         self._version = -1
 
     def is_stale(self) -> bool:
         """Whether the checks have to be made again; the caller does so at once."""
-        version = sum([source.version for source in self._sources])
+        version = 0
+        for storage in self._storages:
+            version += storage.version
         stale, self._version = version != self._version, version
         return stale
 
@@ -81,10 +68,7 @@ class Answers(NamedTuple):
     """The claims that wait for their first pod, and that nothing is chosen for."""
     once: Sequence[str]
     """The claims that one pod may use at a time, and some pod does."""
-    counted: CurrentChecks
-    """By users of claims and by attached volumes."""
-    reached: CurrentChecks
-    """By what nodes reach, and by what is free there."""
+    reached: ReachChecks
     exact: bool
 
 
@@ -103,6 +87,8 @@ class VolumePart:
         self._chosen: dict[str, Arranged] = {}
         """By claim: the choice of this session."""
         self._answers: dict[Hashable, Answers] = {}
+        self._asked: tuple[Task, Answers] | None = None
+        """The last task that was asked about, since the last step."""
         self._storages = Storages(catalogue, statics)
         self._attached = AttachedVolumes(catalogue, statics)
         self._resolver = Resolver(catalogue, rules, self._storages.of, self._attached)
@@ -123,23 +109,16 @@ class VolumePart:
 
     def class_of(self, task: Task) -> Hashable:
         """The contents of the claims, and of claims that tasks of this session use also the name and the choice."""
-        wants = self._wants(task)
-        held = self._held
-        if held:
-            shared = [(key, self._chosen.get(key)) for one in wants.claims if (key := one.claim.key) in held]
-            if shared:
-                return (wants.number, *shared)
-        return wants.number
+        return self._class_of(self._wants(task))
 
     def checks(self, task: Task) -> Sequence[Check]:
         """The nodes that can serve the claims, in the order of kube-scheduler's filters."""
-        answers, wants = self._answers_for(task), self._wants(task)
-        if answers.counted.is_stale():
-            answers.counted.checks = [check for claim in answers.once for check in self._once.checks(claim)]
-            answers.counted.checks += self._limits.checks(wants)
+        answers = self._answers_for(task)
+        wants = self._wants(task)
         if answers.reached.is_stale():
             answers.reached.checks = self._reaching.checks(wants)
-        return [*answers.counted.checks, *answers.reached.checks]
+        used = [check for claim in answers.once for check in self._once.checks(claim)]
+        return [*used, *self._limits.checks(wants), *answers.reached.checks]
 
     def is_exact(self, task: Task) -> bool:
         """Whether no two claims of the task compete, and each takes the same of the limits wherever it goes."""
@@ -188,33 +167,23 @@ class VolumePart:
         arranged = self._arrange(wants, row)
         if arranged is None:
             raise ValueError(f"no volumes for {task.key} on node row {row}")
-        keys = tuple(one.claim.key for one in wants.claims)
-        chosen = {one.claim: one for one in arranged}
-        chosen.update((key, self._chosen[key]) for key in keys if key in self._chosen)
-        names = dict.fromkeys(
-            chosen[one.claim.key].name if one.claim.key in chosen else one.name for one in wants.claims
-        )
-        taken = Taken(
-            row,
-            tuple(name for name in names if name is not None),
-            tuple(chosen.values()),
-            tuple(self._resolver.once_of(task)),
-            keys,
-        )
-        self._put(task, taken)
+        if wants.kind.waits and self._chosen:
+            before = [self._chosen[one.claim.key] for one in wants.claims if one.claim.key in self._chosen]
+            arranged = (*arranged, *before)
+        self._put(task, wants, row, arranged)
 
     def give_back(self, task: Task, row: int) -> None:
         """The volumes of the task are free again, and claims are without a choice that nobody else uses."""
-        self._remove(task)
+        self._remove(task, row)
 
     def withdraw(self, task: Task, row: int) -> object:
         """As ``give_back``; a choice that other tasks use stays."""
-        return self._remove(task)
+        return self._remove(task, row)
 
     def reinstate(self, task: Task, row: int, had: object) -> None:
         """The task has again what it had."""
-        assert isinstance(had, Taken)
-        self._put(task, had)
+        assert isinstance(had, tuple)
+        self._put(task, self._wants(task), row, had)
 
     def evict(self, task: Task, row: int) -> None:
         """The node can attach other volumes later, and claims for one pod are free later. Choices stay."""
@@ -231,9 +200,14 @@ class VolumePart:
         taken = self._taken.get(task.uid)
         if taken is None:
             return None
-        given = [VolumeChoice(one.claim.key, one.claim.uid, one.given) for one in self._wants(task).claims if one.given]
-        choices = (*given, *(VolumeChoice(one.claim, one.uid, one.volume) for one in taken.arranged))
-        return ClaimPlan(volumes=choices, wait=tuple(one.claim for one in choices)) if choices else None
+        choices = [VolumeChoice(one.claim, one.uid, one.volume) for one in taken]
+        wants = self._wants(task)
+        if wants.kind.given:
+            given = [one.claim for one in wants.claims if one.content.given]
+            choices = [*(VolumeChoice(claim.key, claim.uid, claim.volume) for claim in given), *choices]
+        if not choices:
+            return None
+        return ClaimPlan(volumes=tuple(choices), wait=tuple([one.claim for one in choices]))
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
@@ -243,23 +217,34 @@ class VolumePart:
             raise ValueError(f"{task.key} cannot be placed: {found.message}")
         return found
 
+    def _class_of(self, wants: Wants) -> Hashable:
+        held = self._held
+        if held:
+            shared = [(key, self._chosen.get(key)) for one in wants.claims if (key := one.claim.key) in held]
+            if shared:
+                return (wants.kind.number, *shared)
+        return wants.kind.number
+
     def _answers_for(self, task: Task) -> Answers:
-        key = self.class_of(task)
+        if self._asked is not None and self._asked[0] is task:
+            return self._asked[1]
+        wants = self._wants(task)
+        key = self._class_of(wants)
         found = self._answers.get(key)
         if found is None:
-            wants = self._wants(task)
             waiting, once = self._waiting(wants), self._in_use(wants)
             exact = self._storages.are_apart(waiting) and all(self._limits.is_certain(one) for one in waiting)
-            reached = CurrentChecks(self._storages.used_by(waiting))
-            counts = any(one.name is not None for one in wants.claims)
-            counted = CurrentChecks([*([self._once] if once else ()), *([self._attached] if counts else ())])
+            reached = ReachChecks(self._storages.used_by(waiting))
             if len(self._answers) >= ANSWERS_MAX:
                 del self._answers[next(iter(self._answers))]
-            found = self._answers[key] = Answers(waiting, once, counted, reached, exact)
+            found = self._answers[key] = Answers(waiting, once, reached, exact)
+        self._asked = (task, found)
         return found
 
     def _waiting(self, wants: Wants) -> list[Wanted]:
         """The claims that wait for their first pod, without those that this session chose something for."""
+        if not wants.kind.waits:
+            return []
         return [one for one in wants.claims if one.content.wish is not None and one.claim.key not in self._chosen]
 
     def _in_use(self, wants: Wants) -> list[str]:
@@ -274,34 +259,56 @@ class VolumePart:
     def _arrange(self, wants: Wants, row: int) -> tuple[Arranged, ...] | None:
         return arrange(self._storages, self._resolver.names, self._waiting(wants), row)
 
-    def _put(self, task: Task, taken: Taken) -> None:
+    def _put(self, task: Task, wants: Wants, row: int, taken: Taken) -> None:
+        self._asked = None
         self._taken[task.uid] = taken
-        for one in taken.arranged:
+        for one in taken:
             if one.claim not in self._chosen:
                 self._chosen[one.claim] = one
                 self._storages.shift(one, 1)
-        for key in taken.claims:
-            self._held[key] = self._held.get(key, 0) + 1
-        for key in taken.once:
-            self._once.come(key, taken.row)
-        self._attached.shift(Step(taken.row, taken.names, 1, 1))
+        held = self._held
+        for wanted in wants.claims:
+            key = wanted.claim.key
+            held[key] = held.get(key, 0) + 1
+        for key in _for_one_pod(wants):
+            self._once.come(key, row)
+        self._attached.shift(Step(row, self._names(wants, taken), 1, 1))
 
-    def _remove(self, task: Task) -> Taken:
-        taken = self._taken.pop(task.uid)
-        self._attached.shift(Step(taken.row, taken.names, -1, -1))
-        for key in taken.once:
-            self._once.go(key, taken.row)
-        for key in taken.claims:
-            self._held[key] -= 1
-            if not self._held[key]:
-                del self._held[key]
-        for one in taken.arranged:
-            if one.claim not in self._held:
+    def _remove(self, task: Task, row: int) -> Taken:
+        self._asked = None
+        taken, wants = self._taken.pop(task.uid), self._wants(task)
+        self._attached.shift(Step(row, self._names(wants, taken), -1, -1))
+        for key in _for_one_pod(wants):
+            self._once.go(key, row)
+        held = self._held
+        for wanted in wants.claims:
+            key = wanted.claim.key
+            held[key] -= 1
+            if not held[key]:
+                del held[key]
+        for one in taken:
+            if one.claim not in held:
                 del self._chosen[one.claim]
                 self._storages.shift(one, -1)
         return taken
 
+    def _names(self, wants: Wants, taken: Taken) -> tuple[Attachable, ...]:
+        """The volumes that a node attaches for a task that has these choices, each once."""
+        names = [one.name for one in wants.claims]
+        if taken:
+            chosen = {one.claim: one.name for one in taken}
+            names = [chosen.get(one.claim.key, one.name) for one in wants.claims]
+        return tuple([name for name in dict.fromkeys(names) if name is not None])
+
     def _leave(self, task: Task, row: int, by: int) -> None:
+        self._asked = None
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
         self._attached.shift(Step(row, tuple(self._resolver.names.of_task(task)), 0, by))
+
+
+def _for_one_pod(wants: Wants) -> list[str]:
+    """The claims that one pod may use at a time."""
+    if not wants.kind.for_one_pod:
+        return []
+    return [one.claim.key for one in wants.claims if one.content.for_one_pod]

@@ -34,6 +34,7 @@ class ClassStorage:
         self.static = StaticVolumes(volume_table(name, volumes, statics)) if volumes else None
         self.segments = None if capacities is None else Segments(segment_table(name, capacities, statics))
         self._counted: set[str] = set()
+        self._topology: Mask | None = None
 
     @property
     def provisions(self) -> bool:
@@ -73,6 +74,8 @@ class ClassStorage:
 
     def topology(self) -> Mask:
         """bool[nodes]: where the class allows volumes to be made."""
+        if self._topology is not None:
+            return self._topology
         terms = self._class.topologies
 
         def compute() -> Mask:
@@ -80,7 +83,8 @@ class ClassStorage:
             mask.flags.writeable = False
             return mask
 
-        return self._statics.remember(("allowed topologies", terms), compute)
+        self._topology = self._statics.remember(("allowed topologies", terms), compute)
+        return self._topology
 
     def static_mask(self, wish: Wish) -> Mask | None:
         """bool[nodes]: the nodes where a static volume can be had; None where nowhere."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from vsched.framework.claims.part import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
@@ -18,9 +20,10 @@ from vsched.model.claims.volumes import ONCE_POD, Volume, VolumeClaim
 from vsched.model.pods.task import Task
 
 Zones = tuple[tuple[str, str], ...]
+_NO_ZONES: Zones = ()
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, cache_hash=True):
     """Where the volume of a bound claim can be used."""
 
     affinity: Terms
@@ -28,11 +31,8 @@ class Place(NamedTuple):
     """The labels of the volume that name zones and regions."""
 
 
-ANYWHERE = Place(None, ())
-
-
-class Content(NamedTuple):
-    """What is asked for one claim. Tasks with equal contents find the same nodes."""
+class Content(msgspec.Struct, frozen=True, cache_hash=True):
+    """What is asked for one claim; equal contents are one object. Tasks with equal contents find the same nodes."""
 
     place: Place | None = None
     """Where the volume can be used; None where the claim is not bound, or its volume is the same for all nodes."""
@@ -44,6 +44,10 @@ class Content(NamedTuple):
     """The volume, where it counts on some node already."""
     once: str = ""
     """The claim, if one pod may use it at a time and some pod does."""
+    for_one_pod: bool = False
+    """Whether one pod may use the claim at a time."""
+    given: bool = False
+    """Whether the claim was given its volume before, and the binding is not complete."""
 
 
 class Wanted(NamedTuple):
@@ -53,16 +57,26 @@ class Wanted(NamedTuple):
     content: Content
     name: Attachable | None
     """The volume as nodes attach it, for a claim that waits a new one; None where nothing limits it."""
-    given: str = ""
-    """The volume that was given to the claim before, and whose binding is not complete."""
+
+
+class WantsKind(NamedTuple):
+    """What tasks with equal contents have in common."""
+
+    number: int
+    """No other contents have the same."""
+    waits: bool
+    """Whether claims wait for their first pod."""
+    for_one_pod: bool
+    """Whether one pod may use a claim at a time."""
+    given: bool
+    """Whether a claim was given its volume before, and the binding is not complete."""
 
 
 class Wants(NamedTuple):
     """The claims of a task, in the order of its spec."""
 
     claims: tuple[Wanted, ...]
-    number: int
-    """Tasks with equal contents have equal numbers."""
+    kind: WantsKind
 
 
 class Resolver:
@@ -81,7 +95,9 @@ class Resolver:
         self._attached = attached
         self.names = AttachNames(catalogue, attached.limited if rules.volume_limits else frozenset())
         self._found: dict[str, Wants | Refusal] = {}
-        self._numbers: dict[tuple[Content, ...], int] = {}
+        self._places: dict[tuple[Terms, Zones], Place] = {}
+        self._contents: dict[Content, Content] = {}
+        self._kinds: dict[tuple[Content, ...], WantsKind] = {}
 
     def of(self, task: Task) -> Wants | Refusal:
         """What the claims of a task amount to, or why no node can serve them. The same throughout the session."""
@@ -114,8 +130,16 @@ class Resolver:
             if isinstance(one, Refusal):
                 return one
             wanted.append(one)
-        contents = tuple(one.content for one in wanted)
-        return Wants(tuple(wanted), self._numbers.setdefault(contents, len(self._numbers)))
+        contents = tuple([one.content for one in wanted])
+        kind = self._kinds.get(contents)
+        if kind is None:
+            kind = self._kinds[contents] = WantsKind(
+                len(self._kinds),
+                any(one.wish is not None for one in contents),
+                any(one.for_one_pod for one in contents),
+                any(one.given for one in contents),
+            )
+        return Wants(tuple(wanted), kind)
 
     def _wanted(self, claim: VolumeClaim) -> Wanted | Refusal:
         catalogue = self._catalogue
@@ -136,30 +160,29 @@ class Resolver:
                 place = self._place(volume)
             else:
                 wish = self._storage_of(storage_class.name).wish(claim)
-        name, given = self.names.of_claim(claim), ""
-        if wish is not None:
-            name = self._name_to_be(claim, wish)
-        elif self._rules.volume_binding and not claim.bound:
-            given = claim.volume
+        name = self.names.of_claim(claim) if wish is None else self.names.of_wish(claim, wish)
+        for_one_pod = ONCE_POD in claim.modes
         content = Content(
             place,
             wish,
             "" if name is None else name.driver,
             name if name is not None and self._attached.is_placed(name) else None,
-            claim.key if ONCE_POD in claim.modes and catalogue.users.get(claim.key) else "",
+            claim.key if for_one_pod and catalogue.users.get(claim.key) else "",
+            for_one_pod,
+            given=wish is None and self._rules.volume_binding and not claim.bound and bool(claim.volume),
         )
-        return Wanted(claim, content, name, given)
+        return Wanted(claim, self._contents.setdefault(content, content), name)
 
     def _place(self, volume: Volume | None) -> Place | None:
         if volume is None:
             return None
-        zones = tuple((key, volume.labels[key]) for key in ZONE_LABELS if key in volume.labels)
+        labels, zones = volume.labels, _NO_ZONES
+        if labels and self._rules.volume_zones:
+            zones = tuple([(key, labels[key]) for key in ZONE_LABELS if key in labels])
         affinity = volume.affinity if self._rules.volume_binding else None
-        place = Place(affinity, zones if self._rules.volume_zones else ())
-        return None if place == ANYWHERE else place
-
-    def _name_to_be(self, claim: VolumeClaim, wish: Wish) -> Attachable | None:
-        """The volume reserved for a claim that waits, or one that is made for it."""
-        if wish.reserved:
-            return self.names.of_volume(self._catalogue.volumes[wish.reserved])
-        return self.names.to_be_made(self._catalogue.classes[claim.storage_class], claim)
+        if affinity is None and not zones:
+            return None
+        place = self._places.get((affinity, zones))
+        if place is None:
+            place = self._places[affinity, zones] = Place(affinity, zones)
+        return place
