@@ -74,10 +74,6 @@ BAD_TOPS = {
         "\nactions: enqueue, alocate\n" + TIERS,
         ["2: actions[1]: unknown action 'alocate'; did you mean 'allocate'?"],
     ),
-    "an action of the field that is not here yet": (
-        "actions: allocate, gangpreempt\n" + TIERS,
-        ["1: actions[1]: action 'gangpreempt' does not exist in vsched yet"],
-    ),
     "no tiers": (ACTIONS, ["1: tiers: missing; expected a list of tiers with plugins"]),
     "tiers without any": (
         ACTIONS + "tiers: []\n",

@@ -28,16 +28,22 @@ SWITCHES = {
 }
 
 
-def taking(actions: str, *tiers: str, args: Mapping[str, object] | None = None, victims: str = "") -> Policy:
+def taking(
+    actions: str,
+    *tiers: str,
+    args: Mapping[str, object] | None = None,
+    victims: str = "",
+    gangs: Mapping[str, object] | None = None,
+) -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
     P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
-    same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``victims`` is
-    how preempt and reclaim combine the tiers.
+    same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``gangs`` those
+    of gangpreempt, ``victims`` is how preempt and reclaim combine the tiers.
     """
     plugins = [[_plugin(*word.partition("-")[::2]) for word in tier.split()] for tier in tiers]
     both = {"victimTiers": victims} if victims else {}
-    wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both))
+    wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both), ("gangpreempt", gangs))
     told = [{"name": name, "arguments": found} for name, found in wanted if found]
     policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
     return policy_from(json.dumps(policy))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from vsched.actions.allocate import PlacingArgs, allocate
 from vsched.actions.backfill import backfill
 from vsched.actions.enqueue import enqueue
+from vsched.actions.gang_search import GANG_PREEMPT, GANG_RECLAIM, GangArgs
+from vsched.actions.gangs import gangpreempt, gangreclaim
 from vsched.actions.ordering import OrderingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
@@ -17,6 +19,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("allocate", allocate, PlacingArgs),
     Action("preempt", preempt, PreemptArgs),
     Action("reclaim", reclaim, VictimArgs),
+    Action(GANG_PREEMPT, gangpreempt, GangArgs),
+    Action(GANG_RECLAIM, gangreclaim, GangArgs),
     Action("backfill", backfill, PlacingArgs),
     Action("shuffle", shuffle),
 )

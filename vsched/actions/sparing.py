@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from vsched.actions.units import units
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -16,13 +17,15 @@ from vsched.model.pods.status import Status
 
 def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
     """Undo the evictions that the placements of a try do not need; the most valuable victims are checked first."""
-    for eviction in reversed(statement.evictions):
-        if not _has_room_again(session, search, eviction):
+    evictions = statement.evictions
+    for unit in reversed(list(units(evictions, search.left_whole(evictions)))):
+        if not all(_has_room_again(session, search, eviction) for eviction in unit):
             continue
         steps = statement.steps
         start = statement.savepoint() - len(steps)
-        fewer = [step for step in steps if step.task is not eviction.task]
-        checked = sorted(fewer, key=lambda step: step.row != eviction.row)
+        tasks, rows = {eviction.task.uid for eviction in unit}, {eviction.row for eviction in unit}
+        fewer = [step for step in steps if step.task.uid not in tasks]
+        checked = sorted(fewer, key=lambda step: step.row not in rows)
         enough = _stands(session, search, statement, start, checked)
         statement.rollback(start)
         if any(session.claims.concerns(step.task) for step in fewer):

@@ -9,7 +9,9 @@ from typing import ClassVar, Literal
 import msgspec
 
 from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.units import unit_of
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.points.extension import JobState
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
@@ -68,8 +70,55 @@ class VictimSearch(ABC):
         """Whether a task may be a victim of ``task``, before plugins vote."""
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        """The candidates that the plugins agree to evict."""
+        """The candidates that the plugins agree to evict, in the order of eviction.
+
+        A candidate that takes others along is among them only if the plugins agree to the others, too.
+        """
+        whole = dict.fromkeys(victim.job for victim in candidates if self.leaves_whole(victim))
+        if not whole:
+            return self._voted(task, candidates)
+        return self.with_units(task, candidates, whole)
+
+    def _voted(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
         return self.agreement.victims(task, candidates, by_tiers=self.by_tiers)
+
+    def with_units(self, task: Task, candidates: Sequence[Task], whole: Iterable[str]) -> list[Task]:
+        """The same, where the jobs ``whole`` leave as units."""
+        local = {victim.uid for victim in candidates}
+        refused: set[str] = set()
+        asked = list(candidates)
+        units: dict[str, list[Task]] = {}
+        for key in whole:
+            unit = self._unit(key)
+            if unit is None:
+                refused.add(key)
+                continue
+            units[key] = [member for member, _ in unit]
+            asked += [member for member in units[key] if member.uid not in local]
+        allowed = self._voted(task, [victim for victim in asked if victim.job not in refused])
+        uids = {victim.uid for victim in allowed}
+        refused |= {key for key, unit in units.items() if any(member.uid not in uids for member in unit)}
+        return [victim for victim in allowed if victim.uid in local and victim.job not in refused]
+
+    def leaves_whole(self, victim: Task) -> bool:
+        """Whether the rest of a victim's job leaves with it, as things are."""
+        return False
+
+    def leaving_with(self, victim: Task, row: int) -> Sequence[tuple[Task, int]]:
+        """The tasks that leave if this one does, itself included, with their rows; none if it has left already."""
+        view = self.session.view(victim.job)
+        assert view is not None, "candidates are tasks of jobs of the snapshot"
+        if victim.uid in view.moved:
+            return ()
+        return (self._unit(victim.job) or () if self.leaves_whole(victim) else ()) or ((victim, row),)
+
+    def left_whole(self, evictions: Sequence[LedgerEntry]) -> Iterable[str]:
+        """The jobs among these evictions of which nothing is left, because one victim took the rest along."""
+        return dict.fromkeys(step.job.key for step in evictions if self.leaves_whole(step.task))
+
+    def _unit(self, key: str) -> list[tuple[Task, int]] | None:
+        view = self.session.view(key)
+        return None if view is None else unit_of(self.session, view)
 
     @abstractmethod
     def evictor_class(self, task: Task) -> Hashable:

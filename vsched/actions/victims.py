@@ -297,9 +297,11 @@ class Attempt:
             self._evict(victim, row)
 
     def _evict(self, victim: Task, row: int) -> None:
+        """Evict a victim, and what leaves with it; nothing if it left with another one."""
         job = self.session.view(victim.job)
         assert job is not None, "candidates are tasks of jobs of the snapshot"
-        self.statement.evict(job, victim, row, EvictionCause(self.search.action, self.search.job.key))
+        for task, at in self.search.leaving_with(victim, row):
+            self.statement.evict(job, task, at, EvictionCause(self.search.action, self.search.job.key))
 
 
 def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:

@@ -43,6 +43,7 @@ class Drf(
     name = "drf"
     goes_first = "holds the smaller share"
     hierarchical = True
+    judges_gangs = False
 
     def open(self, context: SessionContext) -> None:
         """Keep the inputs of shares; the tree is built at the first question that needs it."""

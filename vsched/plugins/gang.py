@@ -58,6 +58,7 @@ class Gang(
     name = "gang"
     goes_first = "does not have its minimum yet"
     protects_absolutely = True
+    judges_gangs = False
 
     def open(self, context: SessionContext) -> None:
         """Keep the states of jobs, to look up how many tasks a victim's job has beyond its minimum."""

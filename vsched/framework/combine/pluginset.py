@@ -63,6 +63,7 @@ from vsched.framework.points.victims import (
     Rehearsing,
     VictimQueueOrder,
     VictimTasks,
+    VictimVotes,
 )
 from vsched.framework.policy import Policy, Switches
 from vsched.framework.refusal import Bound, Refusal
@@ -100,11 +101,17 @@ class PluginSet:
         )
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""
-        self.agreement = {
-            Purpose.PREEMPT: Agreement(self._in_tiers(Preemptable), Purpose.PREEMPT),
-            Purpose.RECLAIM: Agreement(self._in_tiers(Reclaimable), Purpose.RECLAIM),
+        voters: dict[Purpose, Sequence[Sequence[VictimVotes]]] = {
+            Purpose.PREEMPT: self._in_tiers(Preemptable),
+            Purpose.RECLAIM: self._in_tiers(Reclaimable),
         }
+        self.agreement = {purpose: Agreement(tiers, purpose) for purpose, tiers in voters.items()}
         """The plugins' votes on victims, by purpose."""
+        self.gang_agreement = {
+            purpose: Agreement([[one for one in tier if one.judges_gangs] for tier in tiers], purpose)
+            for purpose, tiers in voters.items()
+        }
+        """The same for evictions that may break gangs up, which not all plugins judge."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
@@ -112,7 +119,7 @@ class PluginSet:
     def open(self, context: SessionContext) -> None:
         """Open every plugin with the session's data, in tier order."""
         self.budgets = Budgets(context.snapshot.budgets)
-        for agreement in self.agreement.values():
+        for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
         context = context._replace(budgets=self.budgets)
         for tier in self._tiers:

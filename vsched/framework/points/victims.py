@@ -97,6 +97,9 @@ class VictimVotes(Point):
     """The plugin's own name."""
     protects_absolutely: ClassVar[bool] = False
     """Whether no task may be evicted without this plugin's agreement, in any tier. Such a plugin never abstains."""
+    judges_gangs: ClassVar[bool] = True
+    """Whether ``gangpreempt`` and ``gangreclaim`` ask the plugin. They judge minima themselves, and compare the
+    priorities of whole jobs instead of what single tasks would hold."""
 
     @abstractmethod
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:

@@ -39,6 +39,7 @@ OWN = (
     "setbacks",
     "foreign",
     "claims",
+    "topology",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 

@@ -1,0 +1,134 @@
+"""Whom gangs may evict as gangs: the rules of gangpreempt and gangreclaim (reference 3.6).
+
+They differ from preempt and reclaim in the victims: a job may also lose its minimum, and then all of it leaves, because
+what is left of a gang below its minimum does no work. Tasks that a job can spare come first. Where both need the same
+room, fewer tasks leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimArgs, VictimSearch
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.session import Session
+from vsched.model.jobs.job import Job
+from vsched.model.pods.task import Task
+
+GANG_PREEMPT, GANG_RECLAIM = "gangpreempt", "gangreclaim"
+DOMAINS = 8
+"""How many domains are compared unless the policy says otherwise."""
+
+
+class GangArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of gangpreempt and gangreclaim."""
+
+    max_domains: int = msgspec.field(default=DOMAINS, name="maxDomains")
+    """How many domains are compared for a job that asks for closeness; 8 where it is not positive."""
+    whole_bundles: bool = msgspec.field(default=True, name="allowWholeBundle")
+    """Whether a job may lose its minimum, all of it then."""
+
+
+class Surplus:
+    """What a job has beyond its minimum and the minima of its roles; all it has where it is below them already.
+
+    It is asked task by task. Each task that the job can lose counts as lost from then on.
+    """
+
+    def __init__(self, job: JobView) -> None:
+        over = job.ready - job.min_member
+        self._left = job.ready if over < 0 else over
+        self._of_roles: dict[str, int] = {}
+        if over >= 0 and job.roles is not None and job.gates_minimum:
+            for role, minimum in job.spec.min_task_member:
+                counts = job.roles.get(role)
+                self._of_roles[role] = 0 if counts is None else counts.ready - minimum
+
+    def lose(self, task: Task) -> bool:
+        """Whether the job can lose this task too; if so, the task counts as lost."""
+        of_role = self._of_roles.get(task.role, 1)
+        if self._left <= 0 or of_role <= 0:
+            return False
+        self._left -= 1
+        if task.role in self._of_roles:
+            self._of_roles[task.role] = of_role - 1
+        return True
+
+
+class GangSearch(VictimSearch):
+    """What both actions have in common."""
+
+    def __init__(self, session: Session, job: JobView, *, whole_bundles: bool) -> None:
+        super().__init__(session, job)
+        args = session.args(self.action, GangArgs)
+        self.agreement = session.plugins.gang_agreement[self.purpose]
+        self.max_domains = args.max_domains if args.max_domains > 0 else DOMAINS
+        self._whole_bundles = whole_bundles
+        """Whether jobs may lose what they need; else victims are only tasks that their jobs can spare."""
+
+    def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
+        """What jobs can spare first, then the tasks whose jobs would have to leave as a whole."""
+        surplus: dict[str, Surplus] = {}
+        spare: list[Task] = []
+        whole: dict[str, list[Task]] = {}
+        for victim in self._voted(task, candidates):
+            if victim.job not in surplus:
+                surplus[victim.job] = self._surplus(victim.job)
+            if not super().leaves_whole(victim):
+                if surplus[victim.job].lose(victim):
+                    spare.append(victim)
+                    continue
+                if not self._whole_bundles:
+                    continue
+            whole.setdefault(victim.job, []).append(victim)
+        if not whole:
+            return spare
+        intact = {victim.job for victim in self.with_units(task, candidates, whole)}
+        return [*spare, *(victim for key, victims in whole.items() if key in intact for victim in victims)]
+
+    def leaves_whole(self, victim: Task) -> bool:
+        """Whether the job would lose what it needs with this task."""
+        return super().leaves_whole(victim) or not self._surplus(victim.job).lose(victim)
+
+    def left_whole(self, evictions: Sequence[LedgerEntry]) -> list[str]:
+        """The jobs among these evictions that had their minimum, and lost it in this session."""
+        jobs = {step.job.key: step.job for step in evictions}
+        return [key for key, job in jobs.items() if job.ready < job.min_member <= job.job.ready]
+
+    def _surplus(self, key: str) -> Surplus:
+        view = self.session.view(key)
+        assert view is not None, "candidates are tasks of jobs of the snapshot"
+        return Surplus(view)
+
+
+class GangPreemptSearch(GangSearch, PreemptSearch):
+    """Victims in jobs of lower priority of the same queue."""
+
+    action = GANG_PREEMPT
+
+    def holders(self) -> list[Job]:
+        """The other jobs of the queue with a lower priority, unless they say that they may not be preempted."""
+        own = self.job.priority
+        return [job for job in super().holders() if job.priority < own and job.spec.preemptable is not False]
+
+    def evictor_class(self, task: Task) -> Hashable:
+        return GANG_PREEMPT, self._whole_bundles, self.job.priority, super().evictor_class(task)
+
+    def comes_back(self, victim: Task, evictor: Task) -> bool:
+        return False  # its job has a lower priority
+
+
+class GangReclaimSearch(GangSearch, ReclaimSearch):
+    """Victims in jobs of other queues."""
+
+    action = GANG_RECLAIM
+
+    def holders(self) -> list[Job]:
+        """The jobs of other, reclaimable queues, unless they say that they may not be preempted."""
+        return [job for job in super().holders() if job.spec.preemptable is not False]
+
+    def evictor_class(self, task: Task) -> Hashable:
+        return GANG_RECLAIM, self._whole_bundles, super().evictor_class(task)

@@ -1,0 +1,79 @@
+"""The actions gangpreempt and gangreclaim: starving gangs evict whole gangs where need be (reference 3.6).
+
+They use the search of preempt and reclaim. So, unlike in the reference, they evict nothing that the gang's placement
+does not need, and a job that loses its minimum leaves as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsched.actions.gang_search import (
+    GANG_PREEMPT,
+    GANG_RECLAIM,
+    GangArgs,
+    GangPreemptSearch,
+    GangReclaimSearch,
+    GangSearch,
+)
+from vsched.actions.ordering import QueueOrdering
+from vsched.actions.pools import Pools
+from vsched.actions.standings import standings
+from vsched.actions.victim_search import starving, unplaced
+from vsched.actions.victims import first_that_does, take_for
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.model.amounts.resources import Vector, add
+from vsched.model.pods.task import Task
+
+
+def gangpreempt(session: Session) -> None:
+    """For each queue: its starving jobs evict tasks of jobs with a lower priority in the queue."""
+    pools = Pools(session)
+    ordering = QueueOrdering(session.plugins, session.args(GANG_PREEMPT, GangArgs))
+    for wave in ordering.waves(starving(session)):
+        for waiting in ordering.lanes(wave, session.snapshot.queues):
+            for job in sorted(waiting, key=session.plugins.job_key):
+                with session.reservations.lifted(job):
+                    if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
+                        evict_for(session, GangPreemptSearch, job, pools, tasks)
+    pools.release()
+
+
+def gangreclaim(session: Session) -> None:
+    """For each queue that is not overused: its starving jobs evict tasks of jobs in other queues."""
+    plugins, queues = session.plugins, session.snapshot.queues
+    pools = Pools(session)
+    ordering = QueueOrdering(plugins, session.args(GANG_RECLAIM, GangArgs))
+    for wave in ordering.waves(starving(session)):
+        lanes: dict[str, list[JobView]] = {}
+        for job in wave:
+            lanes.setdefault(job.queue, []).append(job)
+        order = standings(ordering, [queues[name] for name in lanes], alone=False)
+        while (queue := order.take()) is not None:
+            if plugins.overused(queue):
+                continue
+            session.usage.moved.clear()
+            for job in sorted(lanes[queue.name], key=plugins.job_key):
+                with session.reservations.lifted(job):
+                    reclaim_for(session, job, pools)
+            order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
+    pools.release()
+
+
+def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
+    """Evict tasks of other queues for a starving job whose queue may reclaim all that it still needs at once."""
+    tasks = unplaced(session, job) if session.plugins.job_starving(job) else []
+    needed: Vector = {}
+    for task in tasks[: max(1, session.plugins.tasks_missing(job) - job.waiting)]:
+        add(needed, task.shape.request)
+    if tasks and session.plugins.preemptive(session.queue(job), tuple(sorted(needed.items()))):
+        evict_for(session, GangReclaimSearch, job, pools, tasks)
+
+
+def evict_for(session: Session, kind: type[GangSearch], job: JobView, pools: Pools, tasks: Sequence[Task]) -> None:
+    """Evict tasks that their jobs can spare, if these are enough; else whole jobs too, where the policy allows it."""
+    allowed = (False, True) if session.args(kind.action, GangArgs).whole_bundles else (False,)
+    for whole in allowed:
+        if take_for(session, kind(session, job, whole_bundles=whole), pools, tasks, first_that_does):
+            return
