@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.explain.claims.gangs import gang, machine
-from tests.support.builders import Fields, node, pod
+from tests.support.builders import Fields, node, pod, pod_group, queue
 from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
-from tests.support.plans import DEFAULT_POLICY, NOW, mirror
+from tests.support.plans import DEFAULT_POLICY, NOW, mirror, policy_of
 from tests.support.volumes import DRIVER, NO_PROVISIONER, claim, claim_volumes, csi_node, storage_class, volume
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes
 from vsched.mirror.wire.manifests import Origin
@@ -26,13 +27,13 @@ def snapshot_of(*manifests: Fields) -> Snapshot:
     return freeze(mirror(objects).snapshot(NOW))
 
 
-def explained(key: str, *manifests: Fields, foreseen: bool = False) -> Explanation:
+def explained(key: str, *manifests: Fields, foreseen: bool = False, policy: Policy = DEFAULT_POLICY) -> Explanation:
     """The explanation with changes."""
     snapshot = snapshot_of(*manifests)
-    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    report = run_cycle(snapshot, policy, REGISTRY)
     namespace, _, name = key.partition("/")
     asked = (lambda: False) if foreseen else None
-    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, namespace, name, foreseen=asked)
+    found = explain(snapshot, policy, REGISTRY, report, namespace, name, foreseen=asked)
     assert found is not None
     return found
 
@@ -42,6 +43,7 @@ def messages(found: Explanation) -> list[str]:
 
 
 CLASS = "gpu.example.com"
+QUOTAS = policy_of("priority gang", "predicates capacity")
 
 
 def test_more_devices_or_another_node_let_a_gang_start() -> None:
@@ -151,3 +153,27 @@ def test_the_end_of_a_pod_with_devices_is_foreseen() -> None:
     assert found.start is not None
     assert found.start.earliest is not None, found.start.message
     assert "user" in found.start.message
+
+
+@pytest.mark.parametrize(
+    ("quota", "size", "held", "raised"),
+    [
+        pytest.param(3, 2, 0, (1, 4), id="the devices of all pods"),
+        pytest.param(3, 1, 2, (1, 4), id="beside what others hold"),
+        pytest.param(0, 1, 0, (2, 2), id="where it may hold none"),
+        pytest.param(1, 1, 2, (3, 4), id="where it holds more than it may"),
+    ],
+)
+def test_a_queue_may_hold_more_devices(quota: int, size: int, held: int, raised: tuple[int, int]) -> None:
+    team = queue("default", spec={"capability": {f"deviceclass/{CLASS}": str(quota)}})
+    claimed = resource_claim("held", request("gpus", max(1, held)))
+    uses = {"resourceClaims": pod_claims(gpu="held")}
+    old = [
+        pod_group("old", spec={"minMember": 1, "queue": "default"}),
+        allocated(claimed, "n1", *(f"gpu-{number}" for number in range(held))),
+        pod("old-0", group="old", node="n1", spec=uses, status={"phase": "Running"}),
+    ]
+    manifests = (device_class(), team, *machine("n1", 9), *(old if held else ()), *gang(size, request("gpus", 2)))
+    more, capability = raised
+    expected = f"{more} more deviceclass/{CLASS} in queue default (capability {capability})"
+    assert expected in messages(explained("ns/g", *manifests, policy=QUOTAS))

@@ -9,6 +9,7 @@ from itertools import islice
 
 import numpy as np
 
+from vsched.explain.candidates.device_quotas import device_quota_levers
 from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
@@ -57,6 +58,7 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     for one in branch:
         if one.name != ROOT or one.capability:
             yield from _amounts(wants, one)
+        yield from device_quota_levers(wants, one)
     if wants.goes_by(QueueTerm.WEIGHT) and queue.weight < WEIGHT_MAX:
         yield Lever(
             Rank.LIMITS,
