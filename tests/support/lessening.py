@@ -23,6 +23,7 @@ from vsched.mirror.whatif.edits import (
     SetQuota,
     SetRequest,
     SetRoleMinimum,
+    SetStorage,
     SetThreshold,
     SetVictimMinimum,
     Uncordon,
@@ -54,6 +55,8 @@ def a_notch_less(edit: Edit) -> Edit | None:
             return with_(edit, nodes=edit.nodes[:-1]) if len(edit.nodes) > 1 else None
         case AddNodes() | AddPods() | AddDevices() | AddVolumes():
             return with_(edit, count=edit.count - 1) if edit.count > 1 else None
+        case SetStorage():
+            return with_(edit, amount=edit.amount - (1 << 30))
         case AllowDisruptions():
             return with_(edit, allowed=edit.allowed - 1) if edit.allowed > 1 else None
         case SetThreshold():

@@ -8,14 +8,24 @@ from tests.explain.claims.gangs import gang, machine
 from tests.support.builders import Fields, node, pod, pod_group, queue
 from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror, policy_of
-from tests.support.volumes import DRIVER, NO_PROVISIONER, claim, claim_volumes, csi_node, storage_class, volume
+from tests.support.volumes import (
+    DRIVER,
+    NO_PROVISIONER,
+    claim,
+    claim_volumes,
+    csi_driver,
+    csi_node,
+    storage_capacity,
+    storage_class,
+    volume,
+)
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes
+from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes, CreateVolumeClaims
 from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
@@ -177,3 +187,57 @@ def test_a_queue_may_hold_more_devices(quota: int, size: int, held: int, raised:
     more, capability = raised
     expected = f"{more} more deviceclass/{CLASS} in queue default (capability {capability})"
     assert expected in messages(explained("ns/g", *manifests, policy=QUOTAS))
+
+
+def with_claims_of(*names: str, size: int = 1) -> list[Fields]:
+    """A gang whose pods name one of these claims each."""
+    pods = [pod(f"p{at}", group="g", spec={"volumes": claim_volumes(name)}) for at, name in enumerate(names)]
+    return [pod_group("g", spec={"minMember": size, "queue": "default"}), *pods]
+
+
+@pytest.mark.parametrize(
+    ("there", "size", "message"),
+    [
+        pytest.param((), 1, "PersistentVolumeClaim d0 created", id="the claim of the pod"),
+        pytest.param((), 3, "PersistentVolumeClaims d0, d1, d2 created", id="the claims of all pods that it needs"),
+        pytest.param(("d1",), 3, "PersistentVolumeClaims d0, d2 created", id="those that are missing"),
+    ],
+)
+def test_missing_claims_are_to_be_created(there: tuple[str, ...], size: int, message: str) -> None:
+    claims = [claim(name, storage_class="fast") for name in there]
+    made = storage_class("fast")
+    manifests = (node("n1"), made, *claims, *with_claims_of("d0", "d1", "d2", size=size))
+    found = explained("ns/g", *manifests)
+    assert messages(found)[0] == message
+    missing = tuple(f"ns/{name}" for name in ("d0", "d1", "d2")[:size] if name not in there)
+    created = CreateVolumeClaims(missing)
+    assert found.changes[0].edits == (created,)
+    editor = ClusterEditor(snapshot_of(*manifests))
+    before = run_cycle(editor.edited([]), DEFAULT_POLICY, REGISTRY)
+    assert len(run_cycle(editor.edited([created]), DEFAULT_POLICY, REGISTRY).binds) >= size
+    assert run_cycle(editor.edited([]), DEFAULT_POLICY, REGISTRY).binds == before.binds == ()
+
+
+@pytest.mark.parametrize(
+    ("free", "sizes", "message"),
+    [
+        pytest.param("10Gi", ("12Gi",), "2Gi more free storage", id="for a volume"),
+        pytest.param("10Gi", ("6Gi", "6Gi"), "2Gi more free storage", id="for two volumes together"),
+        pytest.param("0", ("3Gi",), "3Gi more free storage", id="where nothing is free"),
+    ],
+)
+def test_more_storage_is_proposed(free: str, sizes: tuple[str, ...], message: str) -> None:
+    names = [f"d{at}" for at in range(len(sizes))]
+    claims = [claim(name, size, storage_class="fast") for name, size in zip(names, sizes, strict=True)]
+    driver = csi_driver(counts_capacity=True)
+    manifests = (
+        node("n1", labels={"kubernetes.io/hostname": "n1"}),
+        driver,
+        csi_node("n1"),
+        storage_class("fast"),
+        storage_capacity(size=free, storage_class="fast", node="n1"),
+        *claims,
+        *with_claims_of(*names, size=len(names)),
+    )
+    expected = f"{message} of class fast in CSIStorageCapacity kube-system/capacity"
+    assert expected in messages(explained("ns/g", *manifests))

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from tests.support.volumes import claim
+from tests.support.volumes import claim, storage_capacity
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation
 from vsched.explain.words.commands import command
@@ -24,6 +24,7 @@ from vsched.mirror.whatif.edits import (
     CreatePodGroup,
     CreatePriorityClass,
     CreateQueue,
+    CreateVolumeClaims,
     DropRule,
     Edit,
     LabelNodes,
@@ -46,6 +47,7 @@ from vsched.mirror.whatif.edits import (
     SetReclaimable,
     SetRequest,
     SetRoleMinimum,
+    SetStorage,
     SetThreshold,
     SetVictimMinimum,
     Tolerate,
@@ -196,6 +198,14 @@ SAID: list[tuple[Edit, str, str]] = [
     (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
     (AddVolumes("x/data", 1), "1 more volume of class made with 3Gi", ""),
     (AddVolumes("x/data", 2), "2 more volumes of class made with 3Gi", ""),
+    (CreateVolumeClaims(("x/new",)), "PersistentVolumeClaim new created", ""),
+    (CreateVolumeClaims(("x/a", "x/b")), "PersistentVolumeClaims a, b created", ""),
+    (CreateVolumeClaims(tuple(f"x/{c}" for c in "abcde")), "PersistentVolumeClaims a, b, c and 2 more created", ""),
+    (
+        SetStorage("kube-system/capacity", 12 * GIB),
+        "2Gi more free storage of class made in CSIStorageCapacity kube-system/capacity",
+        "",
+    ),
     (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
     (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
     (SetArgument("binpack", "binpack.cpu", 3), "binpack.cpu 3 of plugin binpack in the policy", ""),
@@ -205,7 +215,8 @@ SAID: list[tuple[Edit, str, str]] = [
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
-    return mirror([*manifests(WORLD), claim("data", "3Gi", namespace="x", storage_class="made")]).snapshot(NOW)
+    volumes = [claim("data", "3Gi", namespace="x", storage_class="made"), storage_capacity(storage_class="made")]
+    return mirror([*manifests(WORLD), *volumes]).snapshot(NOW)
 
 
 @pytest.mark.parametrize(("edit", "sentence"), [pytest.param(row[0], row[1], id=row[1]) for row in SAID])

@@ -20,6 +20,7 @@ from vsched.mirror.whatif.edits import (
     CreatePodGroup,
     CreatePriorityClass,
     CreateQueue,
+    CreateVolumeClaims,
     DropRule,
     Edit,
     LabelNodes,
@@ -42,6 +43,7 @@ from vsched.mirror.whatif.edits import (
     SetReclaimable,
     SetRequest,
     SetRoleMinimum,
+    SetStorage,
     SetThreshold,
     SetVictimMinimum,
     Tolerate,
@@ -124,6 +126,13 @@ def told(situation: Situation, edit: Edit) -> str:
             claim = snapshot.claims.volumes.claims[edit.claim]
             more = counted(edit.count, "more volume", "more volumes")
             return f"{more} of class {claim.storage_class or 'none'} with {format_bytes(claim.request)}"
+        case CreateVolumeClaims():
+            return f"{_claims([key.partition('/')[2] for key in edit.claims])} created"
+        case SetStorage():
+            found = snapshot.claims.volumes.capacities.values()
+            one = next(each for some in found for each in some if each.key == edit.capacity)
+            more = format_bytes(edit.amount - (one.capacity or 0))
+            return f"{more} more free storage of class {one.storage_class} in CSIStorageCapacity {one.key}"
         case AddDevices():
             more = counted(edit.count, "more device", "more devices")
             return f"{more} of class {edit.device_class} on a node like {edit.node}"
@@ -233,6 +242,14 @@ def _more(resource: str, has: int, amount: int) -> str:
     if resource == "pods":
         return counted(amount - has, "more pod slot", "more pod slots")
     return f"{format_counted(resource.removeprefix('requests.'), amount - has)} more {resource}"
+
+
+def _claims(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"PersistentVolumeClaim {names[0]}"
+    shown = ", ".join(names[:NAMED_MAX])
+    others = len(names) - NAMED_MAX
+    return f"PersistentVolumeClaims {shown} and {others} more" if others > 0 else f"PersistentVolumeClaims {shown}"
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from vsched.mirror.whatif.claim_records import (
 )
 from vsched.mirror.whatif.claims import PaperClaims
 from vsched.model.claims.devices import DeviceId
+from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.task import Task
 
@@ -104,6 +105,34 @@ class EditableClaims(PaperClaims):
         def undo() -> None:
             for volume in volumes:
                 self.volumes.put_volume(volume.name, None)
+
+        return undo
+
+    def create_volume_claims(self, keys: Sequence[str]) -> Callable[[], None]:
+        """Create claims, bound to volumes that every node reaches; returns what undoes it."""
+        for key in keys:
+            if self.volumes.watched(key) is not None:
+                raise BadInput(f"PersistentVolumeClaim {key}: there is one of this name")
+        for key in keys:
+            self._bind(VolumeClaim(key, f"uid-{key}"), Volume(f"{key.replace('/', '-')}-new"))
+
+        def undo() -> None:
+            for key in keys:
+                self.volumes.put_claim(key, None)
+                self.volumes.put_volume(f"{key.replace('/', '-')}-new", None)
+
+        return undo
+
+    def set_storage(self, key: str, amount: int) -> Callable[[], None]:
+        """Set the free storage that a CSIStorageCapacity states; returns what undoes it."""
+        before = self.volumes.capacity(key)
+        if before is None:
+            raise BadInput(f"CSIStorageCapacity {key}: there is none of this name")
+        largest = None if before.largest is None else max(before.largest, amount)
+        self.volumes.put_capacity(key, replace(before, capacity=amount, largest=largest))
+
+        def undo() -> None:
+            self.volumes.put_capacity(key, before)
 
         return undo
 

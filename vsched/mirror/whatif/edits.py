@@ -283,6 +283,22 @@ class AddVolumes(msgspec.Struct, frozen=True, tag_field="edit", tag="volumes"):
     count: int
 
 
+class CreateVolumeClaims(msgspec.Struct, frozen=True, tag_field="edit", tag="createVolumeClaims"):
+    """Create PersistentVolumeClaims that pods name and that do not exist, bound to volumes that every node reaches."""
+
+    claims: tuple[str, ...]
+    """``namespace/name``."""
+
+
+class SetStorage(msgspec.Struct, frozen=True, tag_field="edit", tag="storage"):
+    """Set the free storage that a CSIStorageCapacity states."""
+
+    capacity: str
+    """``namespace/name``."""
+    amount: int
+    """Bytes."""
+
+
 # -- of the policy ----------------------------------------------------------------------------------------------------
 
 
@@ -342,7 +358,17 @@ QueueEdit = (
 OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
 """Edits of other jobs, and of missing objects that the waiting job names."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
-NodeEdit = Uncordon | RemoveTaint | LabelNodes | SetNodeAmount | AddNodes | AddDevices | AddVolumes
+NodeEdit = (
+    Uncordon
+    | RemoveTaint
+    | LabelNodes
+    | SetNodeAmount
+    | AddNodes
+    | AddDevices
+    | AddVolumes
+    | CreateVolumeClaims
+    | SetStorage
+)
 PolicyEdit = SetThreshold | SetOvercommit | SetArgument | UseAction
 ClusterEdit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | LetIn
 Edit = JobEdit | OtherEdit | QueueEdit | NamespaceEdit | NodeEdit | PolicyEdit

@@ -14,10 +14,12 @@ from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodes,
     AddVolumes,
+    CreateVolumeClaims,
     LabelNodes,
     NodeEdit,
     RemoveTaint,
     SetNodeAmount,
+    SetStorage,
     Uncordon,
 )
 from vsched.mirror.whatif.queues import stated
@@ -36,6 +38,10 @@ def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
             cluster.add_devices(edit.node, DeviceId(*edit.like), edit.count)
         case AddVolumes():
             cluster.add_volumes(edit.claim, edit.count)
+        case CreateVolumeClaims():
+            cluster.create_volume_claims(edit.claims)
+        case SetStorage():
+            cluster.set_storage(edit.capacity, edit.amount)
         case SetNodeAmount():
             facts = _facts(cluster, edit.node)
             allocatable = stated(facts.allocatable, cluster.axis, edit.resource, edit.amount)

@@ -130,6 +130,14 @@ class EditableMirror(RestoredMirror):
         """Add static volumes that a claim may get; raises BadInput if there is no such claim."""
         self._undo.append(self._paper.add_volumes(claim, count))
 
+    def create_volume_claims(self, claims: Sequence[str]) -> None:
+        """Create claims that are bound to volumes; raises BadInput if there is one of these already."""
+        self._undo.append(self._paper.create_volume_claims(claims))
+
+    def set_storage(self, capacity: str, amount: int) -> None:
+        """Set the free storage of a CSIStorageCapacity; raises BadInput if there is no such capacity."""
+        self._undo.append(self._paper.set_storage(capacity, amount))
+
     def with_own_claims(self, task: Task, like: Task) -> Task:
         """A new pod with claims like those that were made for another one, in place of these."""
         claims, undo = self._paper.copy_claims(task, like)

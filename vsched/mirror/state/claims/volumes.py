@@ -76,6 +76,10 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         """A volume as watched, None where there is none."""
         return self._watched_volumes.get(name) or self.volumes.get(name)
 
+    def capacity(self, key: str) -> StorageCapacity | None:
+        """Free capacity as watched, None where it is unknown."""
+        return self._capacities.get(key)
+
     def capacities_of(self, storage_class: str) -> Mapping[str, StorageCapacity]:
         """The free capacities of a class as watched, by key; not in order."""
         return self._capacities_of.get(storage_class, {})
