@@ -380,3 +380,10 @@ def test_every_sample_has_its_result_checked() -> None:
 
     assert FILES
     assert [path.name for path in FILES if f'"{path.stem}"' not in checked] == []
+
+
+def test_roles_that_belong_together_share_nodes() -> None:
+    found, by_default = binds(planned("roles")), binds(planned("roles", by_default=True))
+
+    assert found["train-ps-0"] == found["train-worker-0"] != found["train-ps-1"] == found["train-worker-1"]
+    assert set(by_default.values()) == {"node-1"}

@@ -7,7 +7,7 @@ would help, and an estimate of the start.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -166,11 +166,16 @@ class Explaining:
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
-            notes=tuple(filter(None, (job.notice, *job.spec.wishes))),
+            notes=tuple(filter(None, (job.notice, *job.spec.wishes, *self._notes(job)))),
             pods=self._pods(job) if waits else {},
             claims=self._claims(job.tasks.values()),
         )
         return self._examined(found, job, None) if waits else found
+
+    def _notes(self, job: Job) -> Iterator[str]:
+        """What the plugins of the policy do not follow of the job's wishes."""
+        for conf in self._policy.plugins():
+            yield from self._registry.plugins[conf.name](conf.args).job_notes(job)
 
     def of_pod(self, task: Task) -> Explanation:
         """Explain the state of a pod."""

@@ -24,6 +24,7 @@ from vsched.plugins.rescheduling import Rescheduling
 from vsched.plugins.resourcequota import ResourceQuota
 from vsched.plugins.resourcestrategyfit import ResourceStrategyFit
 from vsched.plugins.sla import Sla
+from vsched.plugins.tasktopology import TaskTopologyPlugin
 from vsched.plugins.tdm import Tdm
 from vsched.plugins.usage import Usage
 
@@ -52,6 +53,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Usage,
     NodeGroup,
     Tdm,
+    TaskTopologyPlugin,
     # pods to move to other nodes
     Rescheduling,
     # decisions of an external service

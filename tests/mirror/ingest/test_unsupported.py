@@ -227,9 +227,9 @@ def test_parts_that_are_to_be_near_ask_for_both() -> None:
     [
         pytest.param({"spec": {"networkTopology": {"mode": "soft"}}}, "spec.networkTopology", id="near, if possible"),
         pytest.param(
-            {"metadata": {"annotations": {"volcano.sh/task-topology-affinity": "ps,worker"}}},
-            "metadata.annotations[volcano.sh/task-topology-affinity]",
-            id="roles together",
+            {"metadata": {"annotations": {"volcano.sh/forward-cluster": "west"}}},
+            "metadata.annotations[volcano.sh/forward-cluster]",
+            id="another cluster",
         ),
     ],
 )

@@ -55,7 +55,7 @@ from vsched.framework.points.extension import (
     SubGroupOrder,
     TaskOrder,
 )
-from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference
+from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.framework.points.victims import (
     Preemptable,
     Purpose,
@@ -98,6 +98,7 @@ class PluginSet:
             self.taking_part(NodeScore),
             self.taking_part(QueuePlacement),
             self.taking_part(QueuePreference),
+            self.taking_part(TaskScore),
         )
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""

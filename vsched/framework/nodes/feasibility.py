@@ -15,7 +15,7 @@ import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -38,6 +38,7 @@ class NodePlugins(NamedTuple):
     scorers: Sequence[NodeScore] = ()
     placements: Sequence[QueuePlacement] = ()
     preferences: Sequence[QueuePreference] = ()
+    task_scorers: Sequence[TaskScore] = ()
 
 
 class Room(NamedTuple):
@@ -123,6 +124,7 @@ class FeasibilityCache:
         self._scorers = node_plugins.scorers
         self._placements = node_plugins.placements
         self._preferences = node_plugins.preferences
+        self._task_scorers = node_plugins.task_scorers
         self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
         self._queue_of = queue_of
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
@@ -154,19 +156,25 @@ class FeasibilityCache:
         return total if fit.preference is None else np.add(total, fit.preference, out=total)
 
     def is_relative(self, fit: ShapeNodes, task: Task) -> bool:
-        """Whether a plugin may give scores that are relative to the candidates.
+        """Whether a plugin may give scores that are relative to the candidates, or that are for this task alone.
 
         This is asked every time: a pod placed since may be the first whose preferences concern this one.
         """
-        return any(one.is_relative(fit.shape, task.labels) for one in self._scorers)
+        if any(one.is_relative(fit.shape, task.labels) for one in self._scorers):
+            return True
+        return any(one.scores_task(task) for one in self._task_scorers)
 
     def with_relative(self, fit: ShapeNodes, task: Task, ranked: Floats) -> Floats:
-        """The scores, plus those that are relative to the candidates, where plugins give any."""
+        """The scores, plus those that are relative to the candidates or for this task, where plugins give any."""
         if self.is_relative(fit, task):
             candidates = ranked > -np.inf
             if candidates.any():
                 for scorer in self._scorers:
                     scores = scorer.relative_score(fit.shape, task.labels, self._nodes, candidates)
+                    if scores is not None:
+                        ranked = ranked + scores
+                for one in self._task_scorers:
+                    scores = one.task_score(task, self._nodes, candidates)
                     if scores is not None:
                         ranked = ranked + scores
         return ranked

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 import msgspec.inspect
 
+from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.queues.queue import Queue
 
@@ -61,6 +62,10 @@ class Levers:
 
     def argument_levers(self) -> Iterable[ArgumentLever]:
         """The plugin's arguments that could be changed to let a job start."""
+        return ()
+
+    def job_notes(self, job: Job) -> Iterable[str]:
+        """What of a job's own wishes the plugin does not follow, and why: told to people who ask about the job."""
         return ()
 
     def nodes_of(self, queue: Queue, nodes: NodeTable) -> Mask | None:

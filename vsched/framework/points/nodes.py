@@ -13,6 +13,7 @@ from vsched.framework.codes import Code
 from vsched.framework.points.extension import Point
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.task import Task
 
 
 class Check(NamedTuple):
@@ -86,6 +87,20 @@ class NodeScore(Point):
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
         """Scores of all nodes whose scale depends on the candidate nodes. Called before each placement."""
         return None
+
+
+class TaskScore(Point):
+    """How well nodes suit one task, where more than its shape decides. Added to the scores of ``NodeScore``."""
+
+    point = "node_order"
+
+    @abstractmethod
+    def scores_task(self, task: Task) -> bool:
+        """Whether ``task_score`` may give scores for the task. Called before each placement, so must be quick."""
+
+    @abstractmethod
+    def task_score(self, task: Task, nodes: NodeTable, candidates: Mask) -> Floats | None:
+        """Scores of all nodes; None where there are none. Called before each placement of such a task."""
 
 
 class QueuePlacement(Point):

@@ -24,6 +24,7 @@ from vsched.mirror.ingest.metadata import (
     integer_of,
     scheduling_annotations,
 )
+from vsched.mirror.ingest.task_topology import task_topology_of
 from vsched.model.jobs.job import JobSpec
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
@@ -83,6 +84,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         annotations=scheduling_annotations(metadata),
         waiting_seconds=waiting_seconds_of(annotations, remarks),
         budget=job_budget_of(annotations, remarks),
+        task_topology=task_topology_of(annotations, remarks),
         implicit=True,
         class_only_named=pod.spec.priority is not None,
     )
@@ -111,6 +113,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         waiting_seconds=waiting_seconds_of(workload, remarks) if spec.waiting_seconds is None else spec.waiting_seconds,
         budget=job_budget_of(workload, remarks) if spec.budget is None else spec.budget,
         expected=expected_seconds_of(workload, remarks),
+        task_topology=task_topology_of(workload, remarks) if spec.task_topology is None else spec.task_topology,
     )
 
 

@@ -21,6 +21,7 @@ from vsched.mirror.ingest.metadata import (
     naming,
     scheduling_annotations,
 )
+from vsched.mirror.ingest.task_topology import task_topology_of
 from vsched.mirror.ingest.unsupported import GROUP_WISHES, asked_by_group, remark_wishes
 from vsched.mirror.wire.base import moment_of
 from vsched.model.amounts.resources import AskedColumns, ResourceAxis
@@ -91,6 +92,7 @@ def job_spec_of(
             made=made,
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
+            task_topology=task_topology_of(annotations, remarks),
             unsupported=beyond or asked_by_group(group, ignored),
             sub_groups=sub_groups,
             wishes=wishes,

@@ -47,13 +47,8 @@ NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": Tru
 """Whether a policy is required; None for no policy."""
 TOPOLOGY_MODE, TOPOLOGY_TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 SOFT = "soft"
-GROUP_WISHES_SAID = (
-    "volcano.sh/task-topology-affinity",
-    "volcano.sh/task-topology-anti-affinity",
-    "volcano.sh/task-topology-task-order",
-    "volcano.sh/forward-cluster",
-)
-"""Annotations of PodGroups: affinity between roles, and the preferred cluster."""
+FORWARD_CLUSTER = "volcano.sh/forward-cluster"
+"""Annotation of PodGroups: the preferred cluster."""
 FIFO = "fifo"
 
 _NONE: Mapping[str, str] = {}
@@ -161,9 +156,8 @@ def _sub_groups(group: PodGroup) -> Paths:
 
 
 def _annotated_wishes(group: PodGroup) -> Paths:
-    for name in GROUP_WISHES_SAID:
-        if name in (group.metadata.annotations or _NONE):
-            yield f"metadata.annotations[{name}]"
+    if FORWARD_CLUSTER in (group.metadata.annotations or _NONE):
+        yield f"metadata.annotations[{FORWARD_CLUSTER}]"
 
 
 def _queue_wishes(queue: Queue) -> Paths:

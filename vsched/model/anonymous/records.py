@@ -34,6 +34,7 @@ from vsched.model.arbitration.records import (
 )
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
     Bind,
@@ -79,6 +80,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "min_task_member": pairs(name),
         "topology": shared,
         "sub_groups": parts,
+        "task_topology": parts,
         "priority_class": name,
         "phase": word,
         "written_phase": word,
@@ -89,6 +91,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "unsupported": sentence,
         "wishes": each(sentence),
     },
+    TaskTopology: {"affinity": each(each(name)), "anti_affinity": each(each(name)), "order": each(name)},
     Task: {
         **_POD,
         "shape": shared,

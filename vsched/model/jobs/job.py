@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
 from vsched.model.jobs.budget import JobBudget
+from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
@@ -79,6 +80,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """How close its pods have to be; None where it does not say."""
     sub_groups: tuple[SubGroupPolicy, ...] = ()
     """How its pods form sub-groups; a pod belongs to the first policy that concerns it."""
+    task_topology: TaskTopology | None = None
+    """Which of its roles should share nodes; None where it does not say."""
     wishes: tuple[str, ...] = ()
     """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False

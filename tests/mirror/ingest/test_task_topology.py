@@ -1,0 +1,87 @@
+"""Annotations about which roles share nodes: how they are read, and what is said of those that cannot be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, OFF, TASK_ORDER, task_topology_of
+from vsched.model.jobs.task_topology import TaskTopology
+
+
+@pytest.mark.parametrize(
+    ("annotations", "found"),
+    [
+        pytest.param({}, None, id="a group without the annotations has no wishes"),
+        pytest.param(
+            {AFFINITY: "ps,worker;chief"},
+            TaskTopology(affinity=(("ps", "worker"), ("chief",))),
+            id="groups are separated by semicolons and roles by commas",
+        ),
+        pytest.param(
+            {ANTI_AFFINITY: " ps , worker ;"},
+            TaskTopology(anti_affinity=(("ps", "worker"),)),
+            id="blanks and a last semicolon do not matter",
+        ),
+        pytest.param(
+            {AFFINITY: "ps,worker;ps,chief"},
+            TaskTopology(affinity=(("ps", "worker"), ("ps", "chief"))),
+            id="a role may be in several groups",
+        ),
+        pytest.param(
+            {AFFINITY: "ps", ANTI_AFFINITY: "worker", TASK_ORDER: "worker,ps"},
+            TaskTopology((("ps",),), (("worker",),), ("worker", "ps")),
+            id="all three together",
+        ),
+    ],
+)
+def test_reading(annotations: dict[str, str], found: TaskTopology | None) -> None:
+    remarks: list[str] = []
+
+    assert task_topology_of(annotations, remarks) == found
+    assert remarks == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "remark"),
+    [
+        pytest.param(
+            {AFFINITY: "ps,ps"},
+            f"metadata.annotations[{AFFINITY}]: role 'ps' is in one group twice: {OFF}",
+            id="a role twice in a group",
+        ),
+        pytest.param(
+            {AFFINITY: "ps", TASK_ORDER: "a,b,a"},
+            f"metadata.annotations[{TASK_ORDER}]: role 'a' is in one group twice: {OFF}",
+            id="a role twice in the order",
+        ),
+        pytest.param(
+            {ANTI_AFFINITY: "ps,,worker"},
+            f"metadata.annotations[{ANTI_AFFINITY}]: 'ps,,worker' (expected names of roles between the commas): {OFF}",
+            id="no role between two commas",
+        ),
+        pytest.param(
+            {AFFINITY: " ;"},
+            f"metadata.annotations[{AFFINITY}]: ' ;' (expected groups of roles, such as ps,worker;evaluator): {OFF}",
+            id="no roles at all",
+        ),
+        pytest.param(
+            {AFFINITY: "ps", TASK_ORDER: "a;b"},
+            f"metadata.annotations[{TASK_ORDER}]: 2 lists of roles (expected one, such as ps,worker): {OFF}",
+            id="two orders",
+        ),
+        pytest.param(
+            {AFFINITY: "a," * 300 + "a"}, f"metadata.annotations[{AFFINITY}]: more than 256 roles: {OFF}", id="too many"
+        ),
+        pytest.param(
+            {TASK_ORDER: "a,b"},
+            f"metadata.annotations[{TASK_ORDER}]: it has no effect without affinity or anti-affinity of roles: "
+            "passed over",
+            id="an order alone",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_turns_all_of_it_off(annotations: dict[str, str], remark: str) -> None:
+    remarks: list[str] = []
+
+    assert task_topology_of(annotations, remarks) is None
+    assert remarks == [remark]
