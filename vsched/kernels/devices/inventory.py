@@ -94,7 +94,7 @@ class Inventory:
     """bool[devices]: devices that one claim may use at a time, and that consume no counters."""
     kept: dict[Hashable, Any] = field(default_factory=dict)
     """Results by key, see ``keep``."""
-    near: dict[int, list[int]] = field(default_factory=dict)
+    near: dict[int, Sequence[int]] = field(default_factory=dict)
     """By row: see ``reaching``."""
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class Inventory:
         position = self.blocks[found[1]].positions.get(device.device)
         return None if position is None else found[0] + position
 
-    def reaching(self, row: int) -> list[int]:
+    def reaching(self, row: int) -> Sequence[int]:
         """The devices that a node reaches, ascending; not to be changed."""
         found = self.near.get(row)
         if found is None:
@@ -125,7 +125,7 @@ class Inventory:
             for position, mask in enumerate(self.groups):
                 if mask[row]:
                     mine.extend(self.members(position))
-            found = self.near[row] = sorted(mine)
+            found = self.near[row] = _as_range(sorted(mine))
         return found
 
     def members(self, group: int) -> list[int]:
@@ -151,6 +151,13 @@ class Inventory:
         for position, mask in enumerate(self.groups):
             total[mask] += int(units[self.members(position)].sum())
         return total
+
+
+def _as_range(numbers: list[int]) -> Sequence[int]:
+    """Ascending numbers; a range where none is left out, as for most nodes, because it takes less memory."""
+    if not numbers or numbers[-1] - numbers[0] >= len(numbers):
+        return numbers
+    return range(numbers[0], numbers[-1] + 1)
 
 
 def changed_pools(before: Inventory, after: Inventory) -> set[tuple[str, str]]:
@@ -270,14 +277,11 @@ def _block(pool: DevicePool) -> PoolBlock:
     return PoolBlock(
         pool=pool,
         positions=_positions(tuple(device.id.device for device in devices)),
-        model=np.array(model, dtype=np.int32),
+        model=_ids(tuple(model)),
         models=models,
-        node=np.array(
-            [nodes.setdefault(device.node, len(nodes)) if device.node else NOWHERE for device in devices],
-            dtype=np.int32,
-        ),
+        node=_ids(tuple([nodes.setdefault(device.node, len(nodes)) if device.node else NOWHERE for device in devices])),
         nodes=tuple(nodes),
-        shareable=np.array([device.model.shareable for device in devices], dtype=np.bool_),
+        shareable=_mask(tuple([device.model.shareable for device in devices])),
         binding=any(device.binding_conditions for device in devices),
         tainted=tuple(position for position, device in enumerate(devices) if device.taints),
         counting=tuple(position for position, device in enumerate(devices) if device.consumes),
@@ -293,6 +297,20 @@ def _distinct(models: Sequence[DeviceModel]) -> tuple[tuple[DeviceModel, ...], l
     found = {id(model): model for model in models}
     at = {key: position for position, key in enumerate(found)}
     return tuple(found.values()), [at[id(model)] for model in models]
+
+
+@lru_cache(maxsize=1024)  # the pools of nodes that are alike have the same
+def _ids(numbers: tuple[int, ...]) -> Ids:
+    found: Ids = np.array(numbers, dtype=np.int32)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _mask(values: tuple[bool, ...]) -> Mask:
+    found: Mask = np.array(values, dtype=np.bool_)
+    found.flags.writeable = False
+    return found
 
 
 @lru_cache(maxsize=1024)  # the pools of nodes that are alike name their devices alike

@@ -36,7 +36,7 @@ class Version(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class DeviceModel(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class DeviceModel(msgspec.Struct, frozen=True, gc=False):
     """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once."""
 
     driver: str

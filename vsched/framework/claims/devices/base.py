@@ -15,6 +15,7 @@ from vsched.kernels.devices.inventory import Inventory, changed_pools
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.changes import ClaimChanges
 from vsched.model.claims.devices import Allocation, DeviceClaim
+from vsched.model.groups import NameGroups
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
@@ -27,27 +28,24 @@ class SeenClaims:
 
     def __init__(self) -> None:
         self.by_key: dict[str, DeviceClaim] = {}
-        self._by_pool: dict[PoolName, set[str]] = {}
+        self._by_pool: NameGroups[PoolName] = NameGroups()
 
     def put(self, key: str, claim: DeviceClaim) -> None:
         """Add a claim that is not known."""
         self.by_key[key] = claim
         for pool in _pools(claim):
-            self._by_pool.setdefault(pool, set()).add(key)
+            self._by_pool.add(pool, key)
 
     def pop(self, key: str) -> DeviceClaim | None:
         """Take a claim away, None where it is not known."""
         claim = self.by_key.pop(key, None)
         for pool in _pools(claim) if claim is not None else ():
-            mine = self._by_pool[pool]
-            mine.discard(key)
-            if not mine:
-                del self._by_pool[pool]
+            self._by_pool.discard(pool, key)
         return claim
 
     def of(self, pools: Iterable[PoolName]) -> set[str]:
         """The claims that have devices of one of the pools."""
-        return {key for pool in pools for key in self._by_pool.get(pool, ())}
+        return {key for pool in pools for key in self._by_pool.of(pool)}
 
 
 class Base(NamedTuple):

@@ -16,7 +16,7 @@ from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
-from vsched.framework.claims.devices.uses import Choice, ClaimUses, Gone, is_for_group
+from vsched.framework.claims.devices.uses import ClaimUses, Gone, is_for_group
 from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
@@ -182,11 +182,11 @@ class DevicePart:
         """The devices that were chosen for the task's claims, and the claims to be reserved for it."""
         devices, reserve = [], []
         for key in self._keys(task, self._named(task)):
-            claim, choice = self._catalogue.claims.get(key), self._uses.chosen(key)
+            claim, chosen = self._catalogue.claims.get(key), self._uses.chosen(key)
             if claim is not None and not is_for_group(claim, task):
                 reserve.append(key)
-            if choice is not None:
-                devices.append(DeviceChoice(key if claim else "", claim.uid if claim else "", choice.allocation))
+            if chosen is not None:
+                devices.append(DeviceChoice(key if claim else "", claim.uid if claim else "", chosen))
         return ClaimPlan(devices=tuple(devices), reserve=tuple(reserve)) if devices or reserve else None
 
     # -- steps ------------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class DevicePart:
         for key, mine, ask in zip(keys, picks, asks, strict=True):
             claim = self._catalogue.claims.get(key)
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
-            self._uses.choose(key, Choice(allocation, waits))
+            self._uses.choose(key, allocation, later=waits)
 
     def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
         later = later and self._room.counts.differ
@@ -278,9 +278,9 @@ class DevicePart:
             claim = claims.get(name)
             if claim is None or (key != name and name == self._catalogue.made.get(task.uid)):
                 continue
-            choice = self._uses.chosen(key)
-            if choice is not None:
-                held.append(HeldClaim(choice.allocation, choice.later))
+            chosen = self._uses.chosen(key)
+            if chosen is not None:
+                held.append(HeldClaim(chosen, self._uses.is_late(key)))
             elif claim.allocation is not None and key == name:
                 held.append(HeldClaim(claim.allocation, False))
             else:

@@ -2,64 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import NamedTuple
-
-import msgspec
 
 from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import MOST_CONSUMERS, Allocation, DeviceClaim
+from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 POD_GROUPS = "podgroups"
-
-
-class Choice(msgspec.Struct, frozen=True, gc=False):
-    """Devices that this session chose for a claim."""
-
-    allocation: Allocation
-    later: bool
-    """Whether some of them are still in use by pods that are leaving."""
 
 
 class Gone(NamedTuple):
     """What a task had of one claim before it gave up its place."""
 
     key: str
-    choice: Choice | None
+    allocation: Allocation | None
     """What was chosen for the claim, and is not chosen any more."""
-
-
-class Takers:
-    """By claim: the tasks that a session placed and that use it. Most claims have one: a set for each takes memory."""
-
-    def __init__(self) -> None:
-        self._groups: dict[str, tuple[str] | set[str]] = {}
-
-    def of(self, key: str) -> Collection[str]:
-        """The tasks that use a claim."""
-        return self._groups.get(key, ())
-
-    def add(self, key: str, uid: str) -> None:
-        """A task uses a claim."""
-        known = self._groups.get(key)
-        if known is None:
-            self._groups[key] = (uid,)
-        elif isinstance(known, set):
-            known.add(uid)
-        else:
-            self._groups[key] = {*known, uid}
-
-    def discard(self, key: str, uid: str) -> None:
-        """A task does not use a claim any more."""
-        known = self._groups[key]
-        if isinstance(known, set):
-            known.discard(uid)
-        if not known or known == (uid,):
-            del self._groups[key]
+    later: bool
 
 
 class ClaimUses:
@@ -69,17 +31,25 @@ class ClaimUses:
         self._catalogue = catalogue
         self._base = base_of(catalogue, inventory)
         self.books = self._base.books.copy()
-        self._chosen: dict[str, Choice] = {}
-        self._takers = Takers()
+        self._chosen: dict[str, Allocation] = {}
+        """By claim: devices that this session chose."""
+        self._late: set[str] = set()
+        """The claims that have some of these only once pods have left that use them still."""
+        self._takers: NameGroups[str] = NameGroups()
+        """By claim: the tasks that this session placed and that use it."""
         self._evicted: set[str] = set()
         self._left: dict[str, bool] = {}
         """By claim, where that changed: whether all its users are leaving."""
         self.version = 0
         """Rises with each change of what claims have."""
 
-    def chosen(self, key: str) -> Choice | None:
-        """What this session chose for the claim."""
+    def chosen(self, key: str) -> Allocation | None:
+        """The devices that this session chose for the claim."""
         return self._chosen.get(key)
+
+    def is_late(self, key: str) -> bool:
+        """Whether some of these are still in use by pods that are leaving."""
+        return key in self._late
 
     def is_evicted(self, uid: str) -> bool:
         """Whether the task was evicted in this session."""
@@ -93,10 +63,12 @@ class ClaimUses:
         reserved = {one.uid for one in claim.consumers}.union(takers)
         return len(reserved) >= MOST_CONSUMERS and task.uid not in reserved
 
-    def choose(self, key: str, choice: Choice) -> None:
-        """The claim gets devices."""
-        self._chosen[key] = choice
-        self.books.add(self._uses_of(choice))
+    def choose(self, key: str, allocation: Allocation, *, later: bool) -> None:
+        """The claim gets devices; ``later`` where some of them are still in use by pods that are leaving."""
+        self._chosen[key] = allocation
+        if later:
+            self._late.add(key)
+        self.books.add(self._uses_of(allocation))
 
     def take(self, key: str, uid: str) -> None:
         """A task that was placed uses the claim."""
@@ -111,19 +83,20 @@ class ClaimUses:
     def give_up(self, key: str, uid: str) -> Gone:
         """The task does not use the claim any more; devices that were chosen for nobody else are free."""
         self._takers.discard(key, uid)
-        choice = None
+        allocation, later = None, False
         if not self._takers.of(key):
-            choice = self._chosen.pop(key, None)
-            if choice is not None:
-                self.books.remove(self._uses_of(choice))
+            allocation, later = self._chosen.pop(key, None), self.is_late(key)
+            self._late.discard(key)
+            if allocation is not None:
+                self.books.remove(self._uses_of(allocation))
         self.version += 1
         self._settle(key)
-        return Gone(key, choice)
+        return Gone(key, allocation, later)
 
     def take_again(self, gone: Gone, uid: str) -> None:
         """Undo ``give_up``."""
-        if gone.choice is not None:
-            self.choose(gone.key, gone.choice)
+        if gone.allocation is not None:
+            self.choose(gone.key, gone.allocation, later=gone.later)
         self.take(gone.key, uid)
 
     def evict(self, uid: str, keys: tuple[str, ...]) -> None:
@@ -140,8 +113,8 @@ class ClaimUses:
             self._settle(key)
         self.version += 1
 
-    def _uses_of(self, choice: Choice) -> tuple[Holding, ...]:
-        return uses_of(choice.allocation, self._base.inventory)[0]
+    def _uses_of(self, allocation: Allocation) -> tuple[Holding, ...]:
+        return uses_of(allocation, self._base.inventory)[0]
 
     def _settle(self, key: str) -> None:
         """Take over whether all users of a claim are leaving."""

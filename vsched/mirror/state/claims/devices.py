@@ -11,6 +11,7 @@ from vsched.mirror.state.claims.shown import ShownClaims
 from vsched.mirror.state.claims.staged import SmallMap, StagedMap
 from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
 from vsched.model.claims.plan import ClaimPlan
+from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 
@@ -39,7 +40,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         self.dated: dict[str, DatedClass] = {}
         """Classes with the times of their creation."""
         self._assumed: dict[str, _Assumed] = {}
-        self._assumed_for: dict[str, tuple[str, ...]] = {}
+        self._assumed_for: NameGroups[str] = NameGroups()
         """Claims by the pod that something was decided for."""
         self._planned: dict[str, str] = {}
         """By uid of a pod: the name under which devices for its extended resources are held until there is a claim."""
@@ -83,7 +84,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             watched = self.watched(key)
             if watched is not None and (assumed := self._assumption(task, key, watched.uid)) is not None:
                 assumed.consumers = (*_without(assumed, task.uid), Consumer(task.uid, task.name))
-        for key in self._assumed_for.get(task.uid, ()):
+        for key in tuple(self._assumed_for.of(task.uid)):
             self._show(key, self.watched(key))
 
     def forget(self, pod: str) -> bool:
@@ -93,7 +94,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if planned is not None:
             self.allocated.put(planned, None)
             changed = True
-        for key in self._assumed_for.pop(pod, ()):
+        for key in self._assumed_for.pop(pod):
             self._end(key, pod)
             changed |= self._show(key, self.watched(key))
         return changed
@@ -153,9 +154,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         watched = self.watched(key)
         if watched is None or watched.uid != uid:
             return None
-        known = self._assumed_for.get(task.uid, ())
-        if key not in known:
-            self._assumed_for[task.uid] = (*known, watched.key)
+        self._assumed_for.add(task.uid, watched.key)
         return self._assumed.setdefault(key, _Assumed(uid))
 
     def _end(self, key: str, pod: str) -> None:
@@ -175,11 +174,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
 
     def _discard(self, pod: str, key: str) -> None:
         """Nothing was decided about a claim for a pod."""
-        others = tuple(one for one in self._assumed_for.get(pod, ()) if one != key)
-        if others:
-            self._assumed_for[pod] = others
-        else:
-            self._assumed_for.pop(pod, None)
+        self._assumed_for.discard(pod, key)
 
     # Extended resources
 

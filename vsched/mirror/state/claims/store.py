@@ -55,7 +55,7 @@ class ClaimStore:
     def __init__(self, on_claim: Callable[[str], None] = lambda key: None) -> None:
         self.volumes = VolumeStore()
         self.devices = DeviceStore()
-        self.users = ClaimUsers()
+        self.users = ClaimUsers(self.devices.claims)
         self.extended = ExtendedResources()
         self._on_claim = on_claim
         self.unread = NO_CLAIMS.unread

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.mirror.state.claims.staged import StagedGroups
+from vsched.mirror.state.claims.staged import StagedGroups, StagedMap
+from vsched.model.claims.devices import DeviceClaim
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
@@ -12,7 +13,8 @@ from vsched.model.pods.task import Task
 class ClaimUsers:
     """Pods with a node by the claims that they name, and by their node; kept by changes of pods."""
 
-    def __init__(self) -> None:
+    def __init__(self, claims: StagedMap[DeviceClaim]) -> None:
+        self._claims = claims
         self.of_volumes: StagedGroups[Task] = StagedGroups()
         """By PersistentVolumeClaim, then by uid."""
         self.of_devices: StagedGroups[Task] = StagedGroups()
@@ -43,7 +45,8 @@ class ClaimUsers:
         if claims.volumes:
             self.by_node.put(task.node, task.uid, shown)
         for claim in named_resource_claims(task):
-            self.of_devices.put(claim, task.uid, shown)
+            known = self._claims.get(claim)
+            self.of_devices.put(claim if known is None else known.key, task.uid, shown)  # one string for both
 
 
 def named_resource_claims(task: Task) -> Iterator[str]:
