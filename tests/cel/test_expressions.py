@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a variable that nobody declared": ("1 + nope", "ERROR: <input>:1:5: undeclared reference to 'nope'"),
     "a function that nobody knows": ("self.a ||\n grow(self)", "ERROR: <input>:2:2: undeclared reference to 'grow'"),
     "a variable of a loop outside it": ("self.all(x, x > 1) && y", "undeclared reference to 'y'"),
-    "optional fields": ("self.?a.orValue(1)", "unsupported syntax"),
+    "optional values that are mapped": ("self.?a.optMap(x, x)", "unsupported syntax"),
     "a number that is too large": ("9223372036854775808", "invalid int literal"),
     "deep nesting": ("(" * 300 + "1" + ")" * 300, "Recursion limit"),
     "a book": ("1+" * MOST_CHARS + "1", f"at most {MOST_CHARS} "),

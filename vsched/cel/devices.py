@@ -88,11 +88,13 @@ def device_expression(text: str) -> DeviceExpression:
     """The compiled selector; raises NotCompiled."""
     expression = compiled(text, ("device",))
     domains: dict[str, set[str]] = {"attributes": set(), "capacity": set()}
-    for match in _DOMAIN.finditer(text):
+    for match in _DOMAIN.finditer(expression.text):
         domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
-    for match in _DOMAIN_IN.finditer(text):
+    for match in _DOMAIN_IN.finditer(expression.text):
         domains[match[2]].add(match[1][1:-1])
-    return DeviceExpression(expression, {name: frozenset(found) for name, found in domains.items()}, _reads(text))
+    return DeviceExpression(
+        expression, {name: frozenset(found) for name, found in domains.items()}, _reads(expression.text)
+    )
 
 
 def qualified(name: str, driver: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """CEL, the language of validation rules, match conditions and device selectors: compiles and evaluates within limits.
 
-A library has the language itself; what Kubernetes adds is in ``functions`` and ``bindings``. Optional fields
-(``self.?x``), macros of two variables and formatting are not supported: an expression that uses them does not compile.
+A library has the language itself; what Kubernetes adds is in ``functions``, ``bindings`` and ``optionals``. Other uses
+of optional values, macros of two variables and formatting are not supported: such an expression does not compile.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from vsched.cel.bindings import LITERALS, unbound
 from vsched.cel.functions import FUNCTIONS
 from vsched.cel.library import library
+from vsched.cel.optionals import conditional
 from vsched.cel.versions import NO_OVERLOAD
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
         raise NotCompiled(
             f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
         )
-    text = unbound(text)
+    text = conditional(unbound(text))
     language = library()
     try:
         program = language.compile(text)
