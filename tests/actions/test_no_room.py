@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from tests.support.clusters import clusters
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.actions.allocate import allocate, place_until_ready, worksheet
+from vsched.actions.allocate import allocate, worksheet
 from vsched.actions.enqueue import enqueue
 from vsched.actions.held import Worksheet
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy

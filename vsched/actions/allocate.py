@@ -6,24 +6,20 @@ In its first turn, a gang gets nodes for its whole minimum, or none. In each fur
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from typing import Annotated
 
 import msgspec
 
 from vsched.actions.gates import open_gates
-from vsched.actions.held import Worksheet, held_back, nodes_first, note_overused
+from vsched.actions.held import Worksheet, held_back, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.places import place_close
+from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.selection import Choice
 from vsched.framework.policy import inert
-from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session, to_leave
+from vsched.framework.session import Session
 from vsched.model.pods.status import Phase
-from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 
@@ -96,7 +92,10 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
     with session.reservations.lifted(job), session.statement() as statement:
         if held_back(session, queue, job, sheet):
             return False
-        place_until_ready(session, queue, job, sheet, statement)
+        if job.spec.topology is None:
+            place_until_ready(session, queue, job, sheet, statement)
+        else:
+            place_close(session, queue, job, sheet, statement)
         if session.plugins.job_ready(job):
             statement.commit()
             return bool(sheet)
@@ -105,74 +104,3 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
         else:
             session.tried.update(task.uid for task in statement.tasks)
     return False
-
-
-def place_until_ready(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
-    """Place tasks until the job is ready, or until failed tasks make that impossible (reference 3.2.1)."""
-    failed_roles: set[str] = set()
-    failed_claims: set[Hashable] = set()
-    """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
-    while sheet:
-        task = sheet.popleft()
-        if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
-            session.task_refusals[task.uid] = obstacle
-            if session.plugins.tasks_missing(job) > len(sheet):
-                break
-            continue
-        before = statement.savepoint()
-        lift(session, statement, job, task)
-        refusal = session.plugins.grantable(queue, task)
-        if refusal is not None:
-            session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
-            statement.rollback(before)
-            continue
-        failed = (task.role and task.role in failed_roles) or (
-            failed_claims and task.claims is not None and session.node_selection.kind(task) in failed_claims
-        )
-        choice = None if failed else choose(session, task)
-        if choice is None:
-            session.task_refusals[task.uid] = session.node_selection.explain(task)
-            statement.rollback(before)
-            if task.claims is not None:
-                failed_claims.add(session.node_selection.kind(task))
-                worth_it = session.plugins.tasks_missing(job) <= len(sheet)
-            else:
-                failed_roles.add(task.role)
-                worth_it = worth_going_on(job, failed_roles)
-            if not worth_it:
-                break
-            continue
-        if choice.waits:
-            statement.pipeline(job, task, choice.row)
-            session.task_refusals[task.uid] = waits_for(session, choice)
-        else:
-            statement.allocate(job, task, choice.row)
-            session.task_refusals.pop(task.uid, None)
-        if session.plugins.job_ready(job):
-            break
-
-
-def choose(session: Session, task: Task) -> Choice | None:
-    """The nominated node if the task fits there, else the best node; None where no node fits."""
-    row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
-    return session.node_selection.choose(task, row)
-
-
-def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
-    """Whether the job's minimum can still be met after tasks of these roles found no node (reference 0.4)."""
-    if job.min_member == len(job.job.tasks):
-        return False
-    minima = dict(job.spec.min_task_member)
-    roles = job.roles or {}
-    if not job.gates_minimum:
-        open_pending = sum(counts.pending for role, counts in roles.items() if role not in failed_roles)
-        return job.ready + open_pending >= job.min_member
-    return all(
-        role not in minima or (role in roles and roles[role].occupied(waiting=False, pending=False) >= minima[role])
-        for role in failed_roles
-    )
-
-
-def waits_for(session: Session, choice: Choice) -> Refusal:
-    """The refusal of a task that waits for other pods to leave its node."""
-    return to_leave(session.nodes.statics.names[choice.row])

@@ -5,13 +5,18 @@ A task with claims is none of them, unlike in the reference: ``allocate`` places
 
 from __future__ import annotations
 
+from functools import partial
+
 from vsched.actions.allocate import PlacingArgs, workable
 from vsched.actions.held import nodes_first
 from vsched.actions.ordering import QueueOrdering
+from vsched.actions.places import choose_close
 from vsched.framework.holding import lift
 from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.nodes.selection import Choice
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 
 def backfill(session: Session) -> None:
@@ -32,7 +37,8 @@ def backfill(session: Session) -> None:
     for job in ordering.drained(candidates, session.snapshot.queues):
         queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
-            for task in session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True)):
+            tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True))
+            for position, task in enumerate(tasks):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)
@@ -40,9 +46,11 @@ def backfill(session: Session) -> None:
                     session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)
                     continue
-                choice = session.node_selection.choose(task)
-                if choice is None or choice.waits:
-                    session.task_refusals[task.uid] = session.node_selection.explain(task)
+                # The domain of the first is chosen for all; the others join it.
+                together = (task,) if position else tasks
+                choice = choose_close(session, job, together, partial(_at_once, session, task))
+                if not isinstance(choice, Choice):
+                    session.task_refusals[task.uid] = choice or session.node_selection.explain(task)
                     statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)
@@ -50,6 +58,12 @@ def backfill(session: Session) -> None:
         if session.plugins.job_ready(job):
             session.committed += standing.get(job.key, ())
             session.committed += [entry for entry in log[mark:] if entry.status is Status.ALLOCATED]
+
+
+def _at_once(session: Session, task: Task) -> Choice | None:
+    """The best node with room now."""
+    choice = session.node_selection.choose(task)
+    return None if choice is None or choice.waits else choice
 
 
 def holding_nodes(session: Session) -> set[str]:

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
+from vsched.actions.places import choose_close
 from vsched.actions.pools import is_moved
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.selection import Choice
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -59,10 +61,11 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
     if queue is None or not (task.best_effort or _may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")
-    choice = session.node_selection.choose(successor, besides=row)
-    if choice is not None:
-        trial.pipeline(job, successor, choice.row)
-    return choice is not None
+    choice = choose_close(session, job, (successor,), lambda: session.node_selection.choose(successor, besides=row))
+    if not isinstance(choice, Choice):
+        return False
+    trial.pipeline(job, successor, choice.row)
+    return True
 
 
 def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:

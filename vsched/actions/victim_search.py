@@ -225,14 +225,21 @@ class ReclaimSearch(VictimSearch):
 
 def starving(session: Session) -> list[JobView]:
     """The starving jobs that may be worked on."""
-    return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
+    jobs = (job for job in session.jobs.values() if session.plugins.job_starving(job))
+    return [job for job in jobs if _may_be_apart(job) and workable(session, job)]
 
 
 def claiming(session: Session) -> list[JobView]:
     """The jobs with pending tasks that may be worked on, whether or not they have their minimum."""
     if not session.plugins.knows_starving:
         return []
-    return [job for job in session.jobs.values() if job.pending_count and workable(session, job)]
+    jobs = (job for job in session.jobs.values() if job.pending_count)
+    return [job for job in jobs if _may_be_apart(job) and workable(session, job)]
+
+
+def _may_be_apart(job: JobView) -> bool:
+    """Whether the job's pods may be on any nodes. Nothing is evicted for others: the room might be in no one domain."""
+    return job.spec.topology is None or not job.spec.topology.hard
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.allocate import choose, waits_for
+from vsched.actions.placing import choose, waits_for
 from vsched.actions.pools import CandidatePool, Pools, amount_of
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch

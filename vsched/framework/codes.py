@@ -66,6 +66,8 @@ class Code(StrEnum):
     """The volumes cannot be used, made or attached on the nodes."""
     DEVICES = "Devices"
     """Too few devices are free that match a resource claim."""
+    TOPOLOGY = "Topology"
+    """No domain that the job's network topology allows has room for its pods."""
     KEPT = "Kept"
     """The idle room is reserved for pods that ask for a scarce resource."""
 

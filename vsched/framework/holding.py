@@ -23,7 +23,7 @@ def hold_nominations(session: Session) -> None:
             continue
         with session.reservations.lifted(job), session.statement() as statement:
             held = _hold(session, job, statement)
-            if held and session.plugins.job_pipelined(job):
+            if held and session.plugins.job_pipelined(job) and session.places.holds_together(job):
                 statement.keep()
                 session.held |= {task.uid: row for task, row in held}
 

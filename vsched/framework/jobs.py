@@ -36,6 +36,7 @@ class JobView:
         "running",
         "spec",
         "sub_groups",
+        "trail",
         "waiting",
     )
 
@@ -68,6 +69,15 @@ class JobView:
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
+        self.trail: list[tuple[Task, str, int]] | None = (
+            None if spec.topology is None and not spec.sub_groups else self._begin_trail()
+        )
+        """Each time that a task got a node (1) or gave it up (-1), in order, beginning with the nodes that tasks have;
+        a pipelined task has a node. None where nothing asks how close pods are."""
+
+    def _begin_trail(self) -> list[tuple[Task, str, int]]:
+        found = self.job.tasks.values()
+        return [(task, task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]
 
     def _count_roles(self) -> dict[str, TaskCounts]:
         roles: dict[str, TaskCounts] = {}
@@ -90,6 +100,8 @@ class JobView:
                 self.best_effort_pending += step
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
+            if self.trail is not None:
+                self.trail.append((task, node, 1) if holds else (task, self._node_of(task), -1))
             sign = 1 if holds else -1
             allocated = self.allocated
             for column, value in task.shape.request:
@@ -104,6 +116,11 @@ class JobView:
             self.moved.pop(task.uid, None)
         else:
             self.moved[task.uid] = (after, node, task)
+
+    def _node_of(self, task: Task) -> str:
+        """The node of a task before the step that is being recorded."""
+        moved = self.moved.get(task.uid)
+        return task.node if moved is None else moved[1]
 
     @property
     def waiting_to_enter(self) -> bool:

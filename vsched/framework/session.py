@@ -22,6 +22,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import obstacle
+from vsched.framework.places.places import Places
 from vsched.framework.points.extension import JobState, SessionContext
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
@@ -114,6 +115,10 @@ class Session:
             trace.checkpoint,
             self.claims,
         )
+        self.places = Places(
+            snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
+        )
+        """Tiers, and the domains that jobs may use."""
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

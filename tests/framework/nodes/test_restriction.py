@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.framework.nodes.test_selection import World
 from tests.support.examples import examples
+from tests.support.selecting import World
 
 JOBS = """
     job ns/a pods=8 cpu=1

@@ -11,43 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.selecting import World
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.nodes.selection import Choice, NodeSelection
-from vsched.framework.session import Session
-from vsched.framework.trace import Trace
-from vsched.model.pods.task import Task
-from vsched.settings.built_in import REGISTRY
-
-
-class World:
-    """A session over nodes and jobs of one task shape each."""
-
-    def __init__(self, text: str) -> None:
-        self.session = Session(mirror(manifests(text)).snapshot(NOW), DEFAULT_POLICY, REGISTRY, Trace())
-        self.node_selection = self.session.node_selection
-        self.names = self.session.nodes.statics.names
-
-    def tasks(self, job: str) -> list[Task]:
-        return list(self.session.jobs[f"ns/{job}"].job.pending.values())
-
-    def fresh(self) -> NodeSelection:
-        """A fitting that remembers nothing, over the amounts as they are now."""
-        plugins = self.session.plugins
-        return NodeSelection(
-            self.session.nodes, self.session.ledger.journal, plugins.node_plugins, lambda task: "default"
-        )
-
-    def place(self, job: str, number: int = 0) -> str | None:
-        """Place one task of a job where it fits best, for good; the node's name, with a star where it waits."""
-        task, view = self.tasks(job)[number], self.session.jobs[f"ns/{job}"]
-        choice = self.node_selection.choose(task)
-        if choice is None:
-            return None
-        with self.session.statement() as statement:
-            (statement.pipeline if choice.waits else statement.allocate)(view, task, choice.row)
-            statement.keep()
-        return self.names[choice.row] + "*" * choice.waits
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from vsched.framework.combine.measuring import measure
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     Allocatable,
     ClaimLimit,
@@ -56,6 +57,7 @@ from vsched.framework.points.extension import (
     TaskOrder,
 )
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
+from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.points.victims import (
     Preemptable,
     Purpose,
@@ -99,6 +101,12 @@ class PluginSet:
             self.taking_part(QueuePlacement),
             self.taking_part(QueuePreference),
             self.taking_part(TaskScore),
+        )
+        self.place_plugins = PlacePlugins(
+            self.taking_part(TierSource),
+            self.taking_part(DomainScore),
+            self.taking_part(ClosenessScore),
+            self.taking_part(EvictionDomains),
         )
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""

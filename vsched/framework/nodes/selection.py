@@ -63,7 +63,9 @@ class NodeSelection:
         A restriction within another one holds for the rows of both. What is found out in it is forgotten at its end.
         """
         before, was_short = self._only, self.is_short
-        self._only = Restriction(np.unique(rows), len(self._nodes), scores).inside(before, len(self._nodes))
+        if not bool(np.all(rows[1:] > rows[:-1])):
+            rows = np.unique(rows)
+        self._only = Restriction(rows, len(self._nodes), scores).inside(before, len(self._nodes))
         self.is_short = False
         try:
             yield
@@ -212,9 +214,10 @@ class NodeSelection:
             self._looks += 1
         return self.room(task)
 
-    def rooms(self, task: Task) -> Ints:
-        """int64[nodes]: how many tasks like this one each node could hold, as in ``room``."""
-        return self._rows(self._fits.current(task), self._claims_of(task))
+    def rooms(self, task: Task, *, now: bool = False) -> Ints:
+        """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
+        what pods have yet to leave."""
+        return self._rows(self._fits.current(task), self._claims_of(task), now=now)
 
     def _measure(self, fit: ShapeNodes, claims: TaskClaims | None) -> Room:
         rows = self._rows(fit, claims)
@@ -223,12 +226,15 @@ class NodeSelection:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
         return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims)))
 
-    def _rows(self, fit: ShapeNodes, claims: TaskClaims | None) -> Ints:
+    def _rows(self, fit: ShapeNodes, claims: TaskClaims | None, *, now: bool = False) -> Ints:
         """int64[nodes]: how many tasks of the shape each node could hold, now or later."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for column, amount in fit.shape.request:
-            free = nodes.future_idle(column) if self._nodes.in_motion else nodes.idle[column]
+            if nodes.in_motion:
+                free = nodes.unreserved(column) if now else nodes.future_idle(column)
+            else:
+                free = nodes.idle[column]
             np.minimum(rows, free // amount, out=rows)
         np.maximum(rows, 0, out=rows)
         if fit.allowed is not None:
@@ -236,7 +242,7 @@ class NodeSelection:
         if claims is not None:
             for limit in claims.limits():
                 np.minimum(rows, limit.most, out=rows)
-            rows[~claims.served(later=True)] = 0
+            rows[~claims.served(later=not now)] = 0
         if self._only is not None:
             rows[~self._only.mask] = 0
         return rows

@@ -1,0 +1,77 @@
+"""Sessions on clusters with HyperNodes: trees in a few words, and what jobs ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.framework.cycle import run_actions
+from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
+from vsched.model.pods.status import HOLDS
+from vsched.model.snapshot import Snapshot
+from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
+from vsched.settings.built_in import REGISTRY
+
+Tree = Mapping[str, tuple[int, str]]
+"""By name of a HyperNode: its tier, and the names of its members, which are HyperNodes if the tree has them."""
+RACKS: Tree = {
+    "b1": (2, "r1 r2"),
+    "b2": (2, "r3 r4"),
+    "r1": (1, "n1 n2"),
+    "r2": (1, "n3 n4"),
+    "r3": (1, "n5 n6"),
+    "r4": (1, "n7 n8"),
+    "top": (3, "b1 b2"),
+}
+"""Eight nodes in four racks, two blocks, one tree."""
+TIER_NAMES = {1: "rack", 2: "block"}
+
+
+def catalogue(tree: Tree) -> TopologyCatalogue:
+    """The HyperNodes of a tree; tiers 1 and 2 have names."""
+    return TopologyCatalogue(
+        tuple(
+            HyperNode(
+                name,
+                tier=tier,
+                tier_name=TIER_NAMES.get(tier, ""),
+                members=tuple(Member(one not in tree, one) for one in members.split()),
+            )
+            for name, (tier, members) in sorted(tree.items())
+        )
+    )
+
+
+def snapshot_of(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology]) -> Snapshot:
+    """The cluster of a text with these HyperNodes; ``wishes`` are by key of job."""
+    snapshot = replace(mirror(manifests(text)).snapshot(NOW), topology=catalogue(tree))
+    for key, wish in wishes.items():
+        snapshot.jobs[key].spec = msgspec.structs.replace(snapshot.jobs[key].spec, topology=wish)
+    return snapshot
+
+
+def opened(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology], policy: Policy = DEFAULT_POLICY) -> Session:
+    """A session before its actions."""
+    return Session(snapshot_of(text, tree, wishes), policy, REGISTRY, Trace())
+
+
+def decided(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology], policy: Policy = DEFAULT_POLICY) -> Session:
+    """A session after its actions."""
+    return run_actions(snapshot_of(text, tree, wishes), policy, REGISTRY, Trace())
+
+
+def nodes_of(session: Session, job: str) -> dict[str, str]:
+    """Names of nodes by name of pod, for pods of a job that hold or wait for a node; those that wait have a star."""
+    view = session.jobs[job]
+    found: dict[str, str] = {}
+    for uid, task in view.job.tasks.items():
+        status, node, _ = view.moved.get(uid, (task.status, task.node, task))
+        if HOLDS[status].allocated or HOLDS[status].reserves:
+            found[task.name] = node + "*" * HOLDS[status].reserves
+    return found

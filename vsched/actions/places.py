@@ -1,0 +1,287 @@
+"""Places tasks that have to be close to each other: all in one domain, in the closest tier where they fit.
+
+Domains are tried only where sums over their nodes say that the tasks may fit. Each try is rolled back exactly if it
+fails. Later tasks of a job join the pods that have a node: they go to the closest domain that holds these pods and has
+room.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
+
+from vsched.actions.held import Worksheet
+from vsched.actions.placing import Goal, goal_of, place_until_ready
+from vsched.framework.codes import Code
+from vsched.framework.holding import lift
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.selection import Choice
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.places import words
+from vsched.framework.places.domains import Domain
+from vsched.framework.places.footing import Footing
+from vsched.framework.places.look import Look
+from vsched.framework.places.places import REASON
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import PIPELINED, Session
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.tiers import Tier
+
+TRIES_MAX = 8
+"""How many domains of one tier are tried for one group of tasks. The sums are exact where tasks are alike and no rule
+depends on other pods, so the first try succeeds then."""
+
+Reach = Sequence[tuple[Tier, int | None]]
+"""Tiers, closest first, each with the only domain that may be used; None for any."""
+
+
+class Gang(NamedTuple):
+    """Tasks of a job that are placed together: the whole job, or a part of it."""
+
+    job: JobView
+    topology: NetworkTopology
+    footing: Callable[[], Footing]
+    """Where those of its pods stand that have a node, as of now."""
+    goal: Goal
+    pipelined: Callable[[], bool]
+    """Whether placements that wait for other pods to leave may be kept."""
+
+
+def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> Gang:
+    """A whole job as one gang."""
+    return Gang(
+        job,
+        topology,
+        lambda: session.places.footing(job, topology),
+        goal_of(session, job),
+        lambda: session.plugins.job_pipelined(job),
+    )
+
+
+def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
+    """Place the tasks that the job lacks in one domain, or none of them; one more task where it is ready already.
+
+    What is placed leaves the sheet, and so does a task of a ready job for which no allowed domain has room.
+    """
+    topology = job.spec.topology
+    assert topology is not None, "the caller has looked"
+    gang = gang_of(session, job, topology)
+    if not gang.goal.met():
+        if gang.goal.missing() <= len(sheet):
+            _place_gang(session, queue, sheet, statement, gang)
+        return
+    failed: dict[Hashable, NodeReasons | Refusal] = {}
+    while sheet:
+        one = deque((sheet.popleft(),))
+        uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
+        if kind in failed and uid not in session.held:
+            session.task_refusals[uid] = failed[kind]
+            continue
+        _place_gang(session, queue, one, statement, gang)
+        if not one and statement.placed:
+            return
+        if (why := session.task_refusals.get(uid)) is not None:
+            failed[kind] = why
+
+
+def _place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+    """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not."""
+    if place_together(session, queue, sheet, statement, gang) is None and _may_be_anywhere(session, gang):
+        place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
+
+
+def _may_be_anywhere(session: Session, gang: Gang) -> bool:
+    allowed = session.places.allowed(gang.topology)
+    return not isinstance(allowed, Refusal) and allowed[-1] is session.places.tiers.tiers[-1]
+
+
+def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> Domain | None:
+    """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
+
+    The domain must hold the gang's pods with a node, too. Returns it; tasks with a place then leave the sheet. Where no
+    domain will do, nothing changes, and the first task says why. A restriction of the choice of nodes stays in force.
+    """
+    before, job = statement.savepoint(), gang.job
+    for task in sheet:
+        lift(session, statement, job, task)
+    footing = gang.footing()
+    reach = session.places.reach(gang.topology, footing)
+    if isinstance(reach, Refusal):
+        refusal = reach
+    else:
+        search = Search(session, queue, sheet, statement, gang, reach)
+        found = search.run()
+        if found is not None or search.refused:
+            if found is None:
+                statement.rollback(before)
+            return found
+        refusal = Refusal(REASON, search.words(), code=Code.TOPOLOGY)
+    statement.rollback(before)
+    session.task_refusals[sheet[0].uid] = refusal
+    return None
+
+
+class Search:
+    """The tries to place one sheet."""
+
+    def __init__(
+        self, session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang, reach: Reach
+    ) -> None:
+        self.session = session
+        self.refused = False
+        """Whether a rule that is not about nodes refused a task, so that other domains would not help."""
+        self._queue = queue
+        self._sheet = sheet
+        self._statement = statement
+        self._gang = gang
+        self._reach = reach
+        self._footing = gang.footing()
+        self._scores = session.places.near_scores(gang.topology, self._footing)
+        self._batch = session.places.batch(sheet, min(len(sheet), max(1, gang.goal.missing())))
+        self._looks: list[Look] = []
+        self._done: set[tuple[int, int]] = set()
+        """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
+        self._failed: tuple[Domain, str] | None = None
+        """The first try that failed, and why."""
+        self._left_untried = 0
+
+    def run(self) -> Domain | None:
+        """The domain where the tasks were placed; None where none will do, with nothing changed."""
+        held = self._held()
+        if held is not None and self._try(held, waits=True):
+            return held
+        soft = not self._gang.topology.hard
+        # A wish is no reason to wait for pods to leave where the tasks could start at once elsewhere.
+        for waits in (False, True) if soft and self.session.nodes.in_motion else (True,):
+            self._looks.clear()
+            self._done.clear()
+            self._left_untried = 0
+            for domain in self._domains():
+                if self._try(domain, waits=waits):
+                    return domain
+                if self.refused:
+                    return None
+        return None
+
+    def words(self) -> str:
+        """Why no domain took the tasks."""
+        tried = ""
+        if self._failed is not None:
+            domain, why = self._failed
+            tried = f"; not in {words.where(domain, self.session.places.tiers)}: {why}"
+        if self._left_untried:
+            tried += f"; {self._left_untried} more with room were not tried"
+        return words.no_domain(self._looks, self.session.places.tiers, tried)
+
+    def _domains(self) -> Iterator[Domain]:
+        """The domains to try: closest tier first, and within a tier the best first."""
+        places, only = self.session.places, self.session.node_selection.restricted_to
+        tier, domain = self._reach[0]
+        if domain is not None and self._batch.tasks == 1 and not places.has_counted(self._batch):
+            # One more pod mostly fits where the others are: to try costs less than to count.
+            yield places.domain(tier, domain)
+        for at, (tier, domain) in enumerate(self._reach):
+            look = places.look(self._batch, tier, domain, self._footing.inside(at))
+            self._looks.append(look)
+            self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
+            yield from look.domains(places.grouping(tier), only, TRIES_MAX)
+
+    def _held(self) -> Domain | None:
+        """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
+        session = self.session
+        rows = [row for task in self._sheet if (row := session.held.get(task.uid)) is not None]
+        if not rows:
+            return None
+        for tier, domain in self._reach:
+            found = set(tier.ids[rows].tolist())
+            if len(found) == 1 and (number := found.pop()) >= 0 and domain in (None, number):
+                return session.places.domain(tier, number)
+        return None
+
+    def _try(self, domain: Domain, *, waits: bool) -> bool:
+        """Whether the tasks were placed in a domain; if not, nothing has changed, except for what ``refused`` tells.
+
+        Without ``waits``, placements do not count that wait for other pods to leave.
+        """
+        nodes = (int(domain.rows[0]), len(domain.rows)) if len(domain.rows) else (-1, 0)
+        if nodes in self._done:
+            return False
+        self._done.add(nodes)
+        session, statement, gang = self.session, self._statement, self._gang
+        refusals = session.task_refusals
+        before, told = statement.savepoint(), {task.uid: refusals.get(task.uid) for task in self._sheet}
+        trial = deque(self._sheet)
+        with self._within(domain):
+            place_until_ready(session, self._queue, gang.job, trial, statement, gang.goal)
+        steps = session.ledger.log[before:]
+        placed = {entry.task.uid for entry in steps}
+        waiting = any(entry.status is Status.PIPELINED for entry in steps)
+        if placed and (waits or not waiting) and (gang.goal.met() or gang.pipelined()):
+            left = [task for task in self._sheet if task.uid not in placed]
+            self._sheet.clear()
+            self._sheet.extend(left)
+            return True
+        statement.rollback(before)
+        self._note(domain, placed)
+        if not self.refused:
+            for uid, why in told.items():
+                if why is None:
+                    refusals.pop(uid, None)
+                else:
+                    refusals[uid] = why
+        return False
+
+    def _within(self, domain: Domain) -> AbstractContextManager[None]:
+        """The restriction to a domain; none where it is the whole cluster and no plugin prefers nodes of it."""
+        if self._scores is None and len(domain.rows) == len(self.session.nodes):
+            return nullcontext()
+        return self.session.node_selection.within(domain.rows, self._scores)
+
+    def _note(self, domain: Domain, placed: set[str]) -> None:
+        """Record what stopped the first of the tasks that found no place."""
+        whys = (self.session.task_refusals.get(task.uid) for task in self._sheet if task.uid not in placed)
+        why = next((one for one in whys if one is not None), None)
+        if isinstance(why, Refusal):
+            self.refused = why.reason != PIPELINED and why.code is not Code.CLAIM
+        elif why is not None and why.also is not None:
+            self.refused = True
+        if self._failed is None and self._looks and isinstance(why, NodeReasons):
+            self._failed = domain, why.message
+
+
+def choose_close(
+    session: Session, job: JobView, tasks: Sequence[Task], pick: Callable[[], Choice | None]
+) -> Choice | Refusal | None:
+    """What ``pick`` chooses for the first of these tasks, where the job may be; None where it finds no node at all.
+
+    Of a job without pods on nodes, the domain should have room for all of the tasks. A refusal where the job asks for
+    closeness and no allowed domain will do.
+    """
+    topology = job.spec.topology
+    if topology is None:
+        return pick()
+    places, selection = session.places, session.node_selection
+    footing = places.footing(job, topology)
+    reach = places.reach(topology, footing)
+    if isinstance(reach, Refusal):
+        return reach
+    looks: list[Look] = []
+    for wanted in dict.fromkeys((len(tasks), 1)):
+        batch = places.batch(tasks, wanted)
+        looks.clear()
+        for at, (tier, domain) in enumerate(reach):
+            looks.append(places.look(batch, tier, domain, footing.inside(at)))
+            for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
+                with selection.within(one.rows, places.near_scores(topology, footing)):
+                    choice = pick()
+                if choice is not None:
+                    return choice
+    if reach[-1][0] is places.tiers.tiers[-1]:
+        return None
+    return Refusal(REASON, words.no_domain(looks, places.tiers, ""), code=Code.TOPOLOGY)

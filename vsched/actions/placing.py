@@ -1,0 +1,107 @@
+"""Places tasks of one job, one after the other, until enough have a node (reference 3.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from vsched.actions.held import Worksheet, nodes_first
+from vsched.framework.holding import lift
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.selection import Choice
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session, to_leave
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+
+class Goal(NamedTuple):
+    """When enough tasks of a job, or of a part of it, have a node."""
+
+    met: Callable[[], bool]
+    """Whether enough have a node, so that no further task is placed in this turn."""
+    missing: Callable[[], int]
+    """A lower bound on the tasks to place before ``met`` can be true."""
+
+
+def goal_of(session: Session, job: JobView) -> Goal:
+    """The goal of a whole job: it is ready."""
+    return Goal(lambda: session.plugins.job_ready(job), lambda: session.plugins.tasks_missing(job))
+
+
+def place_until_ready(
+    session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement, goal: Goal | None = None
+) -> None:
+    """Place tasks until the job is ready, or until failed tasks make that impossible (reference 3.2.1).
+
+    A ``goal`` stands in place of the whole job's.
+    """
+    goal = goal_of(session, job) if goal is None else goal
+    failed_roles: set[str] = set()
+    failed_claims: set[Hashable] = set()
+    """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
+    while sheet:
+        task = sheet.popleft()
+        if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
+            session.task_refusals[task.uid] = obstacle
+            if goal.missing() > len(sheet):
+                break
+            continue
+        before = statement.savepoint()
+        lift(session, statement, job, task)
+        refusal = session.plugins.grantable(queue, task)
+        if refusal is not None:
+            session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+            statement.rollback(before)
+            continue
+        failed = (task.role and task.role in failed_roles) or (
+            failed_claims and task.claims is not None and session.node_selection.kind(task) in failed_claims
+        )
+        choice = None if failed else choose(session, task)
+        if choice is None:
+            session.task_refusals[task.uid] = session.node_selection.explain(task)
+            statement.rollback(before)
+            if task.claims is not None:
+                failed_claims.add(session.node_selection.kind(task))
+                worth_it = goal.missing() <= len(sheet)
+            else:
+                failed_roles.add(task.role)
+                worth_it = worth_going_on(job, failed_roles)
+            if not worth_it:
+                break
+            continue
+        if choice.waits:
+            statement.pipeline(job, task, choice.row)
+            session.task_refusals[task.uid] = waits_for(session, choice)
+        else:
+            statement.allocate(job, task, choice.row)
+            session.task_refusals.pop(task.uid, None)
+        if goal.met():
+            break
+
+
+def choose(session: Session, task: Task) -> Choice | None:
+    """The nominated node if the task fits there, else the best node; None where no node fits."""
+    row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
+    return session.node_selection.choose(task, row)
+
+
+def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
+    """Whether the job's minimum can still be met after tasks of these roles found no node (reference 0.4)."""
+    if job.min_member == len(job.job.tasks):
+        return False
+    minima = dict(job.spec.min_task_member)
+    roles = job.roles or {}
+    if not job.gates_minimum:
+        open_pending = sum(counts.pending for role, counts in roles.items() if role not in failed_roles)
+        return job.ready + open_pending >= job.min_member
+    return all(
+        role not in minima or (role in roles and roles[role].occupied(waiting=False, pending=False) >= minima[role])
+        for role in failed_roles
+    )
+
+
+def waits_for(session: Session, choice: Choice) -> Refusal:
+    """The refusal of a task that waits for other pods to leave its node."""
+    return to_leave(session.nodes.statics.names[choice.row])

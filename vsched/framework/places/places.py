@@ -1,0 +1,273 @@
+"""The places of a session: its tiers, the domains that a job may use, and how many tasks fit in each.
+
+Counts by domain are sums of vectors over nodes; nothing is placed to find them. Nothing is worked out until a job asks
+for closeness, or a plugin scores nodes by where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.places import words
+from vsched.framework.places.batch import Batch, Kind, batch_of
+from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
+from vsched.framework.places.footing import Footing
+from vsched.framework.places.look import Counts, Look, ordered
+from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
+from vsched.framework.refusal import Refusal
+from vsched.kernels.topology.tiers import tiers_of
+from vsched.model.amounts.resources import Amounts
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.status import HOLDS
+from vsched.model.pods.task import Task
+from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.hypernodes import TopologyCatalogue
+from vsched.model.topology.tiers import NO_DOMAIN, Tier, Tiers
+
+REASON = "NetworkTopology"
+MOST_COUNTED = 1 << 32
+"""Room on one node beyond this is not counted, so that sums stay exact."""
+COUNTS_MAX = 64
+"""The most kinds of tasks whose room is kept; the oldest goes first. At 5,000 nodes each takes 40 KB."""
+EVICTION_DOMAINS = 8
+"""How many domains are tried with evictions where no plugin says so."""
+
+
+class PlacePlugins(NamedTuple):
+    """The plugins that make tiers, and that score domains and nodes by where they are."""
+
+    sources: Sequence[TierSource] = ()
+    domain_scores: Sequence[DomainScore] = ()
+    closeness: Sequence[ClosenessScore] = ()
+    eviction_domains: Sequence[EvictionDomains] = ()
+
+
+class Places:
+    """Tiers and domains of one session."""
+
+    def __init__(
+        self,
+        catalogue: TopologyCatalogue,
+        nodes: NodeTable,
+        journal: Sequence[int],
+        selection: NodeSelection,
+        plugins: PlacePlugins,
+    ) -> None:
+        self._catalogue = catalogue
+        self._nodes = nodes
+        self._journal = journal
+        self._selection = selection
+        self._plugins = plugins
+        self._footings: dict[Hashable, Footing] = {}
+        self._rooms: dict[tuple[Hashable, bool], tuple[int, Ints]] = {}
+        """Room on each node by kind of task, now or later, with the position in the journal that it is for."""
+        self._sums: dict[tuple[Hashable, bool, Tier], tuple[int, Ints]] = {}
+        """The same by domain."""
+
+    @cached_property
+    def tiers(self) -> Tiers:
+        """All tiers of the cluster, closest first."""
+        labels = [tier for source in self._plugins.sources for tier in source.label_tiers()]
+        return tiers_of(self._catalogue, labels, self._nodes.statics)
+
+    @property
+    def eviction_domains(self) -> int:
+        """How many domains may be tried when pods are evicted for a job."""
+        return max((one.domains_to_free() for one in self._plugins.eviction_domains), default=EVICTION_DOMAINS)
+
+    # -- what a job may use ---------------------------------------------------------------------------------------
+
+    def allowed(self, topology: NetworkTopology) -> Sequence[Tier] | Refusal:
+        """The tiers whose domains may hold pods with this wish, closest first; never empty.
+
+        A refusal where the constraint is hard, and no tier meets it.
+        """
+        if topology.key:
+            return (tier_of_label(self._nodes.statics, topology.key),)
+        tiers, limit = self.tiers, topology.highest_tier
+        if not topology.hard or (limit is None and not topology.tier_name):
+            return tiers.tiers
+        if topology.tier_name:
+            limit = tiers.levels.get(topology.tier_name)
+        found = () if limit is None or tiers.is_flat else tuple(one for one in tiers.tiers if one.level <= limit)
+        return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
+
+    def footing(
+        self,
+        job: JobView,
+        topology: NetworkTopology,
+        part: Hashable = None,
+        concerns: Callable[[Task], bool] | None = None,
+    ) -> Footing:
+        """Where pods of a job with a node are, by domain of the tiers that this wish is about.
+
+        With ``part`` and ``concerns``, only the tasks that ``concerns`` is true of; ``part`` names them.
+        """
+        key = job.key, topology.key, part
+        found = self._footings.get(key)
+        if found is None:
+            tiers = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
+            found = self._footings[key] = Footing(tiers, self._nodes.statics.row, concerns)
+        return found.follow(job)
+
+    def reach(self, topology: NetworkTopology, footing: Footing) -> list[tuple[Tier, int | None]] | Refusal:
+        """The allowed tiers, closest first, each with its one domain that holds all pods with a node.
+
+        None in place of the domain where no pod has a node, so that any domain will do. Tiers of which no domain holds
+        them all are left out; a refusal where none is left.
+        """
+        allowed = self.allowed(topology)
+        if isinstance(allowed, Refusal):
+            return allowed
+        if not footing.pods:
+            return [(tier, None) for tier in allowed]
+        found: list[tuple[Tier, int | None]] = [
+            (tier, domain) for at, tier in enumerate(allowed) if (domain := footing.domain(at)) is not None
+        ]
+        return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
+
+    def holds_together(self, job: JobView) -> bool:
+        """Whether the pods of a job with a node, pipelined ones included, are where its own wish allows them."""
+        topology = job.spec.topology
+        if topology is None or not topology.hard:
+            return True
+        return not isinstance(self.reach(topology, self.footing(job, topology)), Refusal)
+
+    def settled(self, job: JobView) -> Domain | None:
+        """The closest domain that holds all pods of a job that hold a node; None without such pods or domain."""
+        topology = job.spec.topology
+        if topology is None:
+            return None
+        allowed = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
+        footing = Footing(allowed, self._nodes.statics.row, None)
+        for uid, task in job.job.tasks.items():
+            status, node, _ = job.moved.get(uid, (task.status, task.node, task))
+            if HOLDS[status].allocated:
+                footing.count(node, 1)
+        at = footing.lowest()
+        if at is None:
+            return None
+        number = footing.domain(at)
+        assert number is not None, "lowest is a tier with one domain"
+        return self.domain(allowed[at], number)
+
+    def domain(self, tier: Tier, number: int) -> Domain:
+        """A domain by its position, with the rows that may be used at present."""
+        rows, only = self.grouping(tier).rows(number), self._selection.restricted_to
+        return Domain(tier, number, rows if only is None else rows[only[rows]])
+
+    # -- what fits ------------------------------------------------------------------------------------------------
+
+    def grouping(self, tier: Tier) -> Grouping:
+        """The rows of a tier's domains."""
+        return grouping(self._nodes.statics, tier)
+
+    def batch(self, tasks: Sequence[Task], wanted: int) -> Batch:
+        """Tasks to place together, of which ``wanted`` are enough."""
+        return batch_of(tasks, wanted, self._selection.kind)
+
+    def has_counted(self, batch: Batch) -> bool:
+        """Whether the room for these tasks is known already, so that ``look`` costs little."""
+        known = self._rooms.get((batch.kinds[0].kind, False))
+        return known is not None and known[0] == len(self._journal)
+
+    def look(self, batch: Batch, tier: Tier, only: int | None, inside: Mapping[int, int]) -> Look:
+        """The domains of a tier that may hold the tasks wanted, the best first; ``only`` looks at one alone.
+
+        ``inside`` says how many pods of the job are in each domain.
+        """
+        counts = self._counts(batch, tier, now=False)
+        looked = np.flatnonzero(self._sizes(tier)) if only is None else np.array([only], dtype=np.int64)
+        passes = counts.fits >= batch.wanted
+        if counts.enough is not None:
+            passes &= counts.enough
+        passing = looked[passes[looked]]
+        if len(passing) > 1:
+            pods = np.zeros(len(tier.domains), dtype=np.int64)
+            for domain, count in inside.items():
+                if domain != NO_DOMAIN:
+                    pods[domain] = count
+            now = self._counts(batch, tier, now=True).fits if self._nodes.in_motion else None
+            passing = ordered(passing, counts, now, batch, pods, self._scores(batch, tier, pods))
+        return Look(tier, batch.wanted, counts, looked, passing)
+
+    def near_scores(self, topology: NetworkTopology, footing: Footing) -> Floats | None:
+        """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
+        at = footing.lowest() if footing.pods and not topology.key else None
+        domain = None if at is None else footing.domain(at)
+        if at is None or domain is None:
+            return None
+        total: Floats | None = None
+        for one in self._plugins.closeness:
+            scores = one.near_scores(self.tiers.tiers, at, domain)
+            if scores is not None:
+                total = scores if total is None else total + scores
+        return total
+
+    def _sizes(self, tier: Tier) -> Ints:
+        """int64[domains]: how many nodes of each domain may be used."""
+        only, group = self._selection.restricted_to, self.grouping(tier)
+        return group.sizes if only is None else group.sums(only.astype(np.int64))
+
+    def _counts(self, batch: Batch, tier: Tier, *, now: bool) -> Counts:
+        """How many of the tasks the domains hold, each domain alone: those with room now, or now and later."""
+        room = self._sum(batch.kinds[0], tier, now=now)
+        fits = np.minimum(room, batch.kinds[0].tasks)
+        for one in batch.kinds[1:]:
+            fits = fits + np.minimum(self._sum(one, tier, now=now), one.tasks)
+        return Counts(fits, room, self._have_enough(batch.least, tier) if batch.least and not now else None)
+
+    def _sum(self, kind: Kind, tier: Tier, *, now: bool) -> Ints:
+        """int64[domains]: how many such tasks the nodes of each domain hold."""
+        position = -1 if self._selection.restricted_to is not None else len(self._journal)
+        known = self._sums.get((kind.kind, now, tier))
+        if known is not None and known[0] == position:
+            return known[1]
+        found = self.grouping(tier).sums(self._room(kind, position, now=now))
+        if position >= 0:
+            _keep(self._sums, (kind.kind, now, tier), (position, found))
+        return found
+
+    def _room(self, kind: Kind, position: int, *, now: bool) -> Ints:
+        known = self._rooms.get((kind.kind, now))
+        if known is not None and known[0] == position:
+            return known[1]
+        found: Ints = np.minimum(self._selection.rooms(kind.first, now=now), MOST_COUNTED)
+        if position >= 0:
+            _keep(self._rooms, (kind.kind, now), (position, found))
+        return found
+
+    def _have_enough(self, least: Amounts, tier: Tier) -> Mask:
+        """bool[domains]: whether these amounts are free, in sum over the nodes."""
+        group, only = self.grouping(tier), self._selection.restricted_to
+        enough = np.ones(len(tier.domains), dtype=np.bool_)
+        for column, amount in least:
+            free = np.maximum(self._nodes.future_idle(column), 0)
+            enough &= group.sums(free if only is None else np.where(only, free, 0)) >= amount
+        return enough
+
+    def _scores(self, batch: Batch, tier: Tier, pods: Ints) -> Floats | None:
+        if not self._plugins.domain_scores:
+            return None
+        part, sums = pods / max(1, batch.tasks + int(pods.sum())), self.grouping(tier).sums
+        total = np.zeros(len(tier.domains))
+        for one in self._plugins.domain_scores:
+            total += one.domain_scores(batch.request, self._nodes, sums, part)
+        return total
+
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+def _keep(cache: dict[KeyT, tuple[int, Ints]], key: KeyT, value: tuple[int, Ints]) -> None:
+    cache.pop(key, None)
+    if len(cache) >= COUNTS_MAX:
+        del cache[next(iter(cache))]
+    cache[key] = value
