@@ -65,7 +65,7 @@ class GangSearch(VictimSearch):
         super().__init__(session, job)
         args = session.args(self.action, GangArgs)
         self.agreement = session.plugins.gang_agreement[self.purpose]
-        self.max_domains = args.max_domains if args.max_domains > 0 else DOMAINS
+        self.domains_max = args.max_domains if args.max_domains > 0 else DOMAINS
         self._whole_bundles = whole_bundles
         """Whether jobs may lose what they need; else victims are only tasks that their jobs can spare."""
 

@@ -12,8 +12,9 @@ import msgspec
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
+from vsched.actions.taking import cost_of, may_be, take_for
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
-from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does, take_for
+from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
@@ -21,8 +22,6 @@ from vsched.model.pods.task import Task
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
-PRIORITY_OFFSET = 1 << 31
-"""Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
 
 class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
@@ -70,7 +69,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
     for task in unplaced(session, job):
         if not session.plugins.job_starving(job):
             return
-        with session.statement() as statement:
+        with may_be(session, job), session.statement() as statement:
             attempt = Attempt(session, search, pools, statement, pick)
             placed = attempt.place(task) and attempt.is_worth_it
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
@@ -99,18 +98,6 @@ def _cheapest(args: PreemptArgs) -> Pick:
                     break
         if not found:
             return None
-        return attempt.try_row(task, min(found, key=_cost).row)
+        return attempt.try_row(task, min(found, key=lambda taken: cost_of(taken.victims)).row)
 
     return pick
-
-
-def _cost(taken: FreedRoom) -> tuple[int, int, int, float]:
-    """The cost of victims; smaller is better (reference 3.4).
-
-    It compares the highest priority, then the sum of priorities, then the number of victims. Last, the later start of
-    the most important victim is better.
-    """
-    highest = max(victim.priority for victim in taken.victims)
-    weight = sum(victim.priority + PRIORITY_OFFSET for victim in taken.victims)
-    earliest = min(victim.started for victim in taken.victims if victim.priority == highest)
-    return highest, weight, len(taken.victims), -earliest

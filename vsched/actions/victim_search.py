@@ -51,6 +51,8 @@ class VictimSearch(ABC):
         self.queue = session.queue(job)
         self.agreement = session.plugins.agreement[self.purpose]
         self.by_tiers = session.args(self.action, VictimArgs).victim_tiers == "reference"
+        self.domains_max = session.places.eviction_domains
+        """How many domains of a tier are tried for a job that asks for closeness."""
 
     @property
     def has_claim(self) -> bool:
@@ -225,21 +227,14 @@ class ReclaimSearch(VictimSearch):
 
 def starving(session: Session) -> list[JobView]:
     """The starving jobs that may be worked on."""
-    jobs = (job for job in session.jobs.values() if session.plugins.job_starving(job))
-    return [job for job in jobs if _may_be_apart(job) and workable(session, job)]
+    return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
 
 
 def claiming(session: Session) -> list[JobView]:
     """The jobs with pending tasks that may be worked on, whether or not they have their minimum."""
     if not session.plugins.knows_starving:
         return []
-    jobs = (job for job in session.jobs.values() if job.pending_count)
-    return [job for job in jobs if _may_be_apart(job) and workable(session, job)]
-
-
-def _may_be_apart(job: JobView) -> bool:
-    """Whether the job's pods may be on any nodes. Nothing is evicted for others: the room might be in no one domain."""
-    return job.spec.topology is None or not job.spec.topology.hard
+    return [job for job in session.jobs.values() if job.pending_count and workable(session, job)]
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

@@ -316,41 +316,26 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedR
     return None
 
 
-def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
-    """Make room for as many tasks as a job is entitled to, at least for its minimum; True where that succeeds."""
+def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:
+    """Make room for as many tasks as a job is entitled to; True where its minimum has room then."""
+    search = attempt.search
     job = search.job
-    if session.plugins.tasks_missing(job) > job.waiting + len(tasks):
+    failed: set[Hashable] = set()
+    for left, task in _countdown(tasks):
+        if not search.has_claim:
+            break
+        if likeness(session, task) in failed:
+            continue  # a task like it failed, and nothing has changed since
+        if attempt.place(task):
+            failed.clear()
+        elif session.plugins.tasks_missing(job) > job.waiting + left:
+            break
+        else:
+            failed.add(likeness(session, task))
+    if not attempt.statement.placed or not session.plugins.job_pipelined(job):
         return False
-    asked = pools.of(search, tasks[0]), signature(session, search, tasks)
-    if asked[1] in asked[0].hopeless and asked[0].hopeless[asked[1]] is session.ledger.latest:
-        note_protection(session, job, asked[0], tasks)
-        return False
-    with session.statement() as statement:
-        attempt = Attempt(session, search, pools, statement, pick)
-        failed: set[Hashable] = set()
-        for left, task in _countdown(tasks):
-            if not search.has_claim:
-                break
-            if likeness(session, task) in failed:
-                continue  # a task like it failed, and nothing has changed since
-            if attempt.place(task):
-                failed.clear()
-            elif session.plugins.tasks_missing(job) > job.waiting + left:
-                break
-            else:
-                failed.add(likeness(session, task))
-        if statement.placed and session.plugins.job_pipelined(job):
-            spare(session, search, statement)
-            if not statement.evictions and not attempt.is_worth_it:
-                attempt.book()
-                return True
-            if attempt.is_sound:
-                statement.commit()
-                return True
-        attempt.give_up()
-    asked[0].hopeless[asked[1]] = session.ledger.latest
-    note_protection(session, job, asked[0], tasks)
-    return False
+    spare(session, search, attempt.statement)
+    return True
 
 
 def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:
