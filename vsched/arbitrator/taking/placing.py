@@ -1,7 +1,8 @@
 """Where pods could go, tried on a private copy of the nodes: no change to it leaves the round of arbitration.
 
 Pods of every scheduler are judged by the same rules, which kube-scheduler has too: amounts, and the plugin
-``predicates``. Terminating pods count as gone, so their room is free for pending pods.
+``predicates``. Terminating pods count as gone, so their room is free for pending pods. What pods claim, volumes and
+devices, does not count: a process that only arbitrates does not know ResourceClaims.
 """
 
 from __future__ import annotations
