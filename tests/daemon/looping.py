@@ -16,6 +16,7 @@ from vsched.daemon.triggers import Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.mirror.problems import Problem
+from vsched.mirror.state.topology import TopologyStore
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher, DispatchSettings
@@ -32,6 +33,7 @@ class SmallMirror:
         self.snapshots = 0
         self.assumed: list[CycleReport] = []
         self.broken: dict[tuple[str, str], Problem] = {}
+        self.topology = TopologyStore()
 
     def snapshot(self, now: float) -> Snapshot:
         self.snapshots += 1

@@ -15,6 +15,7 @@ import pytest
 from tests.helm.releases import Released, secret_of, there
 from tests.support import devices, volumes
 from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
+from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.owners import queue
 from tests.support.prometheus import free_port
 from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of
@@ -207,6 +208,8 @@ async def work(cluster: Cluster) -> None:
     await until(lambda: len(nodes_of(cluster, "small")) == 2 and nodes_of(cluster, "bare"))
     await until(lambda: status_of(cluster, "large").get("conditions"))
     await work_with_claims(cluster)
+    cluster.apply([hypernode_object("rack", 1, "n1")])
+    await until(lambda: (there(cluster, HYPERNODES, "rack").get("status") or {}).get("nodeCount") == 1)
     for number in range(99):  # what waits claims a part of the cluster
         cluster.client.delete("pods", "default", f"large-{number}")
     cluster.client.delete("pods", "default", "bare")

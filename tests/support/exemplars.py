@@ -412,6 +412,25 @@ EXEMPLARS: dict[str, tuple[Obj, ...]] = {
             "target": {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "name": "x", "uid": "u"},
         },
     ),
+    "HyperNode": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {
+                "tier": 2,
+                "tierName": "block",
+                "members": [
+                    {"type": "HyperNode", "selector": {"exactMatch": {"name": "rack"}}},
+                    {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}},
+                    {"type": "Node", "selector": {"regexMatch": {"pattern": "^n[2-4]$"}}},
+                    {"type": "Node", "selector": {"labelMatch": _SELECTOR}},
+                ],
+            },
+            "status": {
+                "nodeCount": 1,
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": _TIME}],
+            },
+        },
+    ),
     "Consumer": (_divided(parent="b"),),
     "Bucket": (_divided(),),
     "Allocation": (_divided(deserved={"cpu": "1"}),),

@@ -15,6 +15,7 @@ from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.mirror.problems import Problem
+from vsched.mirror.state.topology import TopologyStore
 from vsched.model.jobs.advice import WOULD_START
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
@@ -43,6 +44,7 @@ class Mirror:
 
     broken: dict[tuple[str, str], Problem] = field(default_factory=dict)
     blemished: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    topology: TopologyStore = field(default_factory=TopologyStore)
 
 
 @dataclass

@@ -26,6 +26,7 @@ from vsched.mirror.resources import (
     DEVICE_GROUP,
     PODS,
     RESOURCE_CLAIMS,
+    TOPOLOGY_GROUP,
     VOLUME_CLAIMS,
     VOLUMES,
 )
@@ -130,6 +131,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
     RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),
     RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues/status", _schedules),
+    RequestKind("writes.bodies.hypernode_write", "patch", TOPOLOGY_GROUP, "hypernodes/status", _schedules),
     RequestKind(f"{_QUEUES}._dismiss", "get", BATCH_GROUP, "queues", _keeps_queues),
     RequestKind(f"{_QUEUES}._is_behind", "get", BATCH_GROUP, "queues", _keeps_queues),
     RequestKind(f"{_QUEUES}._annotate", "patch", BATCH_GROUP, "queues", _keeps_queues),

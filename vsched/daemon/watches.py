@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
-from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchState
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -69,6 +69,8 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("DeviceClass", False, Use.SCHEDULING),
     # Clusters serve this kind only if it is switched on. Without it, only drivers taint devices.
     ("DeviceTaintRule", False, Use.SCHEDULING),
+    # Which nodes are close to each other. Where the kind is not served, there are no HyperNodes.
+    ("HyperNode", False, Use.SCHEDULING),
     # All pods: those of other schedulers take room, and finished pods count for their gang.
     ("Pod", True, Use.BOTH),
 )
@@ -78,6 +80,10 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     "Command": Followed(COMMANDS, False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
+
+
+NONE_IF_NOT_SERVED = frozenset({"HyperNode"})
+"""Optional kinds of which there are simply no objects where the API server does not know them."""
 
 
 class MirrorSink:
@@ -164,7 +170,8 @@ def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], stati
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
     on_state(statistics)
     if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
-        cache.set_unread(kind, "" if statistics.synced else statistics.problem)
+        none = kind in NONE_IF_NOT_SERVED and statistics.state is WatchState.MISSING
+        cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
 
 
 def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:

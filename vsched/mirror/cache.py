@@ -74,7 +74,11 @@ class Cache(ObjectIntake):
 
     def set_unread(self, kind: str, why: str) -> None:
         """Say why a kind of object cannot be read, empty where it can."""
-        if self._claims.set_unread(kind, why):
+        if kind == "HyperNode":
+            changed = self.topology.set_problem(why)
+        else:
+            changed = self._claims.set_unread(kind, why)
+        if changed:
             self.on_change()
 
     def restart(self, kind: str) -> None:
@@ -209,6 +213,7 @@ class Cache(ObjectIntake):
             ignored=tuple(sorted(self._defaults.ignored)),
             foreign=self._foreign.publish(),
             claims=self._claims.publish(),
+            topology=self.topology.publish(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -299,6 +304,7 @@ class Cache(ObjectIntake):
             "selectors": len(self._selections),
             "budgets": len(self._budgets),
             "quotas": len(self._quotas),
+            "hypernodes": len(self.topology),
             **self._claims.describe(),
             "broken": len(self.broken),
             "blemished": len(self.blemished),

@@ -10,6 +10,7 @@ from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
+from vsched.mirror.ingest.hypernodes import hypernode_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
 from vsched.mirror.ingest.podgroups import job_spec_of
@@ -28,6 +29,7 @@ from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
+from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, Pool
@@ -90,6 +92,7 @@ class ObjectIntake(WatchHandler):
         self.on_claim: Handlers[str] = Handlers()
         """Called with ``namespace/name`` of a PersistentVolumeClaim or a ResourceClaim that has changed or is gone."""
         self._claims = ClaimStore(self.on_claim)
+        self.topology = TopologyStore()
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
@@ -134,6 +137,11 @@ class ObjectIntake(WatchHandler):
                     matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
+                case wire.HyperNode():
+                    parsed = hypernode_of(found)
+                    matters = self.topology.put(parsed)
+                    if parsed.problem:
+                        raise BadObject(f"{wire.named(kind, found.metadata)}: {parsed.problem}")
                 case wire.Malformed():
                     raise BadObject(found.message)
             if kind in CLAIMED:
@@ -143,7 +151,9 @@ class ObjectIntake(WatchHandler):
             if self.arbitrating and kind != "Pod":
                 matters |= self._accounts.put(key, found)
         except UNUSABLE as error:
-            if not isinstance(found, wire.Pod):
+            if kind == "HyperNode":
+                self._leave_out_hypernode(key, found, error)
+            elif not isinstance(found, wire.Pod):
                 self._drop(kind, key)
             if self.arbitrating:
                 self._accounts.leave_out(kind, key)
@@ -160,6 +170,12 @@ class ObjectIntake(WatchHandler):
         else:
             self._problems.drop(kind, key)
         return matters
+
+    def _leave_out_hypernode(self, name: str, found: wire.Object, error: Exception) -> None:
+        """Its tree is left out with it. Of one with a bad field, the store has what can be read."""
+        if isinstance(found, wire.Malformed):
+            why = _complaint("HyperNode", found.metadata, error).removeprefix(f"HyperNode {name}: ")
+            self.topology.put_unread(name, found.metadata.uid, why)
 
     def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
         """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
@@ -183,6 +199,8 @@ class ObjectIntake(WatchHandler):
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)
+            case "HyperNode":
+                return self.topology.drop(key)
         if kind in CLAIMED:
             known = self._claims.drop(kind, key)
             divided = self.arbitrating and self._accounts.drop(kind, key)

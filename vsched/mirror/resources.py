@@ -9,6 +9,7 @@ from vsched.model.arbitration.records import ARBITRATOR_GROUP
 
 BATCH_GROUP = "scheduling.volcano.sh"
 DEVICE_GROUP = "resource.k8s.io"
+TOPOLOGY_GROUP = "topology.volcano.sh"
 
 _CORE = partial(ApiResource, "", "v1")
 _APPS = partial(ApiResource, "apps", "v1")
@@ -25,6 +26,8 @@ CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
 RESOURCE_CLAIMS, DEVICE_CLASSES = _DEVICES("resourceclaims"), _DEVICES("deviceclasses", namespaced=False)
+
+HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
 
 RESOURCES: dict[str, ApiResource] = {
     "Pod": PODS,
@@ -54,6 +57,7 @@ RESOURCES: dict[str, ApiResource] = {
     "ResourceClaim": RESOURCE_CLAIMS,
     "ResourceSlice": _DEVICES("resourceslices", namespaced=False),
     "DeviceClass": DEVICE_CLASSES,
+    "HyperNode": HYPERNODES,
     "DeviceTaintRule": _TAINT_RULES("v1beta2"),
 }
 """By kind: all that the mirror keeps."""

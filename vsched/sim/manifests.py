@@ -29,6 +29,7 @@ FIRST_KINDS = (
     "CSIStorageCapacity",
     "ResourceSlice",
     "DeviceTaintRule",
+    "HyperNode",
     "Queue",
     "ResourceQuota",
     "ConfigMap",

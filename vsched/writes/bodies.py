@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from vsched.mirror.resources import EVENTS, PODGROUPS, PODS, QUEUES
+from vsched.mirror.resources import EVENTS, HYPERNODES, PODGROUPS, PODS, QUEUES
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Condition
 from vsched.model.plan import Evict, JobOutcome
@@ -126,6 +126,13 @@ def queue_write(
 def queue_path(name: str, subresource: bool) -> str:
     """The path of a queue, or of its status where that is a subresource."""
     return QUEUES.path(name=name, subresource="status" if subresource else "")
+
+
+def hypernode_write(name: str, nodes: int | None, conditions: Iterable[Mapping[str, Any]]) -> Write:
+    """Set a HyperNode's number of nodes (None for no number) and its conditions, those of others included."""
+    path = HYPERNODES.path(name=name, subresource="status")
+    status = {"nodeCount": nodes, "conditions": list(conditions)}
+    return Write("hypernode", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
 
 
 def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:

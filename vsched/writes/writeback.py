@@ -21,6 +21,7 @@ from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
+from vsched.writes.status.hypernodes import HyperNodeMirror, HyperNodeStatuses, HyperNodeStatusSettings
 from vsched.writes.status.nominations import Nominations, NominationSettings, OnNominated
 from vsched.writes.status.podgroups import JobStatuses, JobStatusSettings
 from vsched.writes.status.pods import PodConditions, PodConditionSettings
@@ -37,6 +38,7 @@ class WritebackSettings:
 
     jobs: JobStatusSettings = field(default_factory=JobStatusSettings)
     queues: QueueStatusSettings = field(default_factory=QueueStatusSettings)
+    hypernodes: HyperNodeStatusSettings = field(default_factory=HyperNodeStatusSettings)
     pods: PodConditionSettings = field(default_factory=PodConditionSettings)
     nominations: NominationSettings = field(default_factory=NominationSettings)
     events: EventSettings = field(default_factory=EventSettings)
@@ -47,6 +49,9 @@ class WritebackMirror(Protocol):
 
     broken: dict[tuple[str, str], Problem]
     blemished: dict[tuple[str, str], Problem]
+
+    @property
+    def topology(self) -> HyperNodeMirror: ...
 
 
 class Writeback:
@@ -66,6 +71,14 @@ class Writeback:
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
         self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written)
+        self.hypernodes = HyperNodeStatuses(
+            writer,
+            self.events,
+            settings.hypernodes,
+            clock,
+            on_written,
+            mirror.topology,
+        )
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
         self.nominations = Nominations(writer, settings.nominations, on_nominated)
         self._object_events = ObjectEvents(
@@ -78,6 +91,7 @@ class Writeback:
         return {
             "podgroups": self.jobs.workqueue,
             "queues": self.queues.workqueue,
+            "hypernodes": self.hypernodes.workqueue,
             "pods": self.pods.workqueue,
             "nominations": self.nominations.workqueue,
             "events": self.events.workqueue,
@@ -89,6 +103,7 @@ class Writeback:
             self.jobs.submit(snapshot, outcome)
         self.jobs.forget(key for key in snapshot.changed if key not in snapshot.jobs)
         self.queues.submit(snapshot, report)
+        self.hypernodes.submit(snapshot)
         self.pods.submit(snapshot, report)
         self.nominations.submit(report)
 
@@ -132,9 +147,11 @@ class Writeback:
             for name, workqueue in self.workqueues.items():
                 group.create_task(workqueue.run(), name=f"writeback-{name}")
             group.create_task(self._object_events.run(), name="complaints")
+            group.create_task(self.hypernodes.run(), name="hypernodes")
 
     async def drain(self, deadline_seconds: float) -> int:
-        """Write what waits; returns how many are left. Conditions of pods are dropped: the next leader writes them."""
+        """Write what waits; returns how many are left. Conditions of pods, and statuses of HyperNodes, are dropped: the
+        next leader writes them."""
         left = await together(
             self.jobs.workqueue.drain(deadline_seconds),
             self.queues.workqueue.drain(deadline_seconds),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.hypernodes import catalogue, hypernode
 from vsched.kernels.topology.membership import counts, membership
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
@@ -27,26 +28,6 @@ def nodes(labelled: Mapping[str, str] | Iterable[str]) -> NodeStatics:
             for name, text in sorted(texts.items())
         ]
     )
-
-
-def member(text: str) -> Member:
-    """``^…`` is a HyperNode, ``~…`` a pattern, ``key=value`` a label, anything else a node."""
-    if text.startswith("^"):
-        return Member(False, name=text[1:])
-    if text.startswith("~"):
-        return Member(True, pattern=text[1:])
-    if "=" in text:
-        key, value = text.split("=")
-        return Member(True, labels=Selector((Requirement(key, "In", (value,)),)))
-    return Member(True, name=text)
-
-
-def hypernode(name: str, tier: int, *members: str, tier_name: str = "") -> HyperNode:
-    return HyperNode(name, tier=tier, tier_name=tier_name, members=tuple(member(text) for text in members))
-
-
-def catalogue(*hypernodes: HyperNode, **unread: str) -> TopologyCatalogue:
-    return TopologyCatalogue(tuple(sorted(hypernodes, key=lambda one: one.name)), unread)
 
 
 def shown(tiers: Tiers, statics: NodeStatics) -> dict[int, dict[str, str]]:

@@ -66,6 +66,10 @@ ATTRIBUTES_MAX = 256
 """Attributes of a device, capacities, counters and taints."""
 CONSUMERS_MAX = 1024
 """Consumers of a claim."""
+MEMBERS_MAX = 1 << 15
+"""Members of one HyperNode; an object of the largest size has fewer."""
+PATTERN_LENGTH_MAX = 1024
+"""Letters of a regular expression."""
 NAME_LENGTH_MAX = 317
 """The longest name: API servers accept 253 characters of a domain, a slash and 63 more."""
 PART_BYTES_MAX = 256 << 10

@@ -48,6 +48,7 @@ class RestoredMirror(PaperMirror):
         for name in snapshot.axis.names:
             self.axis.column(name)
         self._adopt_small_objects()
+        self.topology.adopt(snapshot.topology)
         self._adopt_pods()
         # The snapshot already has the priorities and queues of jobs: clear the marks that adopting the objects set.
         self._defaults.take_priorities_changed()

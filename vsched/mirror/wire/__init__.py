@@ -31,6 +31,7 @@ from vsched.mirror.wire.objects import (
     StatefulSet,
 )
 from vsched.mirror.wire.pods import Pod
+from vsched.mirror.wire.topology import HyperNode
 from vsched.mirror.wire.volumes import (
     CSIDriver,
     CSINode,
@@ -55,6 +56,7 @@ __all__ = [
     "DaemonSet",
     "DeviceClass",
     "DeviceTaintRule",
+    "HyperNode",
     "Job",
     "Malformed",
     "Metadata",
@@ -129,6 +131,7 @@ Object = (
     | ResourceClaim
     | ResourceSlice
     | DeviceClass
+    | HyperNode
     | DeviceTaintRule
     | Command
     | ResourceClaimTemplate

@@ -27,6 +27,7 @@ def renamed_topology(renaming: Renaming, found: TopologyCatalogue) -> TopologyCa
     return TopologyCatalogue(
         tuple(sorted((_hypernode(renaming, one) for one in found.hypernodes), key=lambda one: one.name)),
         pairs(name, sentence)(renaming, found.unread),
+        sentence(renaming, found.problem),
     )
 
 

@@ -40,7 +40,10 @@ class TopologyCatalogue:
     hypernodes: tuple[HyperNode, ...] = ()
     """Sorted by name; also those of broken trees, which sessions leave out by the same rules as the mirror."""
     unread: Mapping[str, str] = field(default_factory=dict)
-    """By name: HyperNodes that cannot be read, and why. Trees with such a member are broken."""
+    """By name: HyperNodes that cannot be read, and why. Trees with such a member are broken. What could be read of them
+    is among the HyperNodes, too."""
+    problem: str = ""
+    """Why no HyperNode can be read, so that nobody knows the tiers; empty where they can, or where there are none."""
 
 
 NO_TOPOLOGY = TopologyCatalogue()

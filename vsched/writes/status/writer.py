@@ -29,7 +29,7 @@ class StatusWriter:
         kind: str,
         resource: ApiResource,
         writer: Writer,
-        served: ServedResources,
+        served: ServedResources | None,
         attempts: Attempts,
         ceiling_seconds: float = 0.0,
         on_written: OnStatusWritten = lambda kind, key, version: None,
@@ -38,6 +38,7 @@ class StatusWriter:
         self._subresource = f"{resource.plural}/status"
         self._writer = writer
         self._served = served
+        """None where every definition of the kind has a status subresource."""
         self._attempts = attempts
         self._ceiling_seconds = ceiling_seconds
         self._on_written = on_written
@@ -46,7 +47,7 @@ class StatusWriter:
     async def send(self, make: Callable[[bool], Write]) -> WriteResult:
         """Send the write that ``make`` returns; its argument says whether there is a status subresource."""
         try:
-            subresource = await self._served.has(self._subresource)
+            subresource = self._served is None or await self._served.has(self._subresource)
         except VschedError as error:
             return WriteResult(NO_ANSWER, str(error))
         return await self._writer.send(make(subresource), self._attempts)
@@ -56,7 +57,7 @@ class StatusWriter:
         if answer.done:
             self.forget(key)
         else:
-            if answer.code == 404:
+            if answer.code == 404 and self._served is not None:
                 # The object is gone, or its definition has changed under us.
                 self._served.forget()
             self._failures[key] = self._failures.get(key, 0) + 1
