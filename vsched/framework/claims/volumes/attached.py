@@ -5,7 +5,7 @@ A volume counts once a node, however many pods use it there. It counts until the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     """So many users more, or less, of each volume on a node: now, and later."""
 
     row: int
-    names: tuple[Attachable, ...]
+    names: Sequence[Attachable]
     now: int
     later: int
 
@@ -53,7 +53,7 @@ class AttachedVolumes:
         self._before: list[Step] = []
         """Steps before the nodes were counted."""
         self.journal: list[int] = []
-        """Rows where counts changed, in order, once the nodes are counted."""
+        """Rows where counts may have changed, in order and once for each volume, after the nodes are counted."""
 
     @property
     def limited(self) -> frozenset[str]:
@@ -104,17 +104,19 @@ class AttachedVolumes:
             self._carry_out(step)
 
     def _carry_out(self, step: Step) -> None:
-        row = step.row
-        self.journal.append(row)
-        moved = self._users.setdefault(row, {})
-        for name in step.names:
+        row, names, more, more_later = step
+        moved = self._users.get(row)
+        if moved is None:
+            moved = self._users[row] = {}
+        for name in names:
+            self.journal.append(row)
             before = moved.get(name)
             if before is None:
                 before = self.users_at(name, row)
                 rows = (*self._rows.get(name, ()), row)
                 self._rows[name] = self._alike.setdefault(rows, rows)
             now, later = before
-            after = (now + step.now, later + step.later)
+            after = (now + more, later + more_later)
             moved[name] = ONE_USER if after == ONE_USER else after
             counts = self._counts[name.driver]
             if (after[0] > 0) is not (now > 0):

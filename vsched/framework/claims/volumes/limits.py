@@ -22,19 +22,24 @@ MASKS_MAX = 256
 SEVERAL = 2
 ROWS_ONE_BY_ONE = 32
 """Up to so many changed rows, plain numbers are faster than arrays."""
+SPARE_MIN = 8
+"""It is worth counting what all nodes can attach if so many volumes need no further look."""
 
 
 class LimitMasks:
     """The nodes that can attach some volumes, now and later."""
 
-    __slots__ = ("later", "now", "position", "refused")
+    __slots__ = ("later", "now", "position", "refused", "until")
 
-    def __init__(self, now: Mask, later: Mask, position: int) -> None:
+    def __init__(self, now: Mask, later: Mask, position: int, spare: int) -> None:
+        """Any node can attach ``spare`` volumes more, before one refuses."""
         self.now, self.later = now, later
         self.refused = 2 * len(now) - int(np.count_nonzero(now)) - int(np.count_nonzero(later))
         """How many nodes both masks refuse together."""
         self.position = position
         """How much of the journal is taken into account."""
+        self.until = position + spare if spare >= SPARE_MIN else 0
+        """Up to this length of the journal, the masks stay as they are."""
 
     def put(self, row: int, now: bool, later: bool) -> None:
         """Replace what is known of a node."""
@@ -114,11 +119,15 @@ class VolumeLimits:
         placed = tuple([name for name in names if self._attached.is_placed(name)])
         key = (driver, len(names), placed)
         masks = self._masks.get(key)
-        if masks is None or len(journal) - masks.position > ROWS_ONE_BY_ONE:
+        if masks is not None and len(journal) <= masks.until:
+            return masks
+        if masks is None or masks.until or len(journal) - masks.position > ROWS_ONE_BY_ONE:
             if len(self._masks) >= MASKS_MAX:
                 self._masks.clear()
             enough = count.limit - len(names)
-            masks = self._masks[key] = LimitMasks(count.now <= enough, count.later <= enough, len(journal))
+            spare = 0 if placed or not len(enough) else int((enough - np.maximum(count.now, count.later)).min())
+            masks = LimitMasks(count.now <= enough, count.later <= enough, len(journal), spare)
+            self._masks[key] = masks
             changed: Iterable[int] = {row for name in placed for row in self._attached.places(name)}
         else:
             changed, masks.position = journal[masks.position :], len(journal)

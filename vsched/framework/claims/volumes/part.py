@@ -117,8 +117,10 @@ class VolumePart:
         wants = self._wants(task)
         if answers.reached.is_stale():
             answers.reached.checks = self._reaching.checks(wants)
-        used = [check for claim in answers.once for check in self._once.checks(claim)]
-        return [*used, *self._limits.checks(wants), *answers.reached.checks]
+        limits = self._limits.checks(wants)
+        if answers.once:
+            limits = [*(check for claim in answers.once for check in self._once.checks(claim)), *limits]
+        return [*limits, *answers.reached.checks] if limits else answers.reached.checks
 
     def is_exact(self, task: Task) -> bool:
         """Whether no two claims of the task compete, and each takes the same of the limits wherever it goes."""
@@ -292,19 +294,21 @@ class VolumePart:
                 self._storages.shift(one, -1)
         return taken
 
-    def _names(self, wants: Wants, taken: Taken) -> tuple[Attachable, ...]:
+    def _names(self, wants: Wants, taken: Taken) -> list[Attachable]:
         """The volumes that a node attaches for a task that has these choices, each once."""
         names = [one.name for one in wants.claims]
         if taken:
             chosen = {one.claim: one.name for one in taken}
             names = [chosen.get(one.claim.key, one.name) for one in wants.claims]
-        return tuple([name for name in dict.fromkeys(names) if name is not None])
+        if len(names) > 1:
+            names = list(dict.fromkeys(names))
+        return [name for name in names if name is not None]
 
     def _leave(self, task: Task, row: int, by: int) -> None:
         self._asked = None
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
-        self._attached.shift(Step(row, tuple(self._resolver.names.of_task(task)), 0, by))
+        self._attached.shift(Step(row, self._resolver.names.of_task(task), 0, by))
 
 
 def _for_one_pod(wants: Wants) -> list[str]:
