@@ -18,11 +18,14 @@ from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.sim.cluster import Cluster
 from vsched.sim.objects.crds import kinds_of, shipped_definitions
-from vsched.sim.store.kinds import BUILTIN
+from vsched.sim.objects.native_groups import VERSIONS, serve
+from vsched.sim.store.kinds import BUILTIN, KindRegistry
 
 Obj = dict[str, Any]
 CUSTOM = (kind for definition in shipped_definitions() for kind in kinds_of(definition))
-SERVED = {(kind.group, kind.kind): kind for kind in (*BUILTIN, *CUSTOM)}
+ON_REQUEST = KindRegistry(())
+serve(ON_REQUEST, VERSIONS[:1])
+SERVED = {(kind.group, kind.kind): kind for kind in (*BUILTIN, *CUSTOM, *ON_REQUEST)}
 """What the embedded cluster serves, by group and kind."""
 ARBITRATOR = "kube-arbitrator.incubator.k8s.io/v1"
 
@@ -30,7 +33,7 @@ ARBITRATOR = "kube-arbitrator.incubator.k8s.io/v1"
 @pytest.mark.parametrize("kind", sorted(FOLLOWED))
 def test_every_kind_is_followed_where_the_api_server_has_it(kind: str) -> None:
     resource = FOLLOWED[kind].resource
-    served = SERVED[resource.group, kind]
+    served = SERVED[resource.group, kind.removesuffix(f".{resource.group}")]
 
     assert (resource.version, resource.plural, resource.namespaced) == (
         served.version,

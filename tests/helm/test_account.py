@@ -35,10 +35,13 @@ from vsched.kube.errors import ApiError
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
+from vsched.sim.objects.native_groups import VERSIONS
 from vsched.sim.requests.attributes import attributes_of
 from vsched.sim.requests.request import ApiRequest
 
-LOCKED = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True)
+LOCKED = ClusterSettings(
+    ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True, native_groups=VERSIONS
+)
 GPU = "example.com/gpu"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 VALUES: Obj = {
@@ -113,6 +116,7 @@ async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIter
 
 LATER = {
     ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
+    ("patch", "compositepodgroups/status"): "conditions of Kubernetes' own groups, where the API server has them",
     ("patch", "events"): "an Event that is repeated, some time later",
     ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",

@@ -101,9 +101,12 @@ async def sessions(daemon: Daemon, count: int) -> None:
 
 async def digested(cluster: Cluster, daemon: Daemon) -> None:
     """Wait until sessions have seen all there is, and what they decided is done and has been seen as well."""
+    served = cluster.store.registry
+    resources = {kind: found.statistics.resource for kind, found in daemon.reflectors.items()}
     followed = {
-        kind: cluster.client.kind(f"{found.statistics.resource.group}/{found.statistics.resource.plural}".lstrip("/"))
-        for kind, found in daemon.reflectors.items()
+        kind: preferred
+        for kind, resource in resources.items()
+        if (preferred := served.preferred(resource.group, resource.plural)) is not None
     }
 
     def is_seen() -> bool:

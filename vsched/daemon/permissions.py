@@ -31,6 +31,7 @@ from vsched.mirror.resources import (
     VOLUMES,
 )
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
+from vsched.model.jobs.native import API_GROUP
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.web.serve.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -129,6 +130,8 @@ REQUESTS: tuple[RequestKind, ...] = (
     # Definitions with a status subresource and without: which of the two it is, only the API server knows.
     RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups", _schedules),
     RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
+    RequestKind("writes.bodies.native_condition_write", "patch", API_GROUP, "podgroups/status", _schedules),
+    RequestKind("writes.bodies.native_condition_write", "patch", API_GROUP, "compositepodgroups/status", _schedules),
     RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),
     RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues/status", _schedules),
     RequestKind("writes.bodies.hypernode_write", "patch", TOPOLOGY_GROUP, "hypernodes/status", _schedules),

@@ -53,6 +53,10 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("DaemonSet", False, Use.SCHEDULING),
     ("Job", False, Use.SCHEDULING),
     ("PodGroup", True, Use.SCHEDULING),
+    # Kubernetes' own PodGroups. Most clusters do not serve them; then no pod names one.
+    (wire.NATIVE_POD_GROUP, False, Use.SCHEDULING),
+    ("CompositePodGroup", False, Use.SCHEDULING),
+    ("Workload", False, Use.SCHEDULING),
     ("Consumer", True, Use.ARBITRATION),
     ("Allocation", True, Use.ARBITRATION),
     ("Bucket", True, Use.ARBITRATION),
@@ -82,7 +86,7 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
 """Every kind that is followed, and where it is."""
 
 
-NONE_IF_NOT_SERVED = frozenset({"HyperNode"})
+NONE_IF_NOT_SERVED = frozenset({"HyperNode", wire.NATIVE_POD_GROUP, "CompositePodGroup", "Workload"})
 """Optional kinds of which there are simply no objects where the API server does not know them."""
 
 
@@ -155,15 +159,35 @@ def reflectors(
         sink = _sink(cache, kind, others.get(kind))
         if sink is not None:
             told = partial(_tell, cache, kind, on_state)
+            read = VersionedReader(kind, followed.resource)
             found[kind] = Reflector(
                 client,
                 followed.resource,
-                partial(wire.read, kind),
+                read,
                 sink,
                 on_state=told,
                 older=OLDER.get(kind, ()),
+                on_version=read.use_version,
             )
     return found
+
+
+class VersionedReader:
+    """Decodes the objects of a kind in the version that is listed; objects in lists do not say which one it is."""
+
+    def __init__(self, kind: str, resource: ApiResource) -> None:
+        self._kind = kind
+        self._resource = resource
+
+    def use_version(self, resource: ApiResource) -> None:
+        """The kind is listed in this version from now on."""
+        self._resource = resource
+
+    def __call__(self, data: bytes) -> wire.Object:
+        found = wire.read(self._kind, data)
+        if isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
+            found.api_version = self._resource.api_version
+        return found
 
 
 def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:

@@ -11,6 +11,7 @@ from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
 from vsched.framework.wording import counted
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.native import title_of
 
 NO_SUCH_QUEUE = "QueueNotFound"
 UNSUPPORTED = "Unsupported"
@@ -23,7 +24,7 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
     if job.unsupported:
         # Where vsched made the PodGroup, the pods or their workload ask for the feature, so it is not named.
         own = job.spec.implicit or job.spec.made
-        return unsupported(job.unsupported if own else f"PodGroup {job.key}: {job.unsupported}")
+        return unsupported(job.unsupported if own else f"{title_of(job.key)}: {job.unsupported}")
     if job.kept_out:
         return unsupported(told_of_pods(job))
     return None

@@ -287,7 +287,7 @@ class Cache(ObjectIntake):
 
     def group_uid(self, key: str) -> str:
         """The uid of the PodGroup object of this key, empty where there is none."""
-        return self._groups.uid(key)
+        return self._groups.uid(key) or self._native.uid(key)
 
     def stand_in(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""

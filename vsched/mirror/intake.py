@@ -11,6 +11,7 @@ from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.hypernodes import hypernode_of
+from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
 from vsched.mirror.ingest.podgroups import job_spec_of
@@ -25,6 +26,7 @@ from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.namespace_objects import NamespaceIndex, as_selections, in_order
+from vsched.mirror.state.native.store import NativeGroupStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
@@ -80,6 +82,10 @@ class ObjectIntake(WatchHandler):
         self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
         self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
+        self._native = NativeGroupStore(
+            scheduler_names, self._jobs.set_group, self._jobs.workloads.queue, self._defaults.queue_of, ignored
+        )
+        self._jobs.workloads.on_change = self._native.requeue_of
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}
@@ -107,7 +113,9 @@ class ObjectIntake(WatchHandler):
             accounts,
             self.on_arrival,
             self.on_foreign,
+            self._native.joined,
         )
+        self._native.rejoin = self._pods.rejoin
         self._snapshots = 0
         self._previous = 0.0
 
@@ -118,12 +126,17 @@ class ObjectIntake(WatchHandler):
         try:
             match found:
                 case wire.Pod():
-                    matters = self._pods.put(key, found, remarks)
+                    matters = self._native.see(key, found)
+                    matters |= self._pods.put(key, found, remarks)
                 case wire.Node():
                     matters = self._nodes.see(node_of(found, self.axis))
                 case wire.PodGroup():
                     spec = job_spec_of(found, self.axis, self._default_queue, remarks, self._defaults.ignored)
                     matters = self._groups.put(key, spec)
+                case wire.NativePodGroup() | wire.CompositePodGroup():
+                    matters = self._native.put(key, native_record_of(found, remarks))
+                case wire.SchedulingWorkload():
+                    matters = self._native.put_workload(key, found)
                 case wire.Queue():
                     matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
                 case wire.PriorityClass():
@@ -194,13 +207,18 @@ class ObjectIntake(WatchHandler):
         match kind:
             case "Pod":
                 known = self._jobs.tell_again(self._foreign.drop(key))
-                return self._pods.drop(key) or known
+                gone = self._pods.drop(key)
+                return self._native.lose(key) or gone or known
             case "Node":
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)
             case "HyperNode":
                 return self.topology.drop(key)
+            case wire.NATIVE_POD_GROUP | "CompositePodGroup":
+                return self._native.drop(key, composite=kind != wire.NATIVE_POD_GROUP)
+            case "Workload":
+                return self._native.put_workload(key, None)
         if kind in CLAIMED:
             known = self._claims.drop(kind, key)
             divided = self.arbitrating and self._accounts.drop(kind, key)
@@ -238,3 +256,4 @@ class ObjectIntake(WatchHandler):
             self._jobs.reprice()
         if self._defaults.take_default_queues_changed():
             self._jobs.respecify_implicit()
+            self._native.requeue()

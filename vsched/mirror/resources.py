@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
+
 from vsched.kube.paths import ApiResource
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
+from vsched.model.jobs.native import API_GROUP
 
 BATCH_GROUP = "scheduling.volcano.sh"
 DEVICE_GROUP = "resource.k8s.io"
 TOPOLOGY_GROUP = "topology.volcano.sh"
+NATIVE_VERSIONS = ("v1beta1", "v1alpha3", "v1alpha2")
+"""The versions of Kubernetes' own PodGroups that are read, in the order in which they are looked for."""
 
 _CORE = partial(ApiResource, "", "v1")
 _APPS = partial(ApiResource, "apps", "v1")
 _BATCH = partial(ApiResource, BATCH_GROUP, "v1beta1")
 _ARBITRATOR = partial(ApiResource, ARBITRATOR_GROUP, "v1")
 _STORAGE = partial(ApiResource, "storage.k8s.io", "v1")
+_NATIVE = partial(ApiResource, API_GROUP, NATIVE_VERSIONS[0])
 _DEVICES = partial(ApiResource, DEVICE_GROUP, "v1")
 _TAINT_RULES = partial(ApiResource, DEVICE_GROUP, plural="devicetaintrules", namespaced=False)
 
@@ -25,6 +31,7 @@ COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
+NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS = _NATIVE("podgroups"), _NATIVE("compositepodgroups")
 RESOURCE_CLAIMS, DEVICE_CLASSES = _DEVICES("resourceclaims"), _DEVICES("deviceclasses", namespaced=False)
 
 HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
@@ -59,8 +66,18 @@ RESOURCES: dict[str, ApiResource] = {
     "DeviceClass": DEVICE_CLASSES,
     "HyperNode": HYPERNODES,
     "DeviceTaintRule": _TAINT_RULES("v1beta2"),
+    "PodGroup.scheduling.k8s.io": NATIVE_POD_GROUPS,
+    "CompositePodGroup": COMPOSITE_POD_GROUPS,
+    "Workload": _NATIVE("workloads"),
 }
 """By kind: all that the mirror keeps."""
 
-OLDER: dict[str, tuple[ApiResource, ...]] = {"DeviceTaintRule": (_TAINT_RULES("v1alpha3"),)}
+OLDER: dict[str, tuple[ApiResource, ...]] = {
+    "DeviceTaintRule": (_TAINT_RULES("v1alpha3"),),
+    **{
+        kind: tuple(msgspec.structs.replace(resource, version=version) for version in NATIVE_VERSIONS[1:])
+        for kind, resource in RESOURCES.items()
+        if resource.group == API_GROUP and resource.version == NATIVE_VERSIONS[0]
+    },
+}
 """By kind: versions that are read where the newest one is not served."""

@@ -28,6 +28,7 @@ from vsched.sim.fleet.device_file import DeviceFile
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
+from vsched.sim.objects import native_groups
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.store.times import Clock, utc_now
@@ -52,6 +53,8 @@ class ClusterSettings:
     """Whether everybody may do everything, or only what roles allow."""
     tls: bool = False
     """Serve over TLS. Without it kubectl and other users of client-go send no tokens."""
+    native_groups: tuple[str, ...] = ()
+    """The versions in which Kubernetes' own PodGroups are served (``scheduling.k8s.io``); none by default."""
 
 
 class Cluster:
@@ -85,6 +88,7 @@ class Cluster:
         self._device_file = DeviceFile(devices) if devices is not None else None
         self._engine: Engine | None = None
         self.store = Store()
+        native_groups.serve(self.store.registry, self._settings.native_groups)
         self._writer = ObjectWriter(self.store, now=now, seed=seed)
         self.client = LocalClient(self._writer)
         self._meter = self._new_meter()

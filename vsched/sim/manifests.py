@@ -38,6 +38,8 @@ FIRST_KINDS = (
     "PersistentVolumeClaim",
     "ResourceClaimTemplate",
     "ResourceClaim",
+    "Workload",
+    "CompositePodGroup",
     "PodGroup",
 )
 """Applied before all others, in this order, so that files can have any order."""

@@ -10,12 +10,22 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from vsched.mirror.resources import EVENTS, HYPERNODES, PODGROUPS, PODS, QUEUES
+from vsched.mirror.resources import (
+    COMPOSITE_POD_GROUPS,
+    EVENTS,
+    HYPERNODES,
+    NATIVE_POD_GROUPS,
+    PODGROUPS,
+    PODS,
+    QUEUES,
+)
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Condition
+from vsched.model.jobs.native import native_name
 from vsched.model.plan import Evict, JobOutcome
 from vsched.writes.writer import Write
 
@@ -52,6 +62,11 @@ def queue_reference(name: str, uid: str) -> Reference:
 
 
 def podgroup_reference(key: str, uid: str) -> Reference:
+    native = native_name(key)
+    if native is not None:
+        resource = COMPOSITE_POD_GROUPS if native.composite else NATIVE_POD_GROUPS
+        kind = "CompositePodGroup" if native.composite else "PodGroup"
+        return Reference(resource.api_version, kind, native.namespace, native.name, uid)
     namespace, _, name = key.partition("/")
     return Reference(PODGROUPS.api_version, "PodGroup", namespace, name, uid)
 
@@ -91,6 +106,17 @@ def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> W
     namespace, _, name = key.partition("/")
     path = PODGROUPS.path(namespace, name, "status" if subresource else "")
     return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+
+
+def native_condition_write(key: str, uid: str, version: str, condition: Mapping[str, object]) -> Write:
+    """Set one condition of a native PodGroup; conditions merge by type, the uid makes it this group or none."""
+    name = native_name(key)
+    assert name is not None, key
+    served = COMPOSITE_POD_GROUPS if name.composite else NATIVE_POD_GROUPS
+    resource = msgspec.structs.replace(served, version=version or served.version)
+    body = orjson.dumps({"metadata": {"uid": uid}, "status": {"conditions": [condition]}})
+    path = resource.path(name.namespace, name.name, "status")
+    return Write("podgroup", "PATCH", path, body, STRATEGIC_PATCH)
 
 
 def podgroup_conditions(conditions: Iterable[Condition], now: float, transition: str) -> list[dict[str, str]]:

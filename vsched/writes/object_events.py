@@ -57,9 +57,8 @@ class ObjectEvents:
         if not problem.name or self._reported.get(identity) == problem.message:
             return
         self._reported[identity] = problem.message
-        about = Reference(
-            RESOURCES[problem.kind].api_version, problem.kind, problem.namespace, problem.name, problem.uid
-        )
+        kind = problem.kind.partition(".")[0]  # the name of a kind with a group after it
+        about = Reference(RESOURCES[problem.kind].api_version, kind, problem.namespace, problem.name, problem.uid)
         self._events.record(about, WARNING, problem.reason, problem.message)
         can_be_written = is_name(problem.name) and is_name(problem.namespace)
         if problem.kind == "PodGroup" and problem.left_out and can_be_written:

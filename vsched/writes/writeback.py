@@ -22,6 +22,7 @@ from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_refe
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
 from vsched.writes.status.hypernodes import HyperNodeMirror, HyperNodeStatuses, HyperNodeStatusSettings
+from vsched.writes.status.native import NativeStatuses
 from vsched.writes.status.nominations import Nominations, NominationSettings, OnNominated
 from vsched.writes.status.podgroups import JobStatuses, JobStatusSettings
 from vsched.writes.status.pods import PodConditions, PodConditionSettings
@@ -70,6 +71,7 @@ class Writeback:
         served = ServedResources(client)
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
+        self.native = NativeStatuses(writer, self.events, settings.jobs, clock)
         self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written)
         self.hypernodes = HyperNodeStatuses(
             writer,
@@ -90,6 +92,7 @@ class Writeback:
         """Every workqueue by name."""
         return {
             "podgroups": self.jobs.workqueue,
+            "native-podgroups": self.native.workqueue,
             "queues": self.queues.workqueue,
             "hypernodes": self.hypernodes.workqueue,
             "pods": self.pods.workqueue,
@@ -102,6 +105,7 @@ class Writeback:
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
         self.jobs.forget(key for key in snapshot.changed if key not in snapshot.jobs)
+        self.native.submit(snapshot, report)
         self.queues.submit(snapshot, report)
         self.hypernodes.submit(snapshot)
         self.pods.submit(snapshot, report)
@@ -154,6 +158,7 @@ class Writeback:
         next leader writes them."""
         left = await together(
             self.jobs.workqueue.drain(deadline_seconds),
+            self.native.workqueue.drain(deadline_seconds),
             self.queues.workqueue.drain(deadline_seconds),
             self.nominations.workqueue.drain(deadline_seconds),
             self.events.workqueue.drain(deadline_seconds),

@@ -64,16 +64,10 @@ POD_ASKS = [
         for kind in NODE_BOUND
     ),
     pytest.param(
-        make.pod(spec={"schedulingGroup": {"podGroupName": "g"}}),
-        "spec.schedulingGroup",
-        "scheduling-groups",
-        id="a PodGroup of Kubernetes' own",
-    ),
-    pytest.param(
         make.pod(spec={"workloadRef": {"name": "w", "podGroup": "g"}}),
         "spec.workloadRef",
         "scheduling-groups",
-        id="the same as it was called at first",
+        id="the PodGroups of Kubernetes 1.35",
     ),
     *(
         pytest.param(
@@ -154,13 +148,13 @@ def test_what_asks_for_nothing_of_that_does_not_wait(fields: make.Fields) -> Non
 def test_several_fields_are_named_and_the_rest_is_counted() -> None:
     fields = with_volumes(*({"name": f"v{at}", "rbd": {}} for at in range(3)))
     fields["metadata"]["annotations"] = {NUMA: "restricted"}
-    fields["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+    fields["spec"]["workloadRef"] = {"name": "w", "podGroup": "g"}
 
     assert of_pod(fields)[0].unsupported == (
         "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 2 more: not supported yet "
         "(--ignore-unsupported volumes,scheduling-groups,numa ignores it)"
     )
-    assert of_pod(fields, "volumes")[0].unsupported.startswith(f"spec.schedulingGroup, metadata.annotations[{NUMA}]: ")
+    assert of_pod(fields, "volumes")[0].unsupported.startswith(f"spec.workloadRef, metadata.annotations[{NUMA}]: ")
 
 
 def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
@@ -276,9 +270,9 @@ FIELDS: dict[str, dict[str, str]] = {
             DONE,
             "containers initContainers activeDeadlineSeconds restartPolicy nodeSelector nodeName hostNetwork affinity "
             "schedulerName tolerations priorityClassName priority preemptionPolicy overhead topologySpreadConstraints "
-            "schedulingGates resources resourceClaims",
+            "schedulingGates resources resourceClaims schedulingGroup",
         ),
-        **_all(WAITS, "volumes schedulingGroup"),
+        **_all(WAITS, "volumes"),
         # The API server adds the overhead and the node selector of a runtime class; kubelets see to the rest.
         **_all(
             NO_MATTER,

@@ -94,6 +94,10 @@ Examples:
   kubectl --kubeconfig sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
 
 \b
+  vsched cluster --runtime-config scheduling.k8s.io/v1beta1=true --kubeconfig-out /tmp/sim.kubeconfig
+  kubectl --kubeconfig /tmp/sim.kubeconfig get workloads,podgroups.scheduling.k8s.io
+
+\b
   vsched cluster --nodes 200 --faults config/faults.yaml
 
 \b
@@ -205,6 +209,13 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     type=click.Path(path_type=Path),
     help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
 )
+@click.option(
+    "--runtime-config",
+    metavar="GROUP/VERSION=true,…",
+    default="",
+    show_default="none",
+    help="Serve Kubernetes' own PodGroups, as kube-apiserver does: scheduling.k8s.io/v1beta1=true, and v1alpha2.",
+)
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="warning", help="What is worth a line.")
 def command(
@@ -225,6 +236,7 @@ def command(
     authorization: Authorization,
     tls: bool | None,
     faults_file: Path | None,
+    runtime_config: str,
     api_only: bool,
     log_level: str,
 ) -> None:
@@ -241,6 +253,7 @@ def command(
     from vsched.sim.api.fault_plan import read_faults
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
+    from vsched.sim.objects.native_groups import served_versions
 
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
@@ -252,7 +265,12 @@ def command(
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
     controllers = None if api_only else ControllerSettings(pods=times, usage=measured, events=events)
-    settings = ClusterSettings(controllers, authorization, authorization == "rbac" if tls is None else tls)
+    settings = ClusterSettings(
+        controllers,
+        authorization,
+        native_groups=served_versions(runtime_config),
+        tls=authorization == "rbac" if tls is None else tls,
+    )
     faults = None if faults_file is None else read_faults(faults_file)
     embedded = Cluster(
         nodes,

@@ -23,6 +23,7 @@ from vsched.framework.session import PIPELINED, Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
+from vsched.model.jobs.native import title_of
 from vsched.model.plan import (
     CycleReport,
     JobOutcome,
@@ -235,7 +236,7 @@ def _verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
 
 def no_such_group(key: str) -> str:
     """The message for a pod that names a PodGroup which does not exist."""
-    return f"PodGroup {key} does not exist: its pods wait for it to be created"
+    return f"{title_of(key)} does not exist: its pods wait for it to be created"
 
 
 def _task_reason(

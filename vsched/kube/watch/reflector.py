@@ -83,19 +83,24 @@ class Reflector(Generic[T]):
         on_state: Callable[[Statistics], None] | None = None,
         clock: Clock | None = None,
         older: Sequence[ApiResource] = (),
+        on_version: Callable[[ApiResource], None] = lambda resource: None,
     ) -> None:
-        """``older`` are versions of the kind to read where the newest one is not served."""
+        """``older`` are versions of the kind to read where the newest one is not served.
+
+        ``on_version`` is called before each list, with the version that is tried.
+        """
         self.statistics = Statistics(resource)
         self.synced = asyncio.Event()
         """Set by the first complete list."""
         self.settled = asyncio.Event()
         """Set once the first attempt has a result: a complete list, a missing kind, or one that we may not read."""
         self._client = client
-        self._resource = resource
+        self._on_version = on_version
         self._decode = decode
         self._sink = in_parts(sink)
-        self._paths = tuple(each.path(namespace) for each in (resource, *older))
-        self._path = self._paths[0]
+        self._versions = (resource, *older)
+        self._namespace = namespace
+        self._path = resource.path(namespace)
         self._selectors = selectors or {}
         self._settings = settings = settings or ReflectorSettings()
         self._on_state = on_state
@@ -143,15 +148,20 @@ class Reflector(Generic[T]):
     async def _first_page(self) -> Page:
         """The first page of the newest version that is served; raises the error for the newest where none is."""
         missing: NotFound | None = None
-        for path in self._paths:
-            self._path = self._lister.path = path
+        for resource in self._versions:
+            self._use(resource)
             try:
                 return await self._lister.first()
             except NotFound as error:
                 missing = missing or error
-        self._path = self._lister.path = self._paths[0]
+        self._use(self._versions[0])
         assert missing is not None
         raise missing
+
+    def _use(self, resource: ApiResource) -> None:
+        self.statistics.resource = resource
+        self._path = self._lister.path = resource.path(self._namespace)
+        self._on_version(resource)
 
     async def _keep_up(self, page: Page) -> None:
         """Read a list and watch from its version; returns when the kind has to be listed again."""

@@ -16,6 +16,7 @@ from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
 from vsched.mirror.ingest.metadata import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
+from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
@@ -24,6 +25,7 @@ from vsched.mirror.wire.pods import ContainerState
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.native import native_key
 from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -132,13 +134,17 @@ class PodReader:
             read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
         namespace = shared(metadata.namespace or "default")
         created = created_of(metadata)
-        own = implied_name(metadata) if ours else ""
+        native = group_of_pod(spec.scheduling_group)
+        own = implied_name(metadata) if ours and not native else ""
         group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
         role = short(annotations.get(TASK_SPEC, ""), f"metadata.annotations[{TASK_SPEC}]")
         remarks: list[str] = []
         implicit = implied_job(pod, own, namespace, created, remarks) if own else None
         if not ours and not spec.node_name:
             group = ""  # another scheduler places it, whatever its PodGroup is
+        job = f"{namespace}/{group}" if group else ""
+        if native:
+            job = native_key(namespace, native) if ours else ""
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
         status = _pod_status(pod)
@@ -155,7 +161,7 @@ class PodReader:
             wire.uid_of(metadata),
             namespace,
             metadata.name,
-            shared(f"{namespace}/{group}") if group else "",
+            shared(job),
             shape,
             self.shaper.labels(namespace, _seen_labels(pod) if beyond else metadata.labels or {}),
             status,
@@ -183,6 +189,7 @@ class PodReader:
             finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
             unsupported=unsupported,
             claims=None if beyond else claims_of(pod),
+            group=shared(native),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 

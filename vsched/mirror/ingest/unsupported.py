@@ -70,8 +70,8 @@ def _may_have_volumes(pod: Pod) -> bool:
         return True  # _volumes reports what is wrong
 
 
-def _may_have_group(pod: Pod) -> bool:
-    return pod.spec.scheduling_group is not NO_BYTES or pod.spec.workload_ref is not NO_BYTES
+def _may_name_workload(pod: Pod) -> bool:
+    return pod.spec.workload_ref is not NO_BYTES
 
 
 def _is_annotated(pod: Pod) -> bool:
@@ -89,11 +89,10 @@ def _volumes(pod: Pod) -> Paths:
                 yield f"spec.volumes[{number}].{kind}"
 
 
-def _scheduling_groups(pod: Pod) -> Paths:
-    spec = pod.spec
-    for raw, path in ((spec.scheduling_group, "spec.schedulingGroup"), (spec.workload_ref, "spec.workloadRef")):
-        if decoded(raw, dict[str, Raw], path):
-            yield path
+def _workload_refs(pod: Pod) -> Paths:
+    """Kubernetes 1.35 alone has this field; ``spec.schedulingGroup`` took its place."""
+    if decoded(pod.spec.workload_ref, dict[str, Raw], "spec.workloadRef"):
+        yield "spec.workloadRef"
 
 
 def _numa(pod: Pod) -> Paths:
@@ -175,7 +174,7 @@ def _queue_wishes(queue: Queue) -> Paths:
 
 POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     ("volumes", _may_have_volumes, _volumes),
-    ("scheduling-groups", _may_have_group, _scheduling_groups),
+    ("scheduling-groups", _may_name_workload, _workload_refs),
     ("numa", _is_annotated, _numa),
 )
 """Required features of pods: the word of ``--ignore-unsupported``, a quick check, and the fields.

@@ -149,6 +149,8 @@ class ClusterDefaults:
         unsupported = spec.unsupported
         if not unsupported and (spec.implicit or spec.made):
             unsupported = asked_of_own_group(dict(spec.annotations), self.ignored)
+        if spec.native is not None and spec.native.priority is not None:
+            return Judgement(spec.native.priority, unsupported)  # the API server has looked its class up
         queue = self._queues.get(spec.queue)
         lost = "" if queue is None else self._missing_class(queue)
         of_queue = f"queue {spec.queue}: " if lost else ""

@@ -6,7 +6,7 @@ Methods that take in objects return whether that can matter to scheduling.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 from cachetools import LRUCache
@@ -48,6 +48,7 @@ class PodStore:
         accounts: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
+        joined: Callable[[Task], Task] = lambda task: task,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -62,6 +63,8 @@ class PodStore:
         """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
         self._on_foreign = on_foreign
+        self._joined = joined
+        """Gives a pod of a native PodGroup the job that the group belongs to."""
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
         """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
         a yes."""
@@ -89,7 +92,7 @@ class PodStore:
         if facts is None:
             return self.drop(uid)
         remarks.extend(facts.remarks)
-        task = facts.task
+        task = self._joined(facts.task) if facts.task.group else facts.task
         if facts.needs_class:
             self._classless[uid] = task.gated, task.unsupported
             task = self._with_class(task)
@@ -164,6 +167,15 @@ class PodStore:
                 if repriced is not task:
                     self._store(repriced)
         self._assumed.reprice(self._classless, self._with_class)
+
+    def rejoin(self, uids: Collection[str]) -> None:
+        """The native PodGroups of these pods belong to other jobs now."""
+        for uid in uids:
+            task = self._tasks.get(uid)
+            joined = task if task is None else self._joined(task)
+            if joined is not None and joined is not task:
+                self._store(joined)
+        self._assumed.reprice(uids, self._joined)
 
     # What is decided
 

@@ -13,6 +13,7 @@ from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
 from vsched.mirror.wire.objects import (
     Command,
     DaemonSet,
@@ -45,6 +46,7 @@ from vsched.mirror.wire.volumes import (
 __all__ = [
     "ARBITRATED",
     "KINDS",
+    "NATIVE_POD_GROUP",
     "RESOURCES",
     "Allocation",
     "Bucket",
@@ -52,6 +54,7 @@ __all__ = [
     "CSINode",
     "CSIStorageCapacity",
     "Command",
+    "CompositePodGroup",
     "Consumer",
     "DaemonSet",
     "DeviceClass",
@@ -61,6 +64,7 @@ __all__ = [
     "Malformed",
     "Metadata",
     "Namespace",
+    "NativePodGroup",
     "Node",
     "Object",
     "OwnerReference",
@@ -77,6 +81,7 @@ __all__ = [
     "ResourceClaimTemplate",
     "ResourceQuota",
     "ResourceSlice",
+    "SchedulingWorkload",
     "Selecting",
     "Service",
     "StatefulSet",
@@ -85,6 +90,7 @@ __all__ = [
     "Workload",
     "decode",
     "identity_of",
+    "kind_of",
     "named",
     "namespace_in",
     "read",
@@ -135,11 +141,22 @@ Object = (
     | DeviceTaintRule
     | Command
     | ResourceClaimTemplate
+    | NativePodGroup
+    | CompositePodGroup
+    | SchedulingWorkload
     | Malformed
 )
 
-KINDS: dict[str, type[Wire]] = {kind.__name__: kind for kind in get_args(Object) if kind.__name__ in RESOURCES}
-"""Every kind the mirror keeps, by its name on the wire. Other API groups use some of the names for other things."""
+NATIVE_POD_GROUP = "PodGroup.scheduling.k8s.io"
+"""Kubernetes' own kind of this name; ``PodGroup`` alone is Volcano's."""
+_NAMES = {"NativePodGroup": NATIVE_POD_GROUP, "SchedulingWorkload": "Workload"}
+"""The names of kinds whose structs are called otherwise."""
+
+KINDS: dict[str, type[Wire]] = {
+    name: kind for kind in get_args(Object) if (name := _NAMES.get(kind.__name__, kind.__name__)) in RESOURCES
+}
+"""Every kind the mirror keeps, by its name on the wire. Other API groups use some of the names for other things: a kind
+whose name is taken has its API group after the name."""
 
 ARBITRATED = frozenset({"Consumer", "Allocation", "Bucket"})
 """The kinds of ``KINDS`` that matter to arbitration alone."""
@@ -162,6 +179,12 @@ def identity_of(kind: str, metadata: Metadata) -> str:
 def namespace_in(key: str) -> str:
     """The namespace in the key of an object that has one."""
     return key.partition("/")[0]
+
+
+def kind_of(api_version: str, kind: str) -> str:
+    """The name of a kind in the tables here."""
+    qualified = f"{kind}.{api_version.rpartition('/')[0]}"
+    return qualified if qualified in KINDS else kind
 
 
 def decode(kind: str, data: bytes | msgspec.Raw) -> Object:

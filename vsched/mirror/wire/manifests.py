@@ -78,7 +78,7 @@ def decode_manifests(
     origins: dict[tuple[str, str, str], Origin] = {}
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
-        kind = manifest["kind"]
+        kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
         kept = kind in wire.KINDS and _is_of_group(kind, manifest)
         if not kept and kind not in wanted:
             ignored[kind] += 1

@@ -21,8 +21,8 @@ of their first different tokens.
 """
 
 WELL_KNOWN = """
-default root kube-system kube-public kube-node-lease system-cluster-critical system-node-critical vsched volcano
-podgroup kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os kubernetes.io/metadata.name metadata.name
+default root composite kube-system kube-public kube-node-lease system-cluster-critical system-node-critical vsched
+volcano podgroup kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os kubernetes.io/metadata.name metadata.name
 beta.kubernetes.io topology.kubernetes.io/region topology.kubernetes.io/zone failure-domain.beta.kubernetes.io/zone
 node.kubernetes.io/instance-type node.kubernetes.io/not-ready node.kubernetes.io/unreachable
 node.kubernetes.io/unschedulable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure

@@ -34,6 +34,7 @@ from vsched.model.arbitration.records import (
 )
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.jobs.native import ChildGroup, NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
@@ -90,6 +91,16 @@ RULES: dict[type, dict[str, Rule]] = {
         "written_for": name,
         "unsupported": sentence,
         "wishes": each(sentence),
+        "native": parts,
+    },
+    NativeGroup: {"version": word, "invalid": sentence, "children": parts},
+    ChildGroup: {
+        "name": name,
+        "uid": uid,
+        "version": word,
+        "parent": name,
+        "reason": word,
+        "message": sentence,
     },
     TaskTopology: {"affinity": each(each(name)), "anti_affinity": each(each(name)), "order": each(name)},
     Task: {

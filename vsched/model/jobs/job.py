@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
 from vsched.model.jobs.budget import JobBudget
+from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
@@ -86,6 +87,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False
     """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
+    native: NativeGroup | None = None
+    """What a native PodGroup says besides; None for all other jobs."""
 
 
 class Judgement(NamedTuple):

@@ -7,7 +7,7 @@ IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
     "topology": "network topology that is required",
     "subgroups": "sub-groups of gangs",
-    "scheduling-groups": "Kubernetes' own PodGroups",
+    "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
     "numa": "NUMA policies that are required",
     "devices": "parts of GPUs",
     PRIORITY_CLASSES: "PriorityClasses that do not exist",

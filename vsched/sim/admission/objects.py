@@ -5,10 +5,11 @@ Writes nothing: the caller stores the charged quotas.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from vsched.sim.admission.pod import admit_pod, apply_limit_ranges
+from vsched.sim.admission.pod import admit_pod, apply_limit_ranges, with_group_priority
 from vsched.sim.admission.quota import charge
+from vsched.sim.objects.native_groups import PROTECTION
 from vsched.sim.store.api_errors import FieldCause, bad_request, forbidden, invalid, not_found
 from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Kind, Obj
@@ -17,6 +18,8 @@ from vsched.sim.store.store import Store
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _ADMIN_ACCESS = "resource.kubernetes.io/admin-access"
 _WITH_ADMIN_ACCESS = frozenset({"resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates"})
+_GROUPS = frozenset({"scheduling.k8s.io/podgroups", "scheduling.k8s.io/compositepodgroups"})
+_WORKLOADS = "scheduling.k8s.io/workloads"
 _DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
@@ -42,6 +45,9 @@ def admit_create(kind: Kind, obj: Obj, store: Store, *, name: str = "") -> Obj:
         return _protected(_with_storage_class(obj, store), "kubernetes.io/pvc-protection")
     if kind.storage == "/persistentvolumes":
         return _protected(obj, "kubernetes.io/pv-protection")
+    if kind.storage in _GROUPS:
+        _check_workload(kind, obj, name, store)
+        return _protected(with_group_priority(kind, obj, store, name), PROTECTION)
     if kind.storage in _WITH_ADMIN_ACCESS:
         _check_admin_access(kind, obj, name, store)
     return obj
@@ -100,6 +106,31 @@ def _check_admin_access(kind: Kind, obj: Obj, name: str, store: Store) -> None:
             causes.forbidden(f"{path}.devices.requests[{index}].exactly.adminAccess", why)
     if causes:
         raise invalid(kind, name, causes)
+
+
+def _check_workload(kind: Kind, obj: Obj, name: str, store: Store) -> None:
+    """The Workload and the template that a group names have to be there."""
+    spec = obj.get("spec") or {}
+    older = (spec.get("podGroupTemplateRef") or {}).get("workload") or {}
+    newer = spec.get("workloadRef") or {}
+    wanted = newer.get("workloadName") or older.get("workloadName")
+    template = newer.get("templateName") or older.get("podGroupTemplateName")
+    if not wanted:
+        return
+    workload = store.find(_WORKLOADS, obj["metadata"]["namespace"], wanted)
+    if workload is None:
+        raise forbidden(kind, name, f'workloads.scheduling.k8s.io "{wanted}" not found')
+    if "deletionTimestamp" in workload["metadata"]:
+        raise forbidden(kind, name, f'workload "{wanted}" is being deleted')
+    if str(template) not in _template_names(workload.get("spec") or {}):
+        raise forbidden(kind, name, f'workload "{wanted}" has no template "{template}"')
+
+
+def _template_names(spec: Obj) -> Iterator[str]:
+    for field in ("podGroupTemplates", "compositePodGroupTemplates"):
+        for template in spec.get(field) or ():
+            yield template.get("name", "")
+            yield from _template_names(template)
 
 
 def _protected(obj: Obj, finalizer: str) -> Obj:

@@ -36,6 +36,17 @@ def admit_pod(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
     return obj
 
 
+def with_group_priority(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
+    """A native PodGroup with the priority of its class, as pods get it; raises Failure."""
+    spec = {**(obj.get("spec") or {})}
+    policy = spec.pop("preemptionPolicy", None)
+    _set_priority(kind, name, spec, store)
+    computed = spec.pop("preemptionPolicy")
+    if not obj["apiVersion"].endswith("/v1alpha2"):
+        spec["preemptionPolicy"] = policy or computed
+    return {**obj, "spec": spec}
+
+
 def topology_labels(store: Store, node_name: str) -> dict[str, str]:
     """The zone and region labels of a node, which its pods get when they are bound."""
     node = store.find("nodes", "", node_name)

@@ -20,6 +20,7 @@ from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
 from vsched.sim.controllers.garbage import GarbageCollector
 from vsched.sim.controllers.namespaces import Namespaces
+from vsched.sim.controllers.native_groups import CompositePodGroupProtection, PodGroupProtection
 from vsched.sim.controllers.nodes.kubelet import Addresses, Kubelets, NodeAgents
 from vsched.sim.controllers.nodes.lifecycle import NodeLifecycle, OrphanedPods, TaintEviction
 from vsched.sim.controllers.nodes.usage_meter import UsageMeter
@@ -112,6 +113,8 @@ def every_controller(
         CronJobs(client, pod_index),
         *_of_volumes(client, pod_index, settings),
         *_of_devices(client, pod_index, devices),
+        PodGroupProtection(client, pod_index),
+        CompositePodGroupProtection(client, pod_index),
         DisruptionBudgets(client, pod_index),
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),

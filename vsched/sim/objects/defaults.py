@@ -27,6 +27,7 @@ from vsched.sim.objects.defaults_workload import (
     default_stateful_set,
     generate_job_selector,
 )
+from vsched.sim.objects.native_groups import default_group, default_workload
 from vsched.sim.store.kinds import Kind, Obj
 
 Rule = Callable[[Obj], Obj]
@@ -274,6 +275,9 @@ _ALWAYS: dict[str, Rule] = {
     "resource/ResourceClaimTemplate": default_claim_template,
     "resource/ResourceSlice": default_slice,
     "resource/DeviceTaintRule": default_taint_rule,
+    "scheduling/PodGroup": default_group,
+    "scheduling/CompositePodGroup": default_group,
+    "scheduling/Workload": default_workload,
     "rbac/RoleBinding": _role_binding,
     "rbac/ClusterRoleBinding": _role_binding,
     "networking/NetworkPolicy": default_ingress_policy,
@@ -316,4 +320,6 @@ _ON_CREATE: dict[str, Rule] = {
     "certificates/CertificateSigningRequest": _status({}),
     "storage/VolumeAttachment": _status({"attached": False}),
     "resource/ResourceClaim": _status({}),
+    "scheduling/PodGroup": _status({}),
+    "scheduling/CompositePodGroup": _status({}),
 }

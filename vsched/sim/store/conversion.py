@@ -1,6 +1,6 @@
 """Conversion between the version that a kind is stored in and the other versions that are served.
 
-Pure functions over objects. Only events and autoscalers differ in more than their apiVersion.
+Pure functions over objects. Only events, autoscalers, Workloads and PodGroups differ in more than their apiVersion.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.native_conversion import group_to_newer, group_to_older, workload_to_newer, workload_to_older
 
 EVENT_FIELDS = {
     "involvedObject": "regarding",
@@ -72,5 +73,16 @@ def _autoscaler_to_stored(obj: Obj) -> Obj:
 
 
 _AUTOSCALERS = "autoscaling/horizontalpodautoscalers"
-_TO_SERVED = {"/events": _event_to_served, _AUTOSCALERS: _autoscaler_to_served}
-_TO_STORED = {"/events": _event_to_stored, _AUTOSCALERS: _autoscaler_to_stored}
+_WORKLOADS, _GROUPS = "scheduling.k8s.io/workloads", "scheduling.k8s.io/podgroups"
+_TO_SERVED = {
+    "/events": _event_to_served,
+    _AUTOSCALERS: _autoscaler_to_served,
+    _WORKLOADS: workload_to_older,
+    _GROUPS: group_to_older,
+}
+_TO_STORED = {
+    "/events": _event_to_stored,
+    _AUTOSCALERS: _autoscaler_to_stored,
+    _WORKLOADS: workload_to_newer,
+    _GROUPS: group_to_newer,
+}

@@ -186,6 +186,25 @@ def _storage_class(obj: Obj, now: datetime) -> str:
     return f"{metadata['name']} (default)" if default else str(metadata["name"])
 
 
+def _group_policy(obj: Obj, now: datetime) -> str:
+    """How a native PodGroup is scheduled: ``Gang (4)`` or ``Basic``."""
+    gang = (_spec(obj).get("schedulingPolicy") or {}).get("gang")
+    return "Basic" if gang is None else f"Gang ({gang.get('minCount') or gang.get('minGroupCount')})"
+
+
+def _group_status(obj: Obj, now: datetime) -> str:
+    """Whether a native PodGroup was scheduled, by the reason of its condition."""
+    conditions = _status(obj).get("conditions") or ()
+    reasons = (one.get("reason") for one in conditions if str(one.get("type", "")).endswith("Scheduled"))
+    return str(next(reasons, None) or "Pending")
+
+
+def _group_workload(obj: Obj, now: datetime) -> str:
+    spec = _spec(obj)
+    older = (spec.get("podGroupTemplateRef") or {}).get("workload") or {}
+    return str((spec.get("workloadRef") or older).get("workloadName") or NONE)
+
+
 def _claim_state(obj: Obj, now: datetime) -> str:
     """What has come of a ResourceClaim."""
     states = ["deleted"] if "deletionTimestamp" in obj["metadata"] else []
@@ -274,4 +293,7 @@ CELLS: dict[str, Callable[[Obj, datetime], Any]] = {
     "lifecycle_modes": lambda obj, now: ",".join(_spec(obj).get("volumeLifecycleModes") or ()) or NONE,
     # devices
     "claim_state": _claim_state,
+    "group_policy": _group_policy,
+    "group_status": _group_status,
+    "group_workload": _group_workload,
 }

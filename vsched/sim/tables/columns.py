@@ -94,6 +94,11 @@ _TABLES = {
     "scheduling.k8s.io/priorityclasses": (
         "Name|#Value=value|!Global-Default=globalDefault|Age|PreemptionPolicy=preemptionPolicy"
     ),
+    "scheduling.k8s.io/workloads": "Name|Age",
+    "scheduling.k8s.io/podgroups": "Name|Policy=@group_policy|Status=@group_status|Age|+Workload=@group_workload",
+    "scheduling.k8s.io/compositepodgroups": (
+        "Name|Policy=@group_policy|Status=@group_status|Age|+Workload=@group_workload"
+    ),
     "storage.k8s.io/storageclasses": (
         "Name=@storage_class_name|Provisioner=provisioner|ReclaimPolicy=reclaimPolicy?Delete"
         "|VolumeBindingMode=volumeBindingMode?Immediate|!AllowVolumeExpansion=allowVolumeExpansion|Age"

@@ -18,7 +18,7 @@ from vsched.sim.store.name_formats import (
     qualified_name_problems,
     subdomain_problems,
 )
-from vsched.sim.validation import cluster, devices, event, pod_update, resource_claims, volumes, workload
+from vsched.sim.validation import cluster, devices, event, native_groups, pod_update, resource_claims, volumes, workload
 from vsched.sim.validation.pod import check_pod_spec
 from vsched.sim.webhooks.configuration import check_webhooks
 
@@ -185,6 +185,9 @@ _CREATE: dict[str, Check] = {
     "resource.k8s.io/devicetaintrules": devices.check_taint_rule,
     "resource.k8s.io/resourceclaims": resource_claims.check_claim_object,
     "resource.k8s.io/resourceclaimtemplates": resource_claims.check_template,
+    "scheduling.k8s.io/workloads": native_groups.check_workload,
+    "scheduling.k8s.io/podgroups": native_groups.check_group,
+    "scheduling.k8s.io/compositepodgroups": native_groups.check_composite,
 }
 
 _UPDATE: dict[str, UpdateCheck] = {
@@ -209,6 +212,9 @@ _UPDATE: dict[str, UpdateCheck] = {
     "resource.k8s.io/resourceslices": devices.check_slice_update,
     "resource.k8s.io/resourceclaims": resource_claims.check_unchanged,
     "resource.k8s.io/resourceclaimtemplates": resource_claims.check_unchanged,
+    "scheduling.k8s.io/workloads": native_groups.check_workload_update,
+    "scheduling.k8s.io/podgroups": native_groups.check_group_update,
+    "scheduling.k8s.io/compositepodgroups": native_groups.check_composite_update,
 }
 """Updates of other kinds are checked as new objects."""
 

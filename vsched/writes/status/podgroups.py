@@ -152,7 +152,7 @@ class JobStatuses:
         """Take note of what a job's status should be."""
         key = outcome.key
         job = snapshot.jobs.get(key)
-        if not outcome.changed or job is None or job.spec.implicit:
+        if not outcome.changed or job is None or job.spec.implicit or job.spec.native is not None:
             self.workqueue.discard(key)
             return
         content = content_of(outcome)

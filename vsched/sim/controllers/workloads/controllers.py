@@ -9,11 +9,19 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Update
+from vsched.sim.controllers.actions import Action, Create, Update
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.controllers.workloads import cron_jobs, daemon_sets, deployments, jobs, replica_sets, stateful_sets
+from vsched.sim.controllers.workloads import (
+    cron_jobs,
+    daemon_sets,
+    deployments,
+    job_groups,
+    jobs,
+    replica_sets,
+    stateful_sets,
+)
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
@@ -170,7 +178,29 @@ class Jobs(WorkloadController):
         job = self.find(key)
         if job is None:
             return ()
-        return jobs.reconcile(job, self.pod_index.owned_by(job), utc_now(), self._times)
+        found = jobs.reconcile(job, self.pod_index.owned_by(job), utc_now(), self._times)
+        api_version = self._group_version()
+        if not api_version or not job_groups.wants_group(job, api_version):
+            return found
+        return self._grouped(job, found, api_version)
+
+    def _group_version(self) -> str:
+        """The version in which PodGroups of Kubernetes are made; empty where none is served."""
+        try:
+            return self.client.kind(job_groups.GROUPS).api_version
+        except KeyError:
+            return ""
+
+    def _grouped(self, job: Obj, found: list[Action], api_version: str) -> Sequence[Action]:
+        """What to do, with a PodGroup for the pods: a Job whose pods began without one goes on without."""
+        name, namespace = job_groups.group_name(job), job["metadata"]["namespace"]
+        workload = self.client.get(job_groups.WORKLOADS, namespace, job_groups.workload_name(job))
+        group = self.client.get(job_groups.GROUPS, namespace, name)
+        makes_pods = any(isinstance(each, Create) for each in found)
+        if workload is None and (not makes_pods or self.pod_index.owned_by(job)):
+            return found
+        before, may_make = job_groups.prepare(job, workload, group, api_version) if makes_pods or group else ([], True)
+        return [*before, *job_groups.joined(found, name)] if may_make else before
 
     def _release(self, key: str) -> Sequence[Action]:
         """Removes the finalizer of a deleted pod whose Job is gone."""

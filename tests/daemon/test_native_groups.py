@@ -1,0 +1,203 @@
+"""Kubernetes' own PodGroups end to end: made by the Job controller or by hand with kubectl, scheduled, and told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.running import condition_of, digested, node, nodes_of, reasons_of, scheduling
+from tests.support.waiting import until
+from vsched.daemon.app import Daemon
+from vsched.sim.cluster import Cluster, ClusterSettings
+
+Obj = dict[str, Any]
+GROUPS = "scheduling.k8s.io/podgroups"
+NEWER, OLDER = "v1beta1", "v1alpha2"
+CONDITION = {NEWER: "PodGroupInitiallyScheduled", OLDER: "PodGroupScheduled"}
+needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+
+
+@asynccontextmanager
+async def world(*nodes: Obj, version: str = NEWER, **options: Any) -> AsyncIterator[tuple[Cluster, Daemon]]:
+    settings = ClusterSettings(native_groups=(version,) if version else ())
+    async with Cluster(nodes, settings=settings) as cluster, scheduling(cluster.url, **options) as daemon:
+        yield cluster, daemon
+
+
+def group(name: str, minimum: int = 0, version: str = NEWER, metadata: Obj | None = None, **spec: Any) -> Obj:
+    policy = {"gang": {"minCount": minimum}} if minimum else {"basic": {}}
+    return {
+        "apiVersion": f"scheduling.k8s.io/{version}",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default", **(metadata or {})},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def member(name: str, of: str, cpu: str = "1", **spec: Any) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "schedulerName": "vsched",
+            "schedulingGroup": {"podGroupName": of},
+            "containers": [{"name": "main", "image": "busybox", "resources": {"requests": {"cpu": cpu}}}],
+            **spec,
+        },
+    }
+
+
+def members(of: str, count: int, **spec: Any) -> list[Obj]:
+    return [member(f"{of}-{number}", of, **spec) for number in range(count)]
+
+
+def job(name: str, size: int, **spec: Any) -> Obj:
+    container = {"name": "main", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "parallelism": size,
+            "completions": size,
+            "completionMode": "Indexed",
+            "template": {
+                "spec": {"schedulerName": "vsched", "restartPolicy": "Never", "containers": [container]},
+            },
+            **spec,
+        },
+    }
+
+
+def told(cluster: Cluster, name: str, version: str = NEWER) -> Obj:
+    """The condition of a group that says whether it was scheduled."""
+    return condition_of(cluster.client.get(GROUPS, "default", name), CONDITION[version])
+
+
+@pytest.mark.parametrize(
+    ("version", "asks"),
+    [
+        pytest.param(OLDER, {}, id="in 1.36 for every Indexed Job whose pods run at once"),
+        pytest.param(
+            NEWER, {"scheduling": {"schedulingPolicy": {"gang": {}}}}, id="from 1.37 on for a Job that asks for it"
+        ),
+    ],
+)
+async def test_the_job_controller_makes_a_group_that_starts_as_a_gang(version: str, asks: Obj) -> None:
+    async with world(node("n1", cpu="3"), version=version) as (cluster, daemon):
+        cluster.apply([job("train", 4, **asks)])
+        await until(lambda: len(cluster.client.list("pods", "default")) == 4)
+        (made,) = cluster.client.list(GROUPS, "default")
+        name = made["metadata"]["name"]
+        await until(lambda: told(cluster, name, version))
+
+        waits = told(cluster, name, version)
+        assert (waits["status"], waits["reason"], waits["observedGeneration"]) == ("False", "Unschedulable", 1)
+        assert "cpu" in waits["message"]
+        assert not nodes_of(cluster)
+
+        cluster.apply([node("n2", cpu="3")])
+        await until(lambda: len(nodes_of(cluster)) == 4)
+        await until(lambda: told(cluster, name, version)["status"] == "True")
+        assert told(cluster, name, version)["reason"] == "Scheduled"
+        await digested(cluster, daemon)
+        assert reasons_of(cluster, name) >= {"Unschedulable", "Scheduled"}
+
+
+@needs_kubectl
+async def test_a_lower_minimum_lets_a_waiting_gang_start(tmp_path: Path) -> None:
+    async with world(node("n1", cpu="3")) as (cluster, _):
+        kubectl = Kubectl(tmp_path)
+        cluster.write_kubeconfig(tmp_path / "config")
+        cluster.apply([group("g", 5), *members("g", 5)])
+        await until(lambda: told(cluster, "g"))
+        assert "Gang (5)" in await kubectl("get", "podgroups.scheduling.k8s.io", "g")
+
+        change = '{"spec":{"schedulingPolicy":{"gang":{"minCount":3}}}}'
+        await kubectl("patch", "podgroups.scheduling.k8s.io", "g", "--type=merge", "-p", change)
+        await until(lambda: len(nodes_of(cluster)) == 3)
+        await until(lambda: told(cluster, "g")["status"] == "True")
+        assert told(cluster, "g")["observedGeneration"] == 2
+        assert "Scheduled" in await kubectl("get", "podgroups.scheduling.k8s.io", "g")
+
+
+async def test_a_basic_group_has_no_minimum() -> None:
+    async with world(node("n1", cpu="2")) as (cluster, _):
+        cluster.apply([group("g"), *members("g", 3)])
+        await until(lambda: len(nodes_of(cluster)) == 2)
+        await until(lambda: told(cluster, "g").get("status") == "True")
+
+
+async def test_a_group_that_was_scheduled_stays_so_when_its_pods_go() -> None:
+    async with world(node("n1", cpu="2")) as (cluster, daemon):
+        cluster.apply([group("g", 2), *members("g", 2)])
+        await until(lambda: told(cluster, "g").get("status") == "True")
+        began = told(cluster, "g")
+        cluster.client.delete("pods", "default", "g-0")
+        cluster.apply([member("other", "g", cpu="4")])
+        await until(lambda: condition_of(cluster.client.get("pods", "default", "other"), "PodScheduled"))
+        await digested(cluster, daemon)
+
+        assert told(cluster, "g") == began
+
+
+async def test_pods_wait_for_their_group_and_are_told_so() -> None:
+    async with world(node("n1")) as (cluster, _):
+        cluster.apply(members("late", 1))
+        await until(lambda: condition_of(cluster.client.get("pods", "default", "late-0"), "PodScheduled"))
+        why = condition_of(cluster.client.get("pods", "default", "late-0"), "PodScheduled")["message"]
+        assert why == ("PodGroup.scheduling.k8s.io default/late does not exist: its pods wait for it to be created")
+        cluster.apply([group("late", 1)])
+        await until(lambda: len(nodes_of(cluster)) == 1)
+
+
+async def test_a_group_of_two_schedulers_waits_whole_in_the_words_of_kube_scheduler() -> None:
+    async with world(node("n1")) as (cluster, _):
+        cluster.apply([group("g", 1), *members("g", 2), member("other", "g", schedulerName="default-scheduler")])
+        sentence = "all pods in a single pod group should have the same .spec.schedulerName set"
+        await until(lambda: sentence in told(cluster, "g").get("message", ""))
+        assert not nodes_of(cluster)
+        cluster.client.delete("pods", "default", "other")
+        await until(lambda: len(nodes_of(cluster)) == 2)
+
+
+async def test_groups_of_other_schedulers_are_left_alone() -> None:
+    async with world(node("n1", cpu="1")) as (cluster, daemon):
+        cluster.apply([group("theirs", 2), *members("theirs", 2, schedulerName="default-scheduler")])
+        cluster.apply([group("ours", 2), *members("ours", 2)])
+        await until(lambda: told(cluster, "ours"))
+        await digested(cluster, daemon)
+
+        assert not told(cluster, "theirs")
+
+
+async def test_a_deleted_group_takes_no_new_pods_and_goes_with_its_last() -> None:
+    async with world(node("n1")) as (cluster, _):
+        cluster.apply([group("g", 1), *members("g", 1)])
+        await until(lambda: len(nodes_of(cluster)) == 1)
+        cluster.client.delete(GROUPS, "default", "g")
+        cluster.apply([member("new", "g")])
+        await until(lambda: condition_of(cluster.client.get("pods", "default", "new"), "PodScheduled"))
+        why = condition_of(cluster.client.get("pods", "default", "new"), "PodScheduled")["message"]
+        assert "is being deleted, and takes no new pods" in why
+        assert cluster.client.get(GROUPS, "default", "g")
+        for name in ("new", "g-0"):
+            cluster.client.delete("pods", "default", name)
+        await until(lambda: not cluster.client.get(GROUPS, "default", "g"))
+
+
+async def test_a_cluster_without_the_api_is_scheduled_as_ever() -> None:
+    async with world(node("n1"), version="") as (cluster, daemon):
+        plain = member("p", "none")
+        del plain["spec"]["schedulingGroup"]
+        cluster.apply([plain])
+        await until(lambda: len(nodes_of(cluster)) == 1)
+        assert {
+            daemon.reflectors[kind].statistics.state.value for kind in ("PodGroup.scheduling.k8s.io", "Workload")
+        } == {"missing"}

@@ -1,0 +1,1 @@
+"""Native PodGroups in the mirror: the groups, their pods, and how they form trees."""

@@ -1,0 +1,86 @@
+"""Jobs that stand for Kubernetes' own PodGroups (``scheduling.k8s.io``), which are called native PodGroups here.
+
+Their keys end in the API group, so that they differ from PodGroups of Volcano with the same name: names of objects
+have no colon.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+API_GROUP = "scheduling.k8s.io"
+_GROUP, _COMPOSITE = f":{API_GROUP}", f":composite.{API_GROUP}"
+
+
+class NativeName(NamedTuple):
+    """What the key of a native job says."""
+
+    namespace: str
+    name: str
+    composite: bool
+
+
+class ChildGroup(msgspec.Struct, frozen=True):
+    """A PodGroup, or a CompositePodGroup below the root, of a composite job: what its status is written by."""
+
+    name: str
+    uid: str = ""
+    version: str = ""
+    generation: int = 0
+    minimum: int = 1
+    """So many of its pods, or of the groups right below it, have to be scheduled."""
+    started: bool = False
+    composite: bool = False
+    parent: str = ""
+    """The CompositePodGroup it belongs to."""
+    reason: str = ""
+    """Of the condition in its object, with its message and its ``lastTransitionTime``."""
+    message: str = ""
+    since: float = 0.0
+
+
+class NativeGroup(msgspec.Struct, frozen=True):
+    """What the object of a native job says that PodGroups of Volcano cannot say."""
+
+    version: str = ""
+    """The API version it was read in."""
+    generation: int = 0
+    started: bool = False
+    """Whether its condition says that it was scheduled once; that is never taken back."""
+    composite: bool = False
+    gang: bool = False
+    """False for ``basic``: each of its pods is placed on its own."""
+    whole: bool = False
+    """Whether its pods are evicted together or not at all (``disruptionMode``)."""
+    priority: int | None = None
+    """``spec.priority``; None where the API server filled in none."""
+    preempts: bool = True
+    """False for ``preemptionPolicy: Never``."""
+    invalid: str = ""
+    """Why a tree of groups cannot be used; empty where it can."""
+    children: tuple[ChildGroup, ...] = ()
+    """The groups below a CompositePodGroup, parents before their children."""
+
+
+def native_key(namespace: str, name: str, *, composite: bool = False) -> str:
+    """The key of the job of a native PodGroup."""
+    return f"{namespace}/{name}{_COMPOSITE if composite else _GROUP}"
+
+
+def native_name(key: str) -> NativeName | None:
+    """What a key says; None for the key of any other job."""
+    for ending, composite in ((_COMPOSITE, True), (_GROUP, False)):
+        if key.endswith(ending):
+            namespace, _, name = key.removesuffix(ending).partition("/")
+            return NativeName(namespace, name, composite)
+    return None
+
+
+def title_of(key: str) -> str:
+    """A job with the kind of its object, as sentences name it."""
+    found = native_name(key)
+    if found is None:
+        return f"PodGroup {key}"
+    return f"{'CompositePodGroup' if found.composite else f'PodGroup.{API_GROUP}'} {found.namespace}/{found.name}"
