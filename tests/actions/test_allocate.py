@@ -314,3 +314,37 @@ def test_with_enqueue_after_allocate_a_job_is_bound_one_cycle_later() -> None:
 
     assert plan(text, policy).bound == {}
     assert plan(text, policy, cycles=2).bound == {"a": 1}
+
+
+FOUR_OF_FIVE = (
+    "class high 9\nnode n1 cpu=5\njob ns/a min=4 phase=Running age=1\npods ns/a 3 cpu=1 on=n1\npods ns/a 1 cpu=1"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        pytest.param(
+            f"{FOUR_OF_FIVE}\njob ns/b class=high min=2 pods=2 cpu=1 age=9",
+            {"a": 1},
+            id="a gang that lost a pod goes before all others",
+        ),
+        pytest.param(
+            f"{FOUR_OF_FIVE}\nqueue q priority=9\njob ns/b queue=q min=2 pods=2 cpu=1 age=9",
+            {"a": 1},
+            id="also before those of other queues",
+        ),
+        pytest.param(
+            f"{FOUR_OF_FIVE.replace('min=4', 'min=3')}\njob ns/b class=high min=2 pods=2 cpu=1 age=9",
+            {"b": 2},
+            id="one that still has its minimum does not",
+        ),
+        pytest.param(
+            f"{FOUR_OF_FIVE.replace('min=4', 'min=9').replace('a 1', 'a 6')}\njob ns/b class=high min=2 pods=2 cpu=1",
+            {"b": 2},
+            id="nor one that lacks most of its minimum",
+        ),
+    ],
+)
+def test_running_gangs_are_completed_first(text: str, bound: dict[str, int]) -> None:
+    assert plan(text, GANGS).bound == bound

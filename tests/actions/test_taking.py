@@ -187,3 +187,14 @@ def fewest(rows: list[int], held: list[int], high: list[bool], gang: int, cpu: i
         if room + sum(gains[:count]) >= gang:
             return count
     return len(gains) + 1
+
+
+def test_a_pod_that_was_lost_with_its_node_comes_back_into_the_rack_of_its_gang() -> None:
+    text = (
+        full(5, 6).replace("node n2 cpu=4\n", "").replace("job x/f2 min=0 phase=Running\npods x/f2 1 cpu=4 on=n2\n", "")
+        + "job ns/a class=high phase=Running min=3\npods ns/a 2 cpu=2 on=n5\npods ns/a 1 cpu=4"
+    ).replace("pods x/f5 1 cpu=2 on=n5", "pods x/f5 1 cpu=0 on=n5")
+    session = decided(text, RACKS, {"ns/a": RACK}, PREEMPT)
+
+    assert evicted(session) == ["n6"]
+    assert sorted(nodes_of(session, "ns/a").values()) == ["n5", "n5", "n6*"]

@@ -34,6 +34,7 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    complete(session, sheets)
     place_held(session, sheets)
     gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
     jobs = [session.jobs[key] for key in dict.fromkeys([*sheets, *sorted(gated)])]
@@ -51,6 +52,15 @@ def allocate(session: Session) -> None:
             open_gates(session, queue, job)
         again = job.key in sheets and take_turn(session, queue, job, sheets[job.key])
         lane.end_turn(job if again else None)
+
+
+def complete(session: Session, sheets: dict[str, Worksheet]) -> None:
+    """Give running gangs that lost pods the first turns: with a node, say. What is left of a gang waits for them."""
+    lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
+    for job in sorted(lost, key=session.plugins.job_key):
+        queue = session.queue(job)
+        if not session.plugins.overused(queue) and not take_turn(session, queue, job, sheets[job.key]):
+            del sheets[job.key]
 
 
 def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:

@@ -34,7 +34,7 @@ def gangpreempt(session: Session) -> None:
     ordering = QueueOrdering(session.plugins, session.args(GANG_PREEMPT, GangArgs))
     for wave in ordering.waves(starving(session)):
         for waiting in ordering.lanes(wave, session.snapshot.queues):
-            for job in sorted(waiting, key=session.plugins.job_key):
+            for job in sorted(waiting, key=session.taking_key):
                 with session.reservations.lifted(job):
                     if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
                         evict_for(session, GangPreemptSearch, job, pools, tasks)
@@ -55,7 +55,7 @@ def gangreclaim(session: Session) -> None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            for job in sorted(lanes[queue.name], key=plugins.job_key):
+            for job in sorted(lanes[queue.name], key=session.taking_key):
                 with session.reservations.lifted(job):
                     reclaim_for(session, job, pools)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)

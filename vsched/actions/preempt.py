@@ -12,7 +12,7 @@ import msgspec
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import cost_of, may_be, take_for
+from vsched.actions.taking import beside_its_own, cost_of, take_for
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
 from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does
 from vsched.framework.jobs import JobView
@@ -46,7 +46,7 @@ def preempt(session: Session) -> None:
     ordering = QueueOrdering(session.plugins, args)
     for wave in ordering.waves(starving(session)):
         for waiting in ordering.lanes(wave, session.snapshot.queues):
-            jobs = sorted(waiting, key=session.plugins.job_key)
+            jobs = sorted(waiting, key=session.taking_key)
             for job in jobs:
                 with session.reservations.lifted(job):
                     between_jobs(session, job, pools, pick)
@@ -69,7 +69,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
     for task in unplaced(session, job):
         if not session.plugins.job_starving(job):
             return
-        with may_be(session, job), session.statement() as statement:
+        with beside_its_own(session, job), session.statement() as statement:
             attempt = Attempt(session, search, pools, statement, pick)
             placed = attempt.place(task) and attempt.is_worth_it
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):

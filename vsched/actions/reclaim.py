@@ -34,7 +34,7 @@ def reclaim(session: Session) -> None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            jobs = sorted(lanes[queue.name], key=plugins.job_key)
+            jobs = sorted(lanes[queue.name], key=session.taking_key)
             for job in jobs:
                 with session.reservations.lifted(job):
                     reclaim_for(session, job, pools)

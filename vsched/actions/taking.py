@@ -29,6 +29,8 @@ from vsched.model.topology.tiers import Tier
 PRIORITY_OFFSET = 1 << 31
 """Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
+NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
+
 Cost = tuple[int, int, int, float]
 
 
@@ -85,17 +87,19 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
     return False
 
 
-def may_be(session: Session, job: JobView) -> AbstractContextManager[None]:
-    """A restriction to the nodes where further pods of a job may be; none where it does not ask for closeness."""
+def beside_its_own(session: Session, job: JobView) -> AbstractContextManager[None]:
+    """A restriction to the nodes where a pod of a job may join those that have a node.
+
+    There is none where the job does not ask for closeness, and no such node where none of its pods has one.
+    """
     topology = job.spec.topology
     if topology is None or not topology.hard:
         return nullcontext()
     places = session.places
     reach = places.reach(topology, places.footing(job, topology))
-    if isinstance(reach, Refusal):
-        return session.node_selection.within(np.zeros(0, dtype=np.int64))
-    tier, domain = reach[-1]
-    return nullcontext() if domain is None else session.node_selection.within(places.domain(tier, domain).rows)
+    tier, domain = (None, None) if isinstance(reach, Refusal) else reach[-1]
+    rows = NO_ROWS if tier is None or domain is None else places.domain(tier, domain).rows
+    return session.node_selection.within(rows)
 
 
 def _closeness(session: Session, job: JobView) -> Hashable:

@@ -128,6 +128,14 @@ class JobView:
         return self.phase in (Phase.PENDING, "")
 
     @property
+    def has_lost_pods(self) -> bool:
+        """Whether the gang runs and has lost a part of its minimum, half of it at most.
+
+        The bound keeps a small job from getting ahead of others because somebody raises its minimum.
+        """
+        return not self.is_ready and self.min_member - self.ready <= self.running
+
+    @property
     def is_ready(self) -> bool:
         """Whether the minima of the gang and of its sub-groups are met (reference 0.4).
 

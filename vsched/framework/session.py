@@ -14,7 +14,7 @@ from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
-from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.combine.pluginset import OrderKey, PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -131,6 +131,10 @@ class Session:
         """The arguments of an action in the policy; the defaults where the policy gives none."""
         found = self.policy.action_args.get(action)
         return found if isinstance(found, args_type) else args_type()
+
+    def taking_key(self, job: JobView) -> tuple[bool, OrderKey]:
+        """The sort key of a job among those of its queue that take from others; gangs that lost pods go first."""
+        return not job.has_lost_pods, self.plugins.job_key(job)
 
     def queue(self, job: JobView) -> Queue:
         """The queue of a job."""
