@@ -46,7 +46,7 @@ def _devices(pod: Pod) -> tuple[PodDevices, ...]:
     return tuple(
         PodDevices(
             shared(each.name),
-            shared(each.resource_claim_name or made.get(each.name) or ""),
+            shared(each.resource_claim_name) if each.resource_claim_name else made.get(each.name) or "",
             "" if each.resource_claim_name else shared(each.resource_claim_template_name or ""),
             not each.resource_claim_name and made.get(each.name, "") is None,
         )

@@ -305,7 +305,7 @@ def _model(
     return _same_model(DeviceModel(driver, attributes, capacity, shareable), types)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # models of one device each pass through it
 def _same_model(model: DeviceModel, types: tuple[type, ...]) -> DeviceModel:
     """The types only tell models apart: 1 and true are equal, and yet different values."""
     return model
@@ -335,7 +335,7 @@ def _attributes(fields: DeviceFields) -> tuple[tuple[str, Attribute | Version], 
     return tuple(sorted(pairs, key=lambda pair: pair[0]))
 
 
-@lru_cache(maxsize=4096, typed=True)  # 1 and true are equal, and yet different values
+@lru_cache(maxsize=1024, typed=True)  # 1 and true are equal, and yet different values
 def _same_attribute(name: str, value: Attribute | Version) -> tuple[str, Attribute | Version]:
     return name, value
 

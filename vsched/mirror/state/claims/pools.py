@@ -124,7 +124,8 @@ class PoolStore:
         slices = [self._slices[member] for member in sorted(members)]
         generation = max(each.generation for each in slices)
         newest = [each for each in slices if each.generation == generation]
-        devices = self._tainted(name, tuple(device for each in newest for device in each.devices))
+        listed = newest[0].devices if len(newest) == 1 else tuple(device for each in newest for device in each.devices)
+        devices = self._tainted(name, listed)
         counters = tuple(counters for each in newest for counters in each.counters)
         complete = all(each.parts == len(newest) for each in newest)
         return DevicePool(*name, generation, devices, counters, complete, _problem(devices, counters))
