@@ -5,6 +5,7 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -16,6 +17,7 @@ from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
+from vsched.framework.subgroups import SubGroups
 from vsched.framework.wording import binding, counted, on_nodes
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.plan import NOT_HAD
@@ -132,7 +134,7 @@ class UnschedulableReasons:
         message = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
-            fits = _fitting(self.session, view, None)
+            fits = _fitting(self.session, view, _every)
             message += (
                 f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
             )
@@ -201,20 +203,31 @@ class UnschedulableReasons:
         """The code of the reason, and the start of the message: how many pods are missing, and how many fit."""
         code = binding(why)
         lacking = view.roles_missing()
-        fits = _fitting(self.session, view, cause.role) if cause.role in lacking else 0
+        fits = _fitting(self.session, view, _of_role(cause.role)) if cause.role in lacking else 0
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.is_ready:
             waiting = view.pending_count + view.waiting
             return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
+        if view.sub_groups is not None and (short := view.sub_groups.of(cause).lacks()):
+            return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member < 2:
             return code, "no node takes it"
-        fits = min(missing, _fitting(self.session, view, None) if why.fits is None else why.fits)
+        fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
         head = _needs("the gang", view.min_member, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
+
+    def _scale_of_sub_group(
+        self, groups: SubGroups, view: JobView, cause: Task, missing: int, code: Code
+    ) -> tuple[Code, str]:
+        """The same for a pod of a sub-group that lacks its minimum."""
+        group = groups.of(cause)
+        fits = _fitting(self.session, view, lambda task: groups.of(task) is group)
+        head = _needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
+        return Code.GANG_SIZE if fits else code, head
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
 
@@ -268,13 +281,22 @@ def in_sight(view: JobView) -> bool:
 
 def _roles_short(session: Session, view: JobView) -> set[str]:
     """Roles for which this cycle's last try found nodes for fewer tasks than their minimum."""
-    return {role for role, missing in view.roles_missing().items() if _fitting(session, view, role) < missing}
+    return {role for role, missing in view.roles_missing().items() if _fitting(session, view, _of_role(role)) < missing}
 
 
-def _fitting(session: Session, view: JobView, role: str | None) -> int:
-    """How many tasks of the job (of the role, if given) found a node in a try rolled back since, or are pipelined."""
+def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
+    """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
     found = (task for uid, task in view.job.pending.items() if uid in session.tried or _has_place(view, uid))
-    return sum(1 for task in found if role is None or task.role == role)
+    return sum(1 for task in found if counts(task))
+
+
+def _every(task: Task) -> bool:
+    return True
+
+
+def _of_role(role: str) -> Callable[[Task], bool]:
+    """Whether a task has the role."""
+    return lambda task: task.role == role
 
 
 def _has_place(view: JobView, uid: str) -> bool:
