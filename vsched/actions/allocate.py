@@ -15,6 +15,7 @@ from vsched.actions.held import Worksheet, held_back, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
 from vsched.actions.placing import place_until_ready
+from vsched.actions.subgroups import arranged, place_in_groups
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
@@ -84,7 +85,8 @@ def worksheet(session: Session, job: JobView) -> Worksheet:
         return deque()
     if not workable(session, job):
         return deque()
-    return deque(session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False)))
+    tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False))
+    return deque(tasks) if job.sub_groups is None else arranged(session, job.sub_groups, tasks)
 
 
 def workable(session: Session, job: JobView) -> bool:
@@ -102,15 +104,18 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
     with session.reservations.lifted(job), session.statement() as statement:
         if held_back(session, queue, job, sheet):
             return False
-        if job.spec.topology is None:
+        if job.sub_groups is not None:
+            place_in_groups(session, queue, job, job.sub_groups, sheet, statement)
+        elif job.spec.topology is None:
             place_until_ready(session, queue, job, sheet, statement)
         else:
             place_close(session, queue, job, sheet, statement)
-        if session.plugins.job_ready(job):
+        is_ready = session.plugins.job_ready(job)
+        if is_ready and (job.sub_groups is None or job.sub_groups.are_whole(statement.tasks)):
             statement.commit()
             return bool(sheet)
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
-        else:
-            session.tried.update(task.uid for task in statement.tasks)
+            return is_ready and bool(sheet)
+        session.tried.update(task.uid for task in statement.tasks)
     return False

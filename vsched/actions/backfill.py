@@ -38,6 +38,8 @@ def backfill(session: Session) -> None:
         queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
             tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True))
+            if job.sub_groups is not None:  # those of a sub-group without its minimum wait for it
+                tasks = [task for task in tasks if job.sub_groups.are_whole((task,))]
             for position, task in enumerate(tasks):
                 before = statement.savepoint()
                 lift(session, statement, job, task)
@@ -83,6 +85,12 @@ def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
     done = {entry.task.uid for entry in session.committed}
     found: dict[str, list[LedgerEntry]] = {}
     for entry in session.ledger.log:
-        if entry.status is Status.ALLOCATED and entry.task.uid not in done:
+        if entry.task.uid not in done and _may_be_bound(entry):
             found.setdefault(entry.job.key, []).append(entry)
     return found
+
+
+def _may_be_bound(entry: LedgerEntry) -> bool:
+    """Whether a step is an allocation, and of no sub-group that lacks its minimum."""
+    groups = entry.job.sub_groups
+    return entry.status is Status.ALLOCATED and (groups is None or groups.are_whole((entry.task,)))

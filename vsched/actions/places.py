@@ -37,6 +37,11 @@ TRIES_MAX = 8
 """How many domains of one tier are tried for one group of tasks. The sums are exact where tasks are alike and no rule
 depends on other pods, so the first try succeeds then."""
 
+ABOUT_PARTS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
+"""Codes of refusals of one sub-group."""
+ABOUT_PLACES = (Code.CLAIM, *ABOUT_PARTS)
+"""Codes of refusals in one domain that another domain may not have."""
+
 Reach = Sequence[tuple[Tier, int | None]]
 """Tiers, closest first, each with the only domain that may be used; None for any."""
 
@@ -51,6 +56,8 @@ class Gang(NamedTuple):
     goal: Goal
     pipelined: Callable[[], bool]
     """Whether placements that wait for other pods to leave may be kept."""
+    place: Callable[[Worksheet], object] | None = None
+    """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
 def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> Gang:
@@ -74,7 +81,7 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
     gang = gang_of(session, job, topology)
     if not gang.goal.met():
         if gang.goal.missing() <= len(sheet):
-            _place_gang(session, queue, sheet, statement, gang)
+            place_gang(session, queue, sheet, statement, gang)
         return
     failed: dict[Hashable, NodeReasons | Refusal] = {}
     while sheet:
@@ -83,17 +90,27 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
         if kind in failed and uid not in session.held:
             session.task_refusals[uid] = failed[kind]
             continue
-        _place_gang(session, queue, one, statement, gang)
+        place_gang(session, queue, one, statement, gang)
         if not one and statement.placed:
             return
         if (why := session.task_refusals.get(uid)) is not None:
             failed[kind] = why
 
 
-def _place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
-    """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not."""
+def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+    """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
+
+    The caller rolls back what does not meet the goal.
+    """
     if place_together(session, queue, sheet, statement, gang) is None and _may_be_anywhere(session, gang):
+        _place(session, queue, sheet, statement, gang)
+
+
+def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+    if gang.place is None:
         place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
+    else:
+        gang.place(sheet)
 
 
 def _may_be_anywhere(session: Session, gang: Gang) -> bool:
@@ -218,7 +235,7 @@ class Search:
         before, told = statement.savepoint(), {task.uid: refusals.get(task.uid) for task in self._sheet}
         trial = deque(self._sheet)
         with self._within(domain):
-            place_until_ready(session, self._queue, gang.job, trial, statement, gang.goal)
+            _place(session, self._queue, trial, statement, gang)
         steps = session.ledger.log[before:]
         placed = {entry.task.uid for entry in steps}
         waiting = any(entry.status is Status.PIPELINED for entry in steps)
@@ -248,7 +265,9 @@ class Search:
         whys = (self.session.task_refusals.get(task.uid) for task in self._sheet if task.uid not in placed)
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
-            self.refused = why.reason != PIPELINED and why.code is not Code.CLAIM
+            self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
+            if self._failed is None and why.code in ABOUT_PARTS:
+                self._failed = domain, why.message
         elif why is not None and why.also is not None:
             self.refused = True
         if self._failed is None and self._looks and isinstance(why, NodeReasons):
@@ -258,16 +277,33 @@ class Search:
 def choose_close(
     session: Session, job: JobView, tasks: Sequence[Task], pick: Callable[[], Choice | None]
 ) -> Choice | Refusal | None:
-    """What ``pick`` chooses for the first of these tasks, where the job may be; None where it finds no node at all.
+    """What ``pick`` chooses for the first of these tasks, where it may be; None where it finds no node at all.
 
-    Of a job without pods on nodes, the domain should have room for all of the tasks. A refusal where the job asks for
-    closeness and no allowed domain will do.
+    Of a job or sub-group without pods on nodes, the domain should have room for all of its tasks. A refusal where
+    closeness is asked for and no allowed domain will do.
     """
-    topology = job.spec.topology
+    topology, groups = job.spec.topology, job.sub_groups
+    group = None if groups is None else groups.of(tasks[0])
+
+    def in_group() -> Choice | Refusal | None:
+        if groups is None or group is None or group.topology is None:
+            return pick()
+        own = [task for task in tasks if groups.of(task) is group]
+        return _choose_in(session, group.topology, session.places.footing(job, group.topology, group), own, pick)
+
     if topology is None:
-        return pick()
+        return in_group()
+    return _choose_in(session, topology, session.places.footing(job, topology), tasks, in_group)
+
+
+def _choose_in(
+    session: Session,
+    topology: NetworkTopology,
+    footing: Footing,
+    tasks: Sequence[Task],
+    pick: Callable[[], Choice | Refusal | None],
+) -> Choice | Refusal | None:
     places, selection = session.places, session.node_selection
-    footing = places.footing(job, topology)
     reach = places.reach(topology, footing)
     if isinstance(reach, Refusal):
         return reach
@@ -280,7 +316,7 @@ def choose_close(
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
                 with selection.within(one.rows, places.near_scores(topology, footing)):
                     choice = pick()
-                if choice is not None:
+                if isinstance(choice, Choice):
                     return choice
     if reach[-1][0] is places.tiers.tiers[-1]:
         return None

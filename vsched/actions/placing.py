@@ -23,11 +23,17 @@ class Goal(NamedTuple):
     """Whether enough have a node, so that no further task is placed in this turn."""
     missing: Callable[[], int]
     """A lower bound on the tasks to place before ``met`` can be true."""
+    in_reach: Callable[[set[str], int], bool]
+    """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
 
 
 def goal_of(session: Session, job: JobView) -> Goal:
     """The goal of a whole job: it is ready."""
-    return Goal(lambda: session.plugins.job_ready(job), lambda: session.plugins.tasks_missing(job))
+    return Goal(
+        lambda: session.plugins.job_ready(job),
+        lambda: session.plugins.tasks_missing(job),
+        lambda failed_roles, left: worth_going_on(job, failed_roles),
+    )
 
 
 def place_until_ready(
@@ -67,7 +73,7 @@ def place_until_ready(
                 worth_it = goal.missing() <= len(sheet)
             else:
                 failed_roles.add(task.role)
-                worth_it = worth_going_on(job, failed_roles)
+                worth_it = goal.in_reach(failed_roles, len(sheet))
             if not worth_it:
                 break
             continue

@@ -71,7 +71,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
             return
         with beside_its_own(session, job), session.statement() as statement:
             attempt = Attempt(session, search, pools, statement, pick)
-            placed = attempt.place(task) and attempt.is_worth_it
+            placed = attempt.place(task) and attempt.is_worth_it and session.places.holds_together(job)
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
                 attempt.give_up()
                 return

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.subgroups import arranged
 from vsched.actions.units import unit_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -240,10 +241,12 @@ def claiming(session: Session) -> list[JobView]:
 def unplaced(session: Session, job: JobView) -> list[Task]:
     """The pending tasks of a job that this session could place and has not, in their order.
 
-    Tasks with a gate, or with a claim that cannot be used, are left out.
+    Those of sub-groups that the job needs come first. Tasks with a gate, or with a claim that cannot be used, are left
+    out.
     """
     pending = (task for task in job.job.pending.values() if not task.gated and task.uid not in job.moved)
-    return session.plugins.ordered_tasks(task for task in pending if not _lacks_claims(session, task))
+    tasks = session.plugins.ordered_tasks(task for task in pending if not _lacks_claims(session, task))
+    return tasks if job.sub_groups is None else list(arranged(session, job.sub_groups, tasks))
 
 
 def _lacks_claims(session: Session, task: Task) -> bool:

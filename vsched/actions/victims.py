@@ -334,8 +334,16 @@ def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool
             failed.add(likeness(session, task))
     if not attempt.statement.placed or not session.plugins.job_pipelined(job):
         return False
+    if not session.places.holds_together(job) or not _sub_groups_whole(job, attempt.statement):
+        return False
     spare(session, search, attempt.statement)
     return True
+
+
+def _sub_groups_whole(job: JobView, statement: Statement) -> bool:
+    """Whether each sub-group that got room has its minimum once its pipelined tasks can start."""
+    groups = job.sub_groups
+    return groups is None or all(groups.of(task).is_pipelined for task in statement.tasks)
 
 
 def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:

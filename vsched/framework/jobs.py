@@ -6,7 +6,7 @@ Only the ledger changes a view. Plugins and actions read it.
 from __future__ import annotations
 
 from vsched.framework.counting import TaskCounts
-from vsched.framework.subgroups import SubGroups
+from vsched.framework.subgroups import Step, SubGroups
 from vsched.model.amounts.resources import Vector
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
@@ -69,15 +69,15 @@ class JobView:
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
-        self.trail: list[tuple[Task, str, int]] | None = (
-            None if spec.topology is None and not spec.sub_groups else self._begin_trail()
-        )
-        """Each time that a task got a node (1) or gave it up (-1), in order, beginning with the nodes that tasks have;
-        a pipelined task has a node. None where nothing asks how close pods are."""
+        self.trail: list[Step] | None = None if spec.topology is None and not spec.sub_groups else self._begin_trail()
+        """Each time that a task got a node or gave it up, in order, beginning with the nodes that tasks have.
 
-    def _begin_trail(self) -> list[tuple[Task, str, int]]:
+        A pipelined task has a node. None where nothing asks how close pods are; sub-groups have trails of their own.
+        """
+
+    def _begin_trail(self) -> list[Step]:
         found = self.job.tasks.values()
-        return [(task, task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]
+        return [(task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]
 
     def _count_roles(self) -> dict[str, TaskCounts]:
         roles: dict[str, TaskCounts] = {}
@@ -101,7 +101,10 @@ class JobView:
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
             if self.trail is not None:
-                self.trail.append((task, node, 1) if holds else (task, self._node_of(task), -1))
+                change = (node, 1) if holds else (self._node_of(task), -1)
+                self.trail.append(change)
+                if self.sub_groups is not None:
+                    self.sub_groups.of(task).trail.append(change)
             sign = 1 if holds else -1
             allocated = self.allocated
             for column, value in task.shape.request:

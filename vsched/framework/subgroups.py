@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vsched.framework.counting import TaskCounts
-from vsched.model.pods.status import Status
+from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import SubGroupPolicy
 from vsched.model.topology.subgroups import LEFT_OVER, NO_POLICY, SubGroupKey, sub_group_of
 
+Step = tuple[str, int]
+"""A node, and 1 where a task got it, -1 where a task gave it up."""
 LEAST = -(1 << 31)
 """No pod has a lower priority."""
 
@@ -18,13 +20,17 @@ LEAST = -(1 << 31)
 class SubGroup(TaskCounts):
     """One sub-group: a gang within the gang."""
 
-    __slots__ = ("key", "minimum", "name", "priority")
+    __slots__ = ("key", "minimum", "name", "priority", "topology", "trail")
 
     def __init__(self, key: SubGroupKey, policies: Sequence[SubGroupPolicy]) -> None:
         super().__init__()
         self.key = key
         self.name = key.name(policies)
-        self.minimum = 1 if key == LEFT_OVER else policies[key.policy].size
+        self.minimum, self.topology = 1, None
+        if key != LEFT_OVER:
+            self.minimum, self.topology = policies[key.policy].size, policies[key.policy].topology
+        self.trail: list[Step] = []
+        """When its tasks got nodes and gave them up, as ``JobView.trail``."""
         self.priority = LEAST
         """The highest priority of its tasks."""
 
@@ -67,6 +73,8 @@ class SubGroups:
             group = self.of(task)
             group.count(task.status, task, 1)
             group.priority = max(group.priority, task.priority)
+            if HOLDS[task.status].allocated or HOLDS[task.status].reserves:
+                group.trail.append((task.node, 1))
         self._ready = [0] * len(policies)
         """By policy: how many sub-groups have their minimum."""
         self._pipelined = [0] * len(policies)
@@ -91,6 +99,10 @@ class SubGroups:
         group.count(before, task, -1)
         group.count(after, task, 1)
         self._tally(group, 1)
+
+    def are_whole(self, tasks: Iterable[Task]) -> bool:
+        """Whether the sub-groups of these tasks have their minimum, so that the tasks may be bound."""
+        return all(self.of(task).is_ready for task in tasks)
 
     def _tally(self, group: SubGroup, by: int) -> None:
         position = group.key.policy

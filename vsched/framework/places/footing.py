@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from vsched.framework.jobs import JobView
-from vsched.model.pods.task import Task
+from vsched.framework.subgroups import Step
 from vsched.model.topology.tiers import NO_DOMAIN, Tier
 
 
 class Footing:
     """Counts of pods with a node by domain, for each of some tiers. Cost follows the steps since the last look."""
 
-    __slots__ = ("_concerns", "_counts", "_ids", "_row", "_seen", "pods")
+    __slots__ = ("_counts", "_ids", "_row", "_seen", "pods")
 
-    def __init__(self, tiers: Sequence[Tier], row: Mapping[str, int], concerns: Callable[[Task], bool] | None) -> None:
+    def __init__(self, tiers: Sequence[Tier], row: Mapping[str, int]) -> None:
         self._ids = [tier.ids for tier in tiers]
         self._row = row
-        self._concerns = concerns
         self._counts: list[dict[int, int]] = [{} for _ in tiers]
         self._seen = 0
         self.pods = 0
         """The number of pods with a node that is known."""
 
-    def follow(self, job: JobView) -> Footing:
-        """The same after the steps that the job's tasks made since the last time."""
-        trail = job.trail
-        if trail is not None and len(trail) > self._seen:
-            for task, node, by in trail[self._seen :]:
-                if self._concerns is None or self._concerns(task):
-                    self.count(node, by)
+    def follow(self, trail: Sequence[Step]) -> Footing:
+        """The same after the further steps of this trail, of the job or of a sub-group."""
+        if len(trail) > self._seen:
+            for node, by in trail[self._seen :]:
+                self.count(node, by)
             self._seen = len(trail)
         return self
 

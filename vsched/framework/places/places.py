@@ -6,7 +6,7 @@ for closeness, or a plugin scores nodes by where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -22,6 +22,7 @@ from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import Counts, Look, ordered
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
+from vsched.framework.subgroups import SubGroup
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -99,23 +100,14 @@ class Places:
         found = () if limit is None or tiers.is_flat else tuple(one for one in tiers.tiers if one.level <= limit)
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
 
-    def footing(
-        self,
-        job: JobView,
-        topology: NetworkTopology,
-        part: Hashable = None,
-        concerns: Callable[[Task], bool] | None = None,
-    ) -> Footing:
-        """Where pods of a job with a node are, by domain of the tiers that this wish is about.
-
-        With ``part`` and ``concerns``, only the tasks that ``concerns`` is true of; ``part`` names them.
-        """
-        key = job.key, topology.key, part
+    def footing(self, job: JobView, topology: NetworkTopology, group: SubGroup | None = None) -> Footing:
+        """Where pods of a job, or of one of its sub-groups, with a node are, by domain of the tiers of this wish."""
+        key = job.key, topology.key, None if group is None else group.key
         found = self._footings.get(key)
         if found is None:
             tiers = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
-            found = self._footings[key] = Footing(tiers, self._nodes.statics.row, concerns)
-        return found.follow(job)
+            found = self._footings[key] = Footing(tiers, self._nodes.statics.row)
+        return found.follow((job.trail or ()) if group is None else group.trail)
 
     def reach(self, topology: NetworkTopology, footing: Footing) -> list[tuple[Tier, int | None]] | Refusal:
         """The allowed tiers, closest first, each with its one domain that holds all pods with a node.
@@ -134,11 +126,19 @@ class Places:
         return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
 
     def holds_together(self, job: JobView) -> bool:
-        """Whether the pods of a job with a node, pipelined ones included, are where its own wish allows them."""
-        topology = job.spec.topology
+        """Whether the pods of a job with a node, pipelined ones included, are where it allows them.
+
+        The same for each of its sub-groups.
+        """
+        if not self._allows(job, job.spec.topology, None):
+            return False
+        groups = () if job.sub_groups is None else job.sub_groups.groups.values()
+        return all(self._allows(job, group.topology, group) for group in groups)
+
+    def _allows(self, job: JobView, topology: NetworkTopology | None, group: SubGroup | None) -> bool:
         if topology is None or not topology.hard:
             return True
-        return not isinstance(self.reach(topology, self.footing(job, topology)), Refusal)
+        return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)
 
     def settled(self, job: JobView) -> Domain | None:
         """The closest domain that holds all pods of a job that hold a node; None without such pods or domain."""
@@ -146,7 +146,7 @@ class Places:
         if topology is None:
             return None
         allowed = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
-        footing = Footing(allowed, self._nodes.statics.row, None)
+        footing = Footing(allowed, self._nodes.statics.row)
         for uid, task in job.job.tasks.items():
             status, node, _ = job.moved.get(uid, (task.status, task.node, task))
             if HOLDS[status].allocated:
