@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,16 +11,19 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, policy_of
-from tests.support.topologies import RACKS, Tree, decided, nodes_of, opened
+from tests.support.topologies import RACKS, Tree, decided, nodes_of, opened, snapshot_of
 from vsched.actions.allocate import worksheet
 from vsched.actions.held import Worksheet
 from vsched.actions.places import gang_of, place_together
 from vsched.actions.placing import place_until_ready
 from vsched.framework.codes import Code
+from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.framework.trace import Trace
 from vsched.model.topology.constraints import NetworkTopology
+from vsched.settings.built_in import REGISTRY
 
 RACK = NetworkTopology(highest_tier=1)
 BLOCK = NetworkTopology(highest_tier=2)
@@ -193,6 +197,18 @@ def test_why_a_job_waits(text: str, wish: NetworkTopology, message: str) -> None
 
     told = [why for why in session.task_refusals.values() if isinstance(why, Refusal)]
     assert [(why.code, why.message) for why in told] == [(Code.TOPOLOGY, message)]
+
+
+def test_hypernodes_that_cannot_be_read_keep_hard_jobs_waiting() -> None:
+    snapshot = snapshot_of(EIGHT + "job ns/a min=2 pods=2 cpu=4", RACKS, {"ns/a": RACK})
+    unread = replace(snapshot.topology, hypernodes=(), problem="403: may not list hypernodes")
+    session = run_actions(replace(snapshot, topology=unread), PLAIN, REGISTRY, Trace())
+
+    (why,) = session.task_refusals.values()
+    assert why.message == (
+        "the pods have to be in one domain of tier 1 or closer, and no tiers are known: "
+        "HyperNodes cannot be read: 403: may not list hypernodes"
+    )
 
 
 def test_a_cluster_without_tiers_keeps_hard_jobs_waiting() -> None:

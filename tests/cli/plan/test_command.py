@@ -11,6 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.support.hypernodes import hypernode_object
 from tests.support.plans import manifests
 from vsched.cli import cli
 from vsched.errors import VschedError
@@ -258,3 +259,20 @@ def test_the_json_says_more_of_a_queue_where_there_is_more_to_say(tmp_path: Path
         "state": "Closed",
         "problem": {"reason": "LeftOut", "message": "its parent nowhere does not exist"},
     }
+
+
+def test_trees_of_hypernodes_that_are_left_out_are_told_and_the_plan_goes_on() -> None:
+    trees = [hypernode_object("a", 1, "n1"), hypernode_object("b", 1, "~^n1"), hypernode_object("c", 2, "^b")]
+    found = invoke("-f", "-", stdin=written([*manifests(CLUSTER), *trees]))
+    assert found.exit_code == 0
+    why = "node n1 is in HyperNode a and in HyperNode b, and neither contains the other"
+    assert found.stderr == f"vsched: 3 HyperNodes left out (a, b, c): {why}\n"
+
+
+def test_a_hypernode_that_cannot_be_read_is_refused_in_one_line() -> None:
+    found = invoke("-f", "-", stdin=written([hypernode_object("a", 1, "~(n")]))
+    assert isinstance(found.exception, VschedError)
+    assert str(found.exception) == (
+        "stdin:document 1: HyperNode a: spec.members[0].selector.regexMatch.pattern: missing ): (n"
+        " (expected a regular expression in the syntax of RE2)"
+    )

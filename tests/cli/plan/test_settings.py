@@ -59,6 +59,11 @@ SETTINGS: dict[str, tuple[str, Told, object]] = {
         lambda seen: [node.unschedulable for node in seen.nodes.statics.attributes],
         [False, True],
     ),
+    "a label of a node": (
+        "node/n1.labels.topology.kubernetes.io/zone=b",
+        lambda seen: [node.labels.get("topology.kubernetes.io/zone") for node in seen.nodes.statics.attributes],
+        ["b", None],
+    ),
     "an amount of a node": (
         "node/n1.allocatable.cpu=16",
         lambda seen: int(seen.nodes.allocatable[CPU, seen.nodes.statics.row["n1"]]),

@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from tests.cli.plan import workloads
+from tests.support.hypernodes import hypernode, hypernode_object
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.submit import submit_of
@@ -143,6 +145,17 @@ def test_a_podgroup_that_is_there_gets_another_spec_and_keeps_its_pods(tmp_path:
     job = trial.mirror.snapshot(NOW).jobs["x/there"]
     assert (job.spec.min_member, job.spec.phase, len(job.tasks)) == (5, "Running", 1)
     assert trial.notes == ["PodGroup x/there is there already: its spec would be replaced"]
+
+
+def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
+    there = hypernode_object("rack", 1, "n1", tier_name="rack")
+    trial = submitted(tmp_path, hypernode_object("rack", 2, "~n"), hypernode_object("new", 1, "n1"), there=[there])
+    known = trial.mirror.snapshot(NOW).topology
+    found = tuple(msgspec.structs.replace(one, uid="") for one in known.hypernodes)
+    assert found == (hypernode("new", 1, "n1"), hypernode("rack", 2, "~n"))
+    assert trial.notes == ["HyperNode rack is there already: its spec would be replaced"]
+    with pytest.raises(BadInput, match=r"spec\.tier"):
+        submitted(tmp_path, hypernode_object("rack", -1))
 
 
 def test_a_pod_of_a_class_that_preempts_nobody_preempts_nobody(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from tests.support.catalogues import catalogue
 from tests.support.clusters import clusters, contended
 from tests.support.examples import examples
+from tests.support.hypernodes import catalogue as hypernodes
+from tests.support.hypernodes import hypernode
 from tests.support.plans import DEFAULT_POLICY, manifests, mirror, reading
 from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
@@ -34,6 +36,7 @@ from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
+from vsched.model.topology.hypernodes import NO_TOPOLOGY
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -65,6 +68,12 @@ SERVICE = {
 }
 
 
+TOPOLOGY = replace(
+    hypernodes(hypernode("a", 1, "n1", "~^n", "rack=r1"), hypernode("s", 2, "^a", tier_name="block"), b="spec.tier"),
+    problem="forbidden",
+)
+
+
 @cache
 def rich() -> Snapshot:
     """A snapshot with something in every field."""
@@ -87,6 +96,7 @@ def rich() -> Snapshot:
         ignored=("claims",),
         foreign={"x/train": "2 of its pods are for scheduler other"},
         claims=catalogue([holder, stranger]),
+        topology=TOPOLOGY,
     )
 
 
@@ -134,6 +144,8 @@ def emptied(name: str) -> object:
             return PlacedPods()
         case "claims", _:
             return NO_CLAIMS
+        case "topology", _:
+            return NO_TOPOLOGY
         case "priority_range", _:
             return (-1, 7)
         case _, Mapping():
@@ -169,6 +181,12 @@ def test_everything_of_a_snapshot_comes_back() -> None:
     assert read.strays.keys() == {"y/leaves", "y/lost"}
     shapes = {id(task.shape) for job in read.jobs.values() for task in job.tasks.values()}
     assert len(shapes) == len({task.shape for job in rich().jobs.values() for task in job.tasks.values()})
+
+
+def test_hypernodes_come_back() -> None:
+    read = decode(encode(Recording(rich(), "", None))).snapshot.topology
+    for field in fields(TOPOLOGY):
+        assert getattr(read, field.name) == getattr(TOPOLOGY, field.name) != getattr(NO_TOPOLOGY, field.name)
 
 
 def test_a_catalogue_of_claims_comes_back() -> None:

@@ -33,10 +33,13 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput, BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.wording import counted
+from vsched.kernels.topology.membership import membership
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests, read
 from vsched.model.nodes.usage import Reading
-from vsched.model.plan import Evict
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.snapshot import Snapshot
 from vsched.plugins.allocation import ALLOCATION
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import Settings, default_settings, load_file
@@ -114,10 +117,12 @@ def decide(
     rounds = None if rules is None else Rounds(cache, rules)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
-    reports = []
+    reports: list[CycleReport] = []
     with Caller() as caller:
         for _ in range(cycles):
             snapshot = cache.snapshot(now)
+            if not reports:
+                _tell_of_broken_trees(snapshot)
             evicted: tuple[Evict, ...] = ()
             if rounds is not None:
                 snapshot, evicted = rounds.arbitrate(snapshot)
@@ -129,6 +134,20 @@ def decide(
         say(f"vsched: the extender does not answer: {caller.problem}", err=True)
     shares = None if rounds is None else rounds.shares()
     return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
+
+
+def _tell_of_broken_trees(snapshot: Snapshot) -> None:
+    """One line for each reason why HyperNodes are left out."""
+    if not snapshot.topology.hypernodes:
+        return
+    trees: dict[str, list[str]] = {}
+    for name, why in membership(snapshot.topology, snapshot.nodes.statics).problems.items():
+        trees.setdefault(why, []).append(name)
+    for why, names in trees.items():
+        say(
+            f"vsched: {counted(len(names), 'HyperNode', 'HyperNodes')} left out ({', '.join(names[:3])}): {why}",
+            err=True,
+        )
 
 
 @click.command("plan", cls=InOrder, epilog=EPILOG)

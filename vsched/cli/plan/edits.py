@@ -40,7 +40,7 @@ def editing(command: C) -> C:
             metavar="WHAT",
             help="A field: queue/NAME.weight=3, .capability.cpu=8, .deserved.…, .guarantee.…, .priority, .state, "
             ".parent, .reclaimable; podgroup/NS/NAME.minMember=4, .queue, .priorityClassName; "
-            "node/NAME.unschedulable=true. An empty value takes it out.",
+            "node/NAME.unschedulable=true, .labels.rack=r2. An empty value takes it out.",
         ),
         click.option("--like", multiple=True, metavar="NODE", shell_complete=node_names, help="… of --add-nodes."),
         click.option(

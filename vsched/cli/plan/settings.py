@@ -93,6 +93,7 @@ KINDS = {
         {
             "unschedulable": Field(("spec", "unschedulable"), _boolean),
             "allocatable.": Field(("status", "allocatable"), _text, amount=True),
+            "labels.": Field(("metadata", "labels"), _text),
         },
     ),
 }
@@ -124,7 +125,10 @@ class Setting:
         subresource = "status" if self.field.path[0] == "status" else ""
         try:
             after = trial.server.change(before, self._changed, subresource)
-            trial.mirror.tell({**before, "spec": after.get("spec", {}), "status": after.get("status", {})})
+            labels = {"labels": after["metadata"].get("labels", {})} if self.field.path[0] == "metadata" else {}
+            metadata = {**before["metadata"], **labels}
+            parts = {"spec": after.get("spec", {}), "status": after.get("status", {})}
+            trial.mirror.tell({**before, "metadata": metadata, **parts})
         except Failure as failure:
             raise BadInput(f"{self.text}: {failure.message}") from None
         except BadObject as error:

@@ -22,6 +22,8 @@ PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
 DEFAULT_SCHEDULER = "default-scheduler"
 GROUP_KINDS = frozenset({"PodGroup", "Queue"})
+"""Kinds of which is told what became of them."""
+REPLACED = GROUP_KINDS | {"HyperNode"}
 """Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
 
 
@@ -132,22 +134,23 @@ def _is_there(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
         raise Failure(409, "AlreadyExists", f'pods "{name}" already exists')
     key = f"{namespace}/{name}" if kind.namespaced else name
-    return kind.kind in GROUP_KINDS and key in trial.mirror.names(kind.kind)
+    return kind.kind in REPLACED and key in trial.mirror.names(kind.kind)
 
 
 def _replace(trial: PlanTrial, wanted: Manifest) -> None:
-    """A queue or a PodGroup that is there gets another spec."""
+    """An object that is there gets another spec."""
     mirror, metadata = trial.mirror, wanted["metadata"]
-    is_queue = wanted["kind"] == "Queue"
-    key = metadata["name"] if is_queue else f"{metadata['namespace']}/{metadata['name']}"
-    before = mirror.queue(key) if is_queue else mirror.group(key)
+    key = _name_of(wanted)
+    find = {"Queue": mirror.queue, "PodGroup": mirror.group, "HyperNode": mirror.hypernode}[wanted["kind"]]
+    before = find(key)
     assert before is not None, key
     after = trial.server.change(before, lambda found: {**found, "spec": wanted.get("spec") or {}})
     annotations = metadata.get("annotations", before["metadata"]["annotations"])
     mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
     if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
         trial.notes.append(f"{wanted['kind']} {key} is there already: its spec would be replaced")
-        trial.sent.append(Sent(wanted["kind"], key))
+        if wanted["kind"] in GROUP_KINDS:
+            trial.sent.append(Sent(wanted["kind"], key))
 
 
 def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:

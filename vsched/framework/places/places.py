@@ -97,7 +97,10 @@ class Places:
             return tiers.tiers
         if topology.tier_name:
             limit = tiers.levels.get(topology.tier_name)
-        found = () if limit is None or tiers.is_flat else tuple(one for one in tiers.tiers if one.level <= limit)
+        if limit is None or tiers.is_flat or tiers.problem:
+            found: tuple[Tier, ...] = ()
+        else:
+            found = tuple(one for one in tiers.tiers if one.level <= limit)
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
 
     def footing(self, job: JobView, topology: NetworkTopology, group: SubGroup | None = None) -> Footing:

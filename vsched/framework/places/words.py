@@ -30,6 +30,8 @@ def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
     """Why a hard constraint allows no tier at all."""
     asks = f"tier {topology.tier_name}" if topology.tier_name else f"tier {topology.highest_tier} or closer"
     asks = f"the pods have to be in one domain of {asks}"
+    if tiers.problem:
+        return f"{asks}, and no tiers are known: HyperNodes cannot be read: {tiers.problem}"
     if tiers.is_flat:
         known = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
     elif topology.tier_name:

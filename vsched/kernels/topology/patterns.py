@@ -25,6 +25,12 @@ _TOGETHER = 256
 _KEPT = "hypernode patterns"
 
 
+def found_in(pattern: str, name: str) -> bool:
+    """Whether a pattern is found in one name; never where it cannot be used."""
+    found = _compiled(pattern)
+    return not isinstance(found, str) and bool(found.search(name))
+
+
 class Matches(NamedTuple):
     """Which nodes' names match patterns."""
 

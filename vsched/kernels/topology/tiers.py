@@ -35,7 +35,7 @@ def _tiers(catalogue: TopologyCatalogue, labels: tuple[LabelTier, ...], statics:
     ]
     top = tiers[-1].level + 1 if tiers else 1
     tiers.append(Tier(top, "", _fixed(np.zeros(len(statics), dtype=np.int32)), (WHOLE_CLUSTER,)))
-    return Tiers(tuple(tiers), _levels(found, labels), found.problems)
+    return Tiers(tuple(tiers), _levels(found, labels), found.problems, catalogue.problem)
 
 
 def _hypernode_domains(found: Membership) -> dict[int, Domains]:

@@ -63,6 +63,14 @@ class TopologyStore:
         self._is_new |= known
         return known
 
+    def get(self, name: str) -> HyperNode | None:
+        """A HyperNode that can be read, None where there is none."""
+        return None if name in self._unread else self._hypernodes.get(name)
+
+    def names(self) -> list[str]:
+        """The names of all that can be read, sorted."""
+        return sorted(self._hypernodes.keys() - self._unread.keys())
+
     def set_problem(self, problem: str) -> bool:
         """Say why no HyperNode can be read, empty where they can; True where that has changed."""
         changed = self._problem != problem

@@ -20,6 +20,7 @@ from vsched.mirror.whatif.nodes import edit_nodes
 from vsched.mirror.whatif.queues import edit_queue
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
+from vsched.mirror.whatif.topology import hypernode_manifest
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -114,13 +115,20 @@ class ClusterEditor(EditableMirror):
         spec = self._jobs.group(key)
         return None if spec is None else group_manifest(spec, self.axis)
 
+    def hypernode(self, name: str) -> Manifest | None:
+        """A HyperNode as a manifest; None if it does not exist, or cannot be read."""
+        found = self.topology.get(name)
+        return None if found is None else hypernode_manifest(found)
+
     def is_made(self, key: str) -> bool:
         """Whether the scheduler itself made this PodGroup, for pods that name none."""
         spec = self._jobs.group(key)
         return spec is not None and spec.made
 
     def names(self, kind: str) -> list[str]:
-        """The names of all objects of a kind: nodes, queues, PodGroups (``namespace/name``) or priority classes."""
+        """The names of all objects of a kind: nodes, queues, PodGroups (``namespace/name``), HyperNodes or priority
+        classes.
+        """
         match kind:
             case "Node":
                 return sorted(attributes.name for attributes, _ in self.nodes())
@@ -128,6 +136,8 @@ class ClusterEditor(EditableMirror):
                 return self._defaults.queue_names()
             case "PodGroup":
                 return self._jobs.group_keys()
+            case "HyperNode":
+                return self.topology.names()
             case _:
                 return list(self._defaults.classes())
 

@@ -10,6 +10,7 @@ import msgspec
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.whatif.restoring import RestoredMirror
+from vsched.mirror.whatif.topology import with_alike
 from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.claims.devices import DeviceId
 from vsched.model.jobs.budget import DisruptionBudget
@@ -121,6 +122,12 @@ class EditableMirror(RestoredMirror):
     def copy_devices(self, like: str, names: Sequence[str]) -> None:
         """New nodes have the devices, attach limits and local storage of one like them."""
         self._undo.append(self._paper.copy_node(like, names))
+
+    def join_hypernodes(self, like: str, names: Sequence[str]) -> None:
+        """New nodes are in the HyperNodes of one like them."""
+        before = self.topology.publish()
+        self.topology.adopt(with_alike(before, like, names))
+        self._undo.append(partial(self.topology.adopt, before))
 
     def add_devices(self, node: str, like: DeviceId, count: int) -> None:
         """Add devices like one to a node; raises BadInput if there is no such device."""

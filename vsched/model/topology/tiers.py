@@ -53,6 +53,8 @@ class Tiers:
     """The level of each tier name. Where HyperNodes of several levels have the same name, the closest level."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """By name of a HyperNode: why its tree is left out."""
+    problem: str = ""
+    """Why no HyperNode can be read, so that tiers are not known; empty where they can."""
 
     @property
     def is_flat(self) -> bool:

@@ -18,6 +18,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
+from vsched.kernels.topology.spelling import without_patterns
 from vsched.model.anonymous.names import Pseudonyms, anonymised
 from vsched.model.anonymous.records import RULES
 from vsched.model.anonymous.rules import Renaming
@@ -111,6 +112,11 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
     The cycle is run again under the pseudonyms, up to twice, to get its messages. If the decisions differ from those
     of the recording, the head of the result says so.
     """
+
+    snapshot = recording.snapshot
+    # A pattern says what names look like. The names that it is found in say as much to a cycle.
+    spelt_out = without_patterns(snapshot.topology, snapshot.nodes.statics)
+    recording = replace(recording, snapshot=replace(snapshot, topology=spelt_out))
 
     def under(names: Pseudonyms) -> tuple[Recording, CycleReport | None]:
         renaming = Renaming(names, RULES)
