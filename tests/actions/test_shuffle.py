@@ -140,12 +140,14 @@ def test_a_restless_pod_leaves_for_another_node(pod: str, leaves: bool) -> None:
     assert bool(evicted(text, RESTLESS)) is leaves
 
 
-@pytest.mark.parametrize(("topology", "leaves"), [("hard", False), ("soft", True)])
-def test_a_restless_pod_of_a_job_that_would_wait_stays(topology: str, leaves: bool) -> None:
+@pytest.mark.parametrize(
+    ("asks", "leaves"), [("roles=beyond", False), ("topology=hard", False), ("topology=soft", True)]
+)
+def test_a_restless_pod_of_a_job_that_would_wait_stays(asks: str, leaves: bool) -> None:
     text = f"""
         node n1
         node n2
-        job ns/a topology={topology} phase=Running
+        job ns/a {asks} phase=Running
         pods ns/a 1 cpu=1 on=n1 labels=restless:yes
     """
     assert bool(evicted(text, RESTLESS)) is leaves

@@ -13,7 +13,7 @@ from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet (--ignore-unsupported volumes ignores it)"
-TOPOLOGY = "PodGroup ns/a: spec.networkTopology: not supported yet (--ignore-unsupported topology ignores it)"
+BEYOND = "PodGroup ns/a: spec.minTaskMember: 257 entries (256 are read at most)"
 
 
 def helped(text: str) -> Explanation:
@@ -32,10 +32,10 @@ def helped(text: str) -> Explanation:
         pytest.param(
             "job ns/a min=2 pods=2 ebs=c", "ns/a", f"2 of its pods wait: a.0: {VOLUME}", id="the gang that needs it"
         ),
-        pytest.param("job ns/a topology=hard pods=1", "ns/a", TOPOLOGY, id="a PodGroup"),
-        pytest.param("job ns/a topology=hard pods=1", "ns/a.0", TOPOLOGY, id="its pod"),
-        pytest.param("job ns/a topology=hard pods=1 gated", "ns/a", TOPOLOGY, id="whatever gates there are"),
-        pytest.param("job ns/a topology=hard pods=1 cpu=99", "ns/a", TOPOLOGY, id="however full the cluster is"),
+        pytest.param("job ns/a roles=beyond pods=1", "ns/a", BEYOND, id="a PodGroup"),
+        pytest.param("job ns/a roles=beyond pods=1", "ns/a.0", BEYOND, id="its pod"),
+        pytest.param("job ns/a roles=beyond pods=1 gated", "ns/a", BEYOND, id="whatever gates there are"),
+        pytest.param("job ns/a roles=beyond pods=1 cpu=99", "ns/a", BEYOND, id="however full the cluster is"),
     ],
 )
 def test_the_field_is_named_and_waiting_does_not_help(text: str, key: str, message: str) -> None:
@@ -74,9 +74,9 @@ def test_a_class_that_is_missing_is_to_be_created(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "groups"),
     [
-        pytest.param("job ns/a topology=hard queue=q", [("Unsupported", "ns/a")], id="alone"),
+        pytest.param("job ns/a roles=beyond queue=q", [("Unsupported", "ns/a")], id="alone"),
         pytest.param(
-            "job ns/a topology=hard queue=q age=9\njob ns/b pods=1 cpu=99 queue=q",
+            "job ns/a roles=beyond queue=q age=9\njob ns/b pods=1 cpu=99 queue=q",
             [("Resources", "ns/b"), ("Unsupported", "ns/a")],
             id="behind those that are tried",
         ),
@@ -95,8 +95,8 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
     [
         pytest.param("job ns/a pods=1", (), id="nothing"),
         pytest.param(
-            "job ns/a pods=1 topology=soft",
-            ("spec.networkTopology: not supported yet: the wish has no effect",),
+            "job ns/a pods=1 volcano.sh/forward-cluster=west",
+            ("metadata.annotations[volcano.sh/forward-cluster]: not supported yet: the wish has no effect",),
             id="a wish",
         ),
         pytest.param(

@@ -12,7 +12,7 @@ from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet (--ignore-unsupported volumes ignores it)"
-TOPOLOGY = "spec.networkTopology: not supported yet (--ignore-unsupported topology ignores it)"
+BEYOND = "spec.minTaskMember: 257 entries (256 are read at most)"
 NO_CLASS = "spec.priorityClassName: PriorityClass gone does not exist"
 WAITS = f"{NO_CLASS} (--ignore-unsupported priority-classes ignores it)"
 TAKING = taking("enqueue, allocate, preempt, backfill", "priority gang-P conformance", "predicates nodeorder")
@@ -51,8 +51,8 @@ def reported(text: str) -> CycleReport:
             f"1 of its pods waits: a.0: {VOLUME}",
             id="a role that needs the pod waits, however many others there are",
         ),
-        pytest.param("job ns/a min=2 topology=hard", {}, f"PodGroup ns/a: {TOPOLOGY}", id="a gang without pods yet"),
-        pytest.param("job ns/a min=2 topology=hard pods=2", {}, f"PodGroup ns/a: {TOPOLOGY}", id="a gang with pods"),
+        pytest.param("job ns/a min=2 roles=beyond", {}, f"PodGroup ns/a: {BEYOND}", id="a gang without pods yet"),
+        pytest.param("job ns/a min=2 roles=beyond pods=2", {}, f"PodGroup ns/a: {BEYOND}", id="a gang with pods"),
         pytest.param("job ns/a min=2 topology=soft pods=2", {"a": 2}, "", id="a wish keeps nobody"),
         pytest.param("job ns/a pods=1 class=gone", {}, f"PodGroup ns/a: {WAITS}", id="a class that is not there"),
         pytest.param("class gone 5\njob ns/a pods=1 class=gone", {"a": 1}, "", id="a class that is there"),
@@ -83,7 +83,7 @@ def test_what_becomes_of_a_job(text: str, bound: dict[str, int], message: str) -
     assert found.jobs["ns/a"].reasons == ({"Unsupported": 1} if message else {})
 
 
-@pytest.mark.parametrize("asks", ["ebs=c", "topology=hard", "class=gone"])
+@pytest.mark.parametrize("asks", ["ebs=c", "roles=beyond", "class=gone"])
 def test_nobody_has_to_leave_for_a_job_that_waits_so(asks: str) -> None:
     cluster = "node n1 cpu=2\nclass high 9\njob x/low phase=Running\npods x/low 2 cpu=1 on=n1\n"
     wanting = "job x/a class=high\npods x/a 1 cpu=1"
@@ -97,7 +97,7 @@ def test_nobody_has_to_leave_for_a_job_that_waits_so(asks: str) -> None:
     assert [(*report.evictions, *report.nominations) for report in found.reports] == [()]
 
 
-@pytest.mark.parametrize("asks", ["", "ebs=c", "topology=hard", "class=gone"])
+@pytest.mark.parametrize("asks", ["", "ebs=c", "roles=beyond", "class=gone"])
 def test_it_takes_no_share_of_the_cluster(asks: str) -> None:
     found = plan(
         f"node n1 cpu=8\nqueue q\nqueue r\njob ns/a phase=Inqueue queue=q pods=8 cpu=1 {asks}\n"
@@ -121,7 +121,7 @@ def test_others_of_its_queue_go_on() -> None:
             {"ns/a.0": VOLUME, "ns/a.1": f"1 of its pods waits: a.0: {VOLUME}"},
             id="of the pods",
         ),
-        pytest.param("job ns/a topology=hard pods=1", {"ns/a.0": f"PodGroup ns/a: {TOPOLOGY}"}, id="of the PodGroup"),
+        pytest.param("job ns/a roles=beyond pods=1", {"ns/a.0": f"PodGroup ns/a: {BEYOND}"}, id="of the PodGroup"),
         pytest.param("job ns/a pods=1 gated ebs=c", {"ns/a.0": VOLUME}, id="whatever gates there are"),
     ],
 )
@@ -133,7 +133,7 @@ def test_the_pods_say_why_with_a_reason_of_its_own(text: str, pods: dict[str, st
 
 
 @pytest.mark.parametrize("plugins", ["priority gang", "priority"])
-@pytest.mark.parametrize("asks", ["ebs=c", "topology=hard"])
+@pytest.mark.parametrize("asks", ["ebs=c", "roles=beyond"])
 def test_the_object_says_why_with_a_reason_of_its_own(asks: str, plugins: str) -> None:
     cache = mirror(manifests(f"node n1\njob ns/a min=2 pods=2 {asks}"))
     outcome = run_cycle(cache.snapshot(NOW), policy_of(plugins, "predicates"), REGISTRY).jobs["ns/a"]
@@ -218,9 +218,9 @@ def test_the_plan_says_so_of_a_pod_that_names_no_group() -> None:
 
 
 def test_plans_are_made_of_what_is_ignored() -> None:
-    text = "node n1 cpu=8\njob ns/a min=2 pods=2 ebs=c topology=hard"
-    some, all_of_it = (plan(text, ignored=ignored) for ignored in (("volumes",), ("volumes", "topology")))
+    text = "node n1 cpu=8\njob ns/a min=2 pods=2 ebs=c class=gone"
+    some, all_of_it = (plan(text, ignored=ignored) for ignored in (("volumes",), ("volumes", "priority-classes")))
 
     assert [one.bound for one in (some, all_of_it)] == [{}, {"a": 2}]
     assert isinstance(some, Plan)
-    assert some.message("ns/a") == f"PodGroup ns/a: {TOPOLOGY}"
+    assert some.message("ns/a") == f"PodGroup ns/a: {WAITS}"

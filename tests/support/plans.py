@@ -17,7 +17,8 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
-    job ns/near topology=hard
+    job ns/near topology=hard tier=2
+    job ns/large roles=beyond
     pods ns/train 1 cpu=1 claim=data
     pods ns/train 1 cpu=1 ebs=vol-1
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
@@ -25,8 +26,8 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
 A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
 annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. What a node really uses is no object; it is given to
 the plan beside them, and ``spread`` is of cpu and memory both. A pod that is ``apart`` from a job shares no node
-with the job's pods; one that is ``never`` has the preemption policy of that name. A ``claim`` is a
-PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
+with the job's pods; one that is ``never`` has the preemption policy of that name. With roles ``beyond``, a job has
+more than are read, so it waits. A ``claim`` is a PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from vsched.framework.callout import Callout
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
+from vsched.mirror.ingest.bounds import ROLES_MAX
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
@@ -323,12 +325,14 @@ def _group(key: str, fields: dict[str, str]) -> Manifest:
     spec: Manifest = {"minMember": int(fields.get("min", "1")), "queue": fields.get("queue", "default")}
     if "class" in fields:
         spec["priorityClassName"] = fields["class"]
-    if "roles" in fields:
+    if fields.get("roles") == "beyond":
+        spec["minTaskMember"] = {f"role-{number}": 0 for number in range(ROLES_MAX + 1)}
+    elif "roles" in fields:
         spec["minTaskMember"] = {role: int(count) for role, count in _mapping(fields["roles"]).items()}
     if "minResources" in fields:
         spec["minResources"] = _mapping(fields["minResources"])
     if "topology" in fields:
-        spec["networkTopology"] = {"mode": fields["topology"], "highestTierAllowed": 1}
+        spec["networkTopology"] = {"mode": fields["topology"], "highestTierAllowed": int(fields.get("tier", "1"))}
     return {
         "apiVersion": VOLCANO,
         "kind": "PodGroup",

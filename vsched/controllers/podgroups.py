@@ -12,6 +12,7 @@ import msgspec
 
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
+from vsched.mirror.ingest.closeness import TOPOLOGY_MODE, TOPOLOGY_TIER, annotated_topology
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
 from vsched.mirror.resources import PODGROUPS
@@ -19,9 +20,6 @@ from vsched.model.amounts.resources import format_amount, parse_amount
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
 """Annotation: ``minResources`` of a group as JSON, instead of the computed ones."""
-TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
-TOPOLOGY_TIER = "volcano.sh/network-topology-highest-tier"
-MODES = ("hard", "soft")
 
 PASSED_ON = "volcano.sh/"
 """Prefixes of annotations that a PodGroup takes over from its pods and their workload."""
@@ -144,21 +142,8 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
 
 
 def _topology(annotations: Mapping[str, str], remarks: list[str]) -> TopologyWish | None:
-    mode, tier = annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_TIER)
-    if mode is None and tier is None:
-        return None
-    if mode is not None and mode.lower() not in MODES:
-        remarks.append(f"metadata.annotations[{TOPOLOGY_MODE}]: {mode[:40]!r} (expected hard or soft): taken for hard")
-        mode = None
-    highest = None
-    if tier is not None:
-        if tier.isascii() and tier.isdecimal() and len(tier) < 10:
-            highest = int(tier)
-        else:
-            remarks.append(
-                f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
-            )
-    return TopologyWish((mode or MODES[0]).lower(), highest)
+    found = annotated_topology(annotations, remarks)
+    return None if found is None else TopologyWish("hard" if found.hard else "soft", found.highest_tier)
 
 
 # -- bodies ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from vsched.model.pods.ignorable import IGNORABLE
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
     path = tmp_path / "cluster.yaml"
-    objects = manifests("node n1 cpu=4\njob ns/a min=2 pods=2 ebs=c topology=hard")
+    objects = manifests("node n1 cpu=4\njob ns/a min=2 pods=2 ebs=c class=gone")
     path.write_text(yaml.safe_dump_all([{"apiVersion": "v1", **found} for found in objects]), encoding="utf-8")
     return path
 
@@ -31,8 +31,10 @@ def planned(cluster: Path, *flags: str) -> Result:
     [
         pytest.param([], 0, id="nothing is ignored"),
         pytest.param(["--ignore-unsupported", "volumes"], 0, id="not all of it"),
-        pytest.param(["--ignore-unsupported", "volumes,topology"], 2, id="several words"),
-        pytest.param(["--ignore-unsupported", "volumes", "--ignore-unsupported", "topology"], 2, id="several flags"),
+        pytest.param(["--ignore-unsupported", "volumes,priority-classes"], 2, id="several words"),
+        pytest.param(
+            ["--ignore-unsupported", "volumes", "--ignore-unsupported", "priority-classes"], 2, id="several flags"
+        ),
     ],
 )
 def test_what_is_ignored_is_placed(cluster: Path, flags: list[str], bound: int) -> None:
@@ -45,7 +47,7 @@ def test_a_word_that_is_none_is_refused(command: str, word: str) -> None:
     found = CliRunner().invoke(cli, [command, "--ignore-unsupported", word])
 
     assert found.exit_code == 2
-    assert f"'--ignore-unsupported': {word.split(',')[0]!r} is unknown (expected volumes, topology" in found.stderr
+    assert f"'--ignore-unsupported': {word.split(',')[0]!r} is unknown (expected volumes, subgroups" in found.stderr
 
 
 @pytest.mark.parametrize("said", ["volumes,numa", "volumes numa", "numa,volumes numa"])

@@ -8,8 +8,9 @@ import pytest
 
 from tests.mirror.accounts.parties import Parties
 from tests.support import builders as make
+from vsched.mirror.ingest.bounds import ROLES_MAX
 
-HARD = {"networkTopology": {"mode": "hard"}}
+BEYOND = {"minTaskMember": {f"role-{number}": 0 for number in range(ROLES_MAX + 1)}}
 NODE = make.node()
 PODS = [make.pod(name, group="pg") for name in ("a", "b")]
 CLAIM = make.pod("c", group="pg", spec={"volumes": [{"name": "d", "rbd": {}}]})
@@ -20,7 +21,7 @@ def waits(world: Parties) -> int:
     return dict(world.party().waiting).get("cpu", 0) // 1000
 
 
-@pytest.mark.parametrize("objects", [*permutations([make.pod_group(spec=HARD), *PODS])])
+@pytest.mark.parametrize("objects", [*permutations([make.pod_group(spec=BEYOND), *PODS])])
 def test_nothing_waits_of_a_job_that_is_kept_out_in_whatever_order_it_came(objects: tuple[make.Fields, ...]) -> None:
     world = Parties(NODE, make.queue())
     for found in objects:
@@ -34,7 +35,7 @@ def test_it_waits_for_as_long_as_it_may_start() -> None:
     world = Parties(NODE, make.queue(), make.pod_group(), *PODS)
     seen = [waits(world)]
     for found in (
-        make.pod_group(spec=HARD),
+        make.pod_group(spec=BEYOND),
         make.pod("late", group="pg"),
         make.pod_group(),
         make.pod_group(spec={"priorityClassName": "gone"}),
@@ -58,7 +59,7 @@ def test_a_gang_waits_with_none_of_its_pods_where_one_that_it_needs_is_kept_out(
 
 
 def test_what_is_gone_leaves_nothing_behind() -> None:
-    group = make.pod_group(spec=HARD)
+    group = make.pod_group(spec=BEYOND)
     world = Parties(NODE, make.queue(), group, *PODS)
     assert waits(world) == 0
     world.delete(group)
@@ -73,6 +74,6 @@ def test_what_is_gone_leaves_nothing_behind() -> None:
 
 
 def test_what_runs_is_held_whatever_its_job_asks_for() -> None:
-    world = Parties(NODE, make.queue(), make.pod_group(spec=HARD), make.pod("a", node="n1", group="pg"))
+    world = Parties(NODE, make.queue(), make.pod_group(spec=BEYOND), make.pod("a", node="n1", group="pg"))
 
     assert world.held()["cpu"] == 1000

@@ -1,4 +1,4 @@
-"""Sub-groups of a PodGroup: what is read of them, and what cannot be."""
+"""What is read of how close pods have to be, and of the sub-groups of a PodGroup; and what cannot be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.support import builders as make
 from tests.support.plans import NOW, manifests, mirror
 from vsched.errors import BadObject
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, NAME_LENGTH_MAX, POLICIES_MAX, REQUIREMENTS_MAX
+from vsched.mirror.ingest.implicit import implied_job, joined
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import Job, JobSpec
@@ -180,3 +181,77 @@ def test_partitions_of_a_volcano_job_are_sub_groups_of_the_policy_that_its_contr
     job = mirror(objects).snapshot(NOW).jobs["ns/train"]
 
     assert {key.values: size for key, size in sizes_of(job).items()} == {("0",): 2, ("1",): 2}
+
+
+def topology_of(fields: dict[str, Any] | None) -> NetworkTopology | None:
+    group = make.decode(make.pod_group(spec={"networkTopology": fields}))
+    return job_spec_of(group, ResourceAxis(), "default", []).topology
+
+
+@pytest.mark.parametrize(
+    ("fields", "topology"),
+    [
+        pytest.param(None, None, id="nothing"),
+        pytest.param({}, NetworkTopology(), id="without a mode it is hard, without a tier there is no limit"),
+        pytest.param(
+            {"mode": "hard", "highestTierAllowed": 0}, NetworkTopology(highest_tier=0), id="a tier may be zero"
+        ),
+        pytest.param({"highestTierName": "rack"}, NetworkTopology(tier_name="rack"), id="a tier by its name"),
+        pytest.param(
+            {"mode": "soft", "highestTierAllowed": 2}, NetworkTopology(hard=False, highest_tier=2), id="a wish"
+        ),
+    ],
+)
+def test_how_close_the_pods_of_a_podgroup_have_to_be(
+    fields: dict[str, Any] | None, topology: NetworkTopology | None
+) -> None:
+    assert topology_of(fields) == topology
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param(
+            {"mode": "Hard"}, "spec.networkTopology.mode: 'Hard' is unknown (expected hard or soft)", id="a mode"
+        ),
+        pytest.param(
+            {"highestTierAllowed": -1},
+            "spec.networkTopology.highestTierAllowed: -1 (expected zero or more)",
+            id="a tier below zero",
+        ),
+        pytest.param(
+            {"highestTierAllowed": 1, "highestTierName": "rack"},
+            "spec.networkTopology.highestTierName: given besides highestTierAllowed (expected one of the two)",
+            id="a tier twice",
+        ),
+    ],
+)
+def test_closeness_that_cannot_be_used_is_refused_by_field(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadObject) as error:
+        topology_of(fields)
+
+    assert str(error.value).endswith(f": {message}")
+
+
+MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
+
+
+@pytest.mark.parametrize(
+    ("pod", "workload", "topology"),
+    [
+        pytest.param({}, {}, None, id="nothing"),
+        pytest.param({MODE: "Hard"}, {}, NetworkTopology(), id="a mode, in letters of any case"),
+        pytest.param({TIER: "2"}, {}, NetworkTopology(highest_tier=2), id="a tier alone is hard"),
+        pytest.param({}, {MODE: "soft"}, NetworkTopology(hard=False), id="the workload may say it"),
+        pytest.param(
+            {MODE: "soft"}, {MODE: "hard", TIER: "1"}, NetworkTopology(hard=False, highest_tier=1), id="the pod first"
+        ),
+        pytest.param({MODE: "near", TIER: "-1"}, {}, NetworkTopology(), id="what cannot be used is taken for hard"),
+    ],
+)
+def test_how_close_pods_without_a_podgroup_have_to_be(
+    pod: dict[str, str], workload: dict[str, str], topology: NetworkTopology | None
+) -> None:
+    said = implied_job(make.decode(make.pod("p", metadata={"annotations": pod})), "podgroup-x", "ns", 0.0, [])
+
+    assert joined(said, workload, []).topology == topology

@@ -186,10 +186,6 @@ def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> N
 
 
 GROUP_ASKS = [
-    *(
-        pytest.param({"networkTopology": topology}, "spec.networkTopology", "topology", id=f"near: {topology}")
-        for topology in ({"mode": "hard", "highestTierAllowed": 1}, {"highestTierName": "rack"}, {})
-    ),
     pytest.param(
         {"subGroupPolicy": [{"name": "a", "minSubGroups": 2, "subGroupSize": 3}]},
         "spec.subGroupPolicy[0]",
@@ -208,18 +204,9 @@ def test_a_group_waits_that_asks_for_what_is_not_built(spec: make.Fields, path: 
     assert of_group(word, spec=spec) == ("", [])
 
 
-def test_parts_that_are_to_be_near_ask_for_both() -> None:
-    spec = {"subGroupPolicy": [{"name": "a", "networkTopology": {"mode": "hard"}}]}
-
-    assert "topology,subgroups" in of_group(spec=spec)[0]
-    assert of_group("subgroups", spec=spec)[0].startswith("spec.subGroupPolicy[0].networkTopology: ")
-    assert of_group("topology", spec=spec)[0].startswith("spec.subGroupPolicy[0]: ")
-
-
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        pytest.param({"spec": {"networkTopology": {"mode": "soft"}}}, "spec.networkTopology", id="near, if possible"),
         pytest.param(
             {"metadata": {"annotations": {"volcano.sh/forward-cluster": "west"}}},
             "metadata.annotations[volcano.sh/forward-cluster]",
@@ -320,7 +307,7 @@ FIELDS: dict[str, dict[str, str]] = {
 CUSTOM_FIELDS: dict[str, dict[str, str]] = {
     "podgroups": {
         **_all(DONE, "minMember minTaskMember queue priorityClassName minResources"),
-        "networkTopology": WAITS,
+        "networkTopology": DONE,
         "subGroupPolicy": WAITS,
     },
     "queues": {

@@ -170,7 +170,7 @@ class ten 10
 queue lost class=gone
 queue ten class=ten
 job x/claim pods=2 claim=c
-job x/near topology=hard pods=1
+job x/large roles=beyond pods=1
 job x/gone class=gone pods=1
 job x/given class=gone queue=ten pods=1
 job x/inherits queue=lost pods=1
@@ -178,16 +178,16 @@ job x/own queue=lost class=ten pods=1
 """
 
 
-@pytest.mark.parametrize("ignored", [(), ("priority-classes",), ("volumes", "topology")])
+@pytest.mark.parametrize("ignored", [(), ("priority-classes",), ("volumes", "numa")])
 def test_what_is_not_supported_waits_as_before(ignored: tuple[str, ...]) -> None:
     cache = mirror(manifests(UNSUPPORTED), ignored=ignored)
     snapshot = cache.snapshot(NOW)
     again = ClusterEditor(snapshot, OUR_NAMES).snapshot(NOW)
 
     assert [key for key, job in snapshot.jobs.items() if job.unsupported] == {
-        (): ["x/gone", "x/inherits", "x/near"],
-        ("priority-classes",): ["x/near"],
-        ("volumes", "topology"): ["x/gone", "x/inherits"],
+        (): ["x/gone", "x/inherits", "x/large"],
+        ("priority-classes",): ["x/large"],
+        ("volumes", "numa"): ["x/gone", "x/inherits", "x/large"],
     }[ignored]
     assert {key: job.judgement for key, job in again.jobs.items()} == {
         key: job.judgement for key, job in snapshot.jobs.items()
@@ -197,13 +197,13 @@ def test_what_is_not_supported_waits_as_before(ignored: tuple[str, ...]) -> None
 
 def test_a_group_that_is_changed_still_asks_for_what_it_asked() -> None:
     restored = ClusterEditor(mirror(manifests(UNSUPPORTED)).snapshot(NOW), OUR_NAMES)
-    group = restored.group("x/near")
+    group = restored.group("x/large")
     assert group is not None
     group["spec"]["minMember"] = 2
     restored.tell(group)
-    job = restored.snapshot(NOW).jobs["x/near"]
+    job = restored.snapshot(NOW).jobs["x/large"]
 
-    assert (job.spec.min_member, job.unsupported[:20]) == (2, "spec.networkTopology")
+    assert (job.spec.min_member, job.unsupported[:18]) == (2, "spec.minTaskMember")
 
 
 def test_pods_that_name_no_podgroup_stand_for_the_same_job() -> None:

@@ -117,7 +117,7 @@ def test_a_cycle_that_was_written_down_decides_the_same_again(text: str, path: P
 
 
 def test_what_is_not_supported_waits_again() -> None:
-    asking = "job x/a pods=2 claim=c\njob x/b topology=hard pods=1\njob x/c class=gone pods=1\njob x/d pods=1"
+    asking = "job x/a pods=2 claim=c\njob x/b roles=beyond pods=1\njob x/c class=gone pods=1\njob x/d pods=1"
     recording = recorded(f"node n1 cpu=9\n{asking}", DEFAULT_POLICY)
     read = decode(pack(recording))
     report = run_cycle(read.snapshot, DEFAULT_POLICY, REGISTRY)
@@ -265,7 +265,7 @@ def test_a_column_is_read_as_it_was_written(values: list[float]) -> None:
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        pytest.param(Column([1.0], [0, 1]), "points to values that it does not have", id="beyond the values"),
+        pytest.param(Column([1.0], [0, 1]), "points to values that it does not have", id="roles=beyond the values"),
         pytest.param(Column([1.0], [0, -1]), "points to values that it does not have", id="before the values"),
         pytest.param([1.0], "1 values where 2 were announced", id="too few"),
     ],

@@ -1,10 +1,11 @@
-"""What PodGroups say of how close their pods have to be, and of their sub-groups."""
+"""What PodGroups, or pods without one, say of how close pods have to be; and what PodGroups say of sub-groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vsched.errors import BadObject
+from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, POLICIES_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import selector_of
@@ -14,8 +15,12 @@ from vsched.model.pods.shape import Selector
 from vsched.model.shared import shared
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
+TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
+TOPOLOGY_TIER = "volcano.sh/network-topology-highest-tier"
 MODES = {"": True, "hard": True, "soft": False}
 """Whether a mode is hard; a PodGroup that states none means hard."""
+TIER_DIGITS_MAX = 10
+"""A number of a tier has fewer digits than this."""
 
 
 def network_topology_of(fields: TopologyFields | None, at: str) -> NetworkTopology | None:
@@ -29,6 +34,30 @@ def network_topology_of(fields: TopologyFields | None, at: str) -> NetworkTopolo
     if tier is not None:
         tier = count_of(tier, f"{at}.highestTierAllowed")
     return NetworkTopology(hard, tier, shared(short(name, f"{at}.highestTierName")))
+
+
+def annotated_topology(annotations: Mapping[str, str], remarks: Remarks) -> NetworkTopology | None:
+    """What annotations of pods without a PodGroup, or of their workload, say; None where they say nothing.
+
+    What cannot be used gets a remark: a mode is then taken for hard, and a tier is passed over.
+    """
+    mode, tier = annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_TIER)
+    if mode is None and tier is None:
+        return None
+    hard = MODES.get((mode or "").lower())
+    if hard is None:
+        remarks.append(
+            f"metadata.annotations[{TOPOLOGY_MODE}]: {(mode or '')[:40]!r} (expected hard or soft): taken for hard"
+        )
+    highest = None
+    if tier is not None:
+        if tier.isascii() and tier.isdecimal() and len(tier) < TIER_DIGITS_MAX:
+            highest = int(tier)
+        else:
+            remarks.append(
+                f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
+            )
+    return NetworkTopology(hard is not False, highest)
 
 
 def sub_groups_of(found: Sequence[SubGroupFields] | None, at: str) -> tuple[SubGroupPolicy, ...]:

@@ -15,6 +15,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, short
+from vsched.mirror.ingest.closeness import annotated_topology
 from vsched.mirror.ingest.metadata import (
     BOOLEANS,
     IMPLIED,
@@ -85,6 +86,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         waiting_seconds=waiting_seconds_of(annotations, remarks),
         budget=job_budget_of(annotations, remarks),
         task_topology=task_topology_of(annotations, remarks),
+        topology=annotated_topology(annotations, []),
         implicit=True,
         class_only_named=pod.spec.priority is not None,
     )
@@ -93,6 +95,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
 def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobSpec:
     """The spec completed by the workload's annotations where the pod has none; invalid ones get a remark."""
     own = dict(spec.annotations)
+    annotations = dict(workload) | own
     minimum: int | None = spec.min_member
     if GROUP_MIN_MEMBER not in own:
         try:
@@ -109,10 +112,11 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         queue=spec.queue or shared(queue),
         min_member=minimum or 1,
         preemptable=BOOLEANS.get(workload.get(PREEMPTABLE, "")) if spec.preemptable is None else spec.preemptable,
-        annotations=tuple(sorted((dict(workload) | own).items())),
+        annotations=tuple(sorted(annotations.items())),
         waiting_seconds=waiting_seconds_of(workload, remarks) if spec.waiting_seconds is None else spec.waiting_seconds,
         budget=job_budget_of(workload, remarks) if spec.budget is None else spec.budget,
         expected=expected_seconds_of(workload, remarks),
+        topology=annotated_topology(annotations, remarks),
         task_topology=task_topology_of(workload, remarks) if spec.task_topology is None else spec.task_topology,
     )
 

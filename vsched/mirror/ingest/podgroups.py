@@ -10,7 +10,7 @@ from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import CONDITIONS_MAX, RESOURCES_MAX, ROLES_MAX, read, short
 from vsched.mirror.ingest.budgets import quota_request_of
-from vsched.mirror.ingest.closeness import sub_groups_of
+from vsched.mirror.ingest.closeness import network_topology_of, sub_groups_of
 from vsched.mirror.ingest.metadata import (
     PREEMPTABLE,
     count_of,
@@ -94,6 +94,7 @@ def job_spec_of(
             expected=expected_seconds_of(annotations, remarks),
             task_topology=task_topology_of(annotations, remarks),
             unsupported=beyond or asked_by_group(group, ignored),
+            topology=network_topology_of(spec.network_topology, "spec.networkTopology"),
             sub_groups=sub_groups,
             wishes=wishes,
         )

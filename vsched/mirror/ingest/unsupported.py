@@ -15,7 +15,7 @@ from vsched.errors import UNREADABLE
 from vsched.mirror.ingest.annotations import NO_EFFECT, Remarks
 from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
 from vsched.mirror.wire.base import NO_BYTES, Raw
-from vsched.mirror.wire.objects import NetworkTopology, PodGroup, Queue
+from vsched.mirror.wire.objects import PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
 from vsched.model.amounts.resources import PODS, ResourceAxis
 from vsched.model.claims.quota import device_amount
@@ -45,8 +45,6 @@ SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
 """Whether a policy is required; None for no policy."""
-TOPOLOGY_MODE, TOPOLOGY_TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
-SOFT = "soft"
 FORWARD_CLUSTER = "volcano.sh/forward-cluster"
 """Annotation of PodGroups: the preferred cluster."""
 FIFO = "fifo"
@@ -118,35 +116,7 @@ def _numa_policy(pod: Pod) -> bool | None:
     return NUMA_POLICIES.get((pod.metadata.annotations or _NONE).get(NUMA_POLICY, ""), True)
 
 
-def _own_topology(annotations: Mapping[str, str]) -> Paths:
-    mode = annotations.get(TOPOLOGY_MODE)
-    if mode is not None and mode.lower() != SOFT:
-        yield f"metadata.annotations[{TOPOLOGY_MODE}]"
-    elif mode is None and TOPOLOGY_TIER in annotations:
-        yield f"metadata.annotations[{TOPOLOGY_TIER}]"
-
-
 # -- where PodGroups and Queues ask ---------------------------------------------------------------------------------
-
-
-def _group_topology(group: PodGroup) -> Paths:
-    if _is_required(group.spec.network_topology):
-        yield "spec.networkTopology"
-    for number, part in enumerate(group.spec.sub_group_policy or ()):
-        if _is_required(part.network_topology):
-            yield f"spec.subGroupPolicy[{number}].networkTopology"
-
-
-def _group_topology_wishes(group: PodGroup) -> Paths:
-    if group.spec.network_topology is not None and not _is_required(group.spec.network_topology):
-        yield "spec.networkTopology"
-    for number, part in enumerate(group.spec.sub_group_policy or ()):
-        if part.network_topology is not None and not _is_required(part.network_topology):
-            yield f"spec.subGroupPolicy[{number}].networkTopology"
-
-
-def _is_required(topology: NetworkTopology | None) -> bool:
-    return topology is not None and topology.mode != SOFT
 
 
 def _sub_groups(group: PodGroup) -> Paths:
@@ -181,20 +151,15 @@ POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] 
 
 Every waiting pod is checked, and most use none of these.
 """
-OWN_GROUP_ASKS: tuple[tuple[str, Callable[[Mapping[str, str]], Paths]], ...] = (("topology", _own_topology),)
-"""The same for annotations of implicit PodGroups."""
 RESOURCES: tuple[tuple[str, str], ...] = tuple(("devices", name) for name in SHARED_DEVICES)
 """Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
-GROUP_ASKS: tuple[tuple[str, Callable[[PodGroup], Paths]], ...] = (
-    ("topology", _group_topology),
-    ("subgroups", _sub_groups),
-)
+GROUP_ASKS: tuple[tuple[str, Callable[[PodGroup], Paths]], ...] = (("subgroups", _sub_groups),)
 
 POD_WISHES: tuple[tuple[Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     (_is_annotated, _numa_wishes),
     (lambda pod: pod.spec.tolerations is not NO_BYTES, _numeric_tolerations),
 )
-GROUP_WISHES: tuple[Callable[[PodGroup], Paths], ...] = (_group_topology_wishes, _annotated_wishes)
+GROUP_WISHES: tuple[Callable[[PodGroup], Paths], ...] = (_annotated_wishes,)
 QUEUE_WISHES: tuple[Callable[[Queue], Paths], ...] = (_queue_wishes,)
 
 
@@ -218,13 +183,6 @@ def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, s
 def asked_by_group(group: PodGroup, ignored: Collection[str]) -> str:
     """The same for a PodGroup."""
     return sentence([(word, path) for word, paths in GROUP_ASKS if word not in ignored for path in paths(group)])
-
-
-def asked_of_own_group(annotations: Mapping[str, str], ignored: Collection[str]) -> str:
-    """The same for an implicit PodGroup, by annotations of its pods and of their workload."""
-    return sentence(
-        [(word, path) for word, paths in OWN_GROUP_ASKS if word not in ignored for path in paths(annotations)]
-    )
 
 
 def sentence(found: list[tuple[str, str]]) -> str:

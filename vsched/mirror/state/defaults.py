@@ -11,7 +11,7 @@ import msgspec
 
 from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
 from vsched.mirror.ingest.queues import ParsedQueue
-from vsched.mirror.ingest.unsupported import asked_of_own_group, no_such_class
+from vsched.mirror.ingest.unsupported import no_such_class
 from vsched.model.jobs.job import JobSpec, Judgement
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 
@@ -147,8 +147,6 @@ class ClusterDefaults:
         A job waits for a class that does not exist, unless its queue gives it a priority.
         """
         unsupported = spec.unsupported
-        if not unsupported and (spec.implicit or spec.made):
-            unsupported = asked_of_own_group(dict(spec.annotations), self.ignored)
         if spec.native is not None and spec.native.priority is not None:
             return Judgement(spec.native.priority, unsupported)  # the API server has looked its class up
         queue = self._queues.get(spec.queue)
