@@ -212,6 +212,25 @@ def test_pods_that_this_session_placed_count() -> None:
     assert third.nodes() == "n1 n2"
 
 
+@pytest.mark.parametrize("each", [1, 2, 5, 9])
+def test_a_node_takes_pods_up_to_a_high_limit_and_again_once_they_are_given_back(each: int) -> None:
+    limit = 40
+    pods = limit // each
+    made = StorageWorld(n1="", n2="").limit(limit).storage_class("csi")
+    names = [[f"c{pod}-{number}" for number in range(each)] for pod in range(pods + 1)]
+    for name in (name for claims in names for name in claims):
+        made.claim(name, "csi")
+    tasks = [made.task(f"p{pod}", *claims) for pod, claims in enumerate(names)]
+    part, last = made.part(), tasks[-1]
+    for task in tasks[:pods]:
+        assert ask(made, last, part).nodes() == "n1 n2"
+        ask(made, task, part).take("n1")
+    assert ask(made, last, part).nodes() == "n2"
+    for task in reversed(tasks[:pods]):
+        part.give_back(task, 0)
+        assert ask(made, last, part).nodes() == "n1 n2"
+
+
 def test_how_many_pods_can_attach_their_volumes_is_counted() -> None:
     made = StorageWorld(n1="", n2="", n3="").limit(5, "n1", "n2").bound_csi("a").storage_class("csi")
     made.running("r", "n1", "a")
