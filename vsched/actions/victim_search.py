@@ -105,7 +105,7 @@ class VictimSearch(ABC):
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the rest of a victim's job leaves with it, as things are."""
-        return False
+        return self.session.snapshot.jobs[victim.job].spec.leaves_whole
 
     def leaving_with(self, victim: Task, row: int) -> Sequence[tuple[Task, int]]:
         """The tasks that leave if this one does, itself included, with their rows; none if it has left already."""

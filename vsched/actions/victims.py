@@ -134,12 +134,14 @@ class Attempt:
             if victims is None:
                 self.statement.rollback(before)
                 return None
+            left = tuple(step.task for step in self.session.ledger.log[before:])  # with what victims take along
             self.statement.pipeline(self.search.job, task, row)
-            returning = {victim.uid for victim in victims if self.search.comes_back(victim, task)}
+            returning = {victim.uid for victim in left if self.search.comes_back(victim, task)}
             if not returning:
-                return FreedRoom(task, row, tuple(victims))
+                return FreedRoom(task, row, left)
             self.statement.rollback(before)
-            self._barred |= returning
+            here = {victim.uid for victim in victims}
+            self._barred |= returning & here or here  # one on another node returns only if one of these takes it along
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -129,6 +129,8 @@ class Gang(
     def _has_more(self, taker: Task) -> bool:
         """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""
         job = self._standing(taker.job)
+        if job is not None and job.spec.leaves_whole:
+            return True
         if job is not None and job.spec.sub_groups:
             return self._surplus(job, waiting=True).lose(taker)
         waiting = job.waiting if isinstance(job, JobView) else 0
@@ -141,6 +143,9 @@ class Gang(
         for victim in candidates:
             job = self._standing(victim.job)
             if job is None:
+                continue
+            if job.spec.leaves_whole:
+                spare.append(victim)  # nothing is left of it, so nothing of it is below a minimum
                 continue
             if job.spec.sub_groups:
                 surplus = surpluses.get(victim.job)
@@ -217,7 +222,7 @@ def _to_be_placed(job: JobView) -> str:
 
 
 def _has_none_to_spare(job: JobState) -> bool:
-    return job.ready <= job.spec.min_member
+    return job.ready <= job.spec.min_member and not job.spec.leaves_whole
 
 
 def _named_roles(missing: Mapping[str, int]) -> str:

@@ -90,6 +90,11 @@ class JobSpec(msgspec.Struct, frozen=True):
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
 
+    @property
+    def leaves_whole(self) -> bool:
+        """Whether its pods are evicted together or not at all (``disruptionMode`` of native PodGroups)."""
+        return self.native is not None and self.native.whole
+
 
 class Judgement(NamedTuple):
     """What follows for a job from its spec and from the objects that it names."""

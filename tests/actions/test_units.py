@@ -1,0 +1,83 @@
+"""Jobs that leave as a whole or not at all: native PodGroups with the disruption mode ``all``."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tests.support.plans import NOW, manifests, mirror
+from tests.support.taking import taking
+from vsched.framework.cycle import run_actions
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.model.jobs.native import NativeGroup
+from vsched.model.pods.status import Status
+from vsched.settings.built_in import REGISTRY
+
+PREEMPT = taking("allocate, preempt", "priority gang conformance", "predicates")
+CHEAPEST = taking(
+    "allocate, preempt",
+    "priority gang",
+    "predicates",
+    args={"enableTopologyAwarePreemption": True, "minCandidateNodesAbsolute": 2},
+)
+RECLAIM = taking("allocate, reclaim", "gang proportion", "predicates")
+TWO_NODES = "class high 9\nnode n1 cpu=2\nnode n2 cpu=2\n"
+SPREAD = "job x/g min={minimum} phase=Running\npods x/g 2 cpu=1 on=n1\npods x/g 2 cpu=1 on=n2\n"
+WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "victims"),
+    [
+        pytest.param(
+            PREEMPT,
+            TWO_NODES + SPREAD.format(minimum=4) + WANT,
+            ["g.0", "g.1", "g.2", "g.3"],
+            id="all of it leaves for one pod, whatever its minimum",
+        ),
+        pytest.param(
+            CHEAPEST,
+            TWO_NODES
+            + "job x/g min=0 phase=Running\npods x/g 2 cpu=1 on=n1\npods x/g 1 cpu=1 on=n2\n"
+            + "job x/one min=0 phase=Running\npods x/one 1 cpu=1 on=n2\n"
+            + WANT,
+            ["one.0"],
+            id="a pod alone costs less",
+        ),
+        pytest.param(
+            PREEMPT,
+            TWO_NODES + SPREAD.format(minimum=1).replace("on=n2", "on=n2 volcano.sh/preemptable=false") + WANT,
+            [],
+            id="none of it where one pod may not be preempted",
+        ),
+        pytest.param(
+            PREEMPT,
+            TWO_NODES + "pdb x/g selector=job:g allowed=3\n" + SPREAD.format(minimum=1) + WANT,
+            [],
+            id="none of it where a disruption budget keeps one pod",
+        ),
+        pytest.param(
+            PREEMPT,
+            TWO_NODES + SPREAD.format(minimum=1) + WANT.replace("min=1 pods=1", "min=3 pods=3"),
+            ["g.0", "g.1", "g.2", "g.3"],
+            id="what it leaves on other nodes is used, and it is counted once",
+        ),
+        pytest.param(
+            RECLAIM,
+            "node n1 cpu=2\nnode n2 cpu=2\nqueue q\nqueue r\n"
+            + SPREAD.format(minimum=1).replace("min=", "queue=q min=")
+            + "job ns/want queue=r phase=Inqueue min=1 pods=1 cpu=1",
+            [],
+            id="reclaim takes none of it where its queue would fall below its share",
+        ),
+    ],
+)
+def test_who_leaves(policy: Policy, text: str, victims: list[str]) -> None:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    job = snapshot.jobs["x/g"]
+    job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
+    session = run_actions(snapshot, policy, REGISTRY, Trace())
+
+    evicted = [entry.task.name for entry in session.committed if entry.status is Status.RELEASING]
+    assert sorted(evicted) == victims
