@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.daemon.preempting import POLICY, of_class, priority_class
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import condition_of, digested, node, nodes_of, reasons_of, scheduling
+from tests.support.running import condition_of, digested, node, nodes_of, pod, reasons_of, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -165,6 +166,55 @@ async def test_a_group_of_two_schedulers_waits_whole_in_the_words_of_kube_schedu
         assert not nodes_of(cluster)
         cluster.client.delete("pods", "default", "other")
         await until(lambda: len(nodes_of(cluster)) == 2)
+
+
+async def test_a_topology_key_keeps_a_group_in_one_zone_and_says_when_none_has_room() -> None:
+    key = "topology.kubernetes.io/zone"
+    machines = [
+        {**node(name, cpu=cpu), "metadata": {"name": name, "labels": {key: zone}}}
+        for name, cpu, zone in (("a1", "3", "a"), ("b1", "2", "b"), ("b2", "2", "b"))
+    ]
+    async with world(*machines) as (cluster, _):
+        near = {"schedulingConstraints": {"topology": [{"key": key}]}}
+        cluster.apply([group("large", 5, **near), *members("large", 5)])
+        await until(lambda: told(cluster, "large"))
+        assert key in told(cluster, "large")["message"]
+        assert not nodes_of(cluster, "large-")
+
+        cluster.apply([group("g", 4, **near), *members("g", 4)])
+        await until(lambda: len(nodes_of(cluster, "g-")) == 4)
+        assert set(nodes_of(cluster, "g-").values()) == {"b1", "b2"}
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "left"),
+    [
+        pytest.param(NEWER, {"all": {}}, 0, id="all: every pod leaves, on whatever node"),
+        pytest.param(OLDER, "PodGroup", 0, id="PodGroup, as v1alpha2 has it"),
+        pytest.param(NEWER, {"single": {}}, 2, id="single: no more than the gang can spare"),
+    ],
+)
+async def test_a_disruption_mode_says_whether_the_whole_group_leaves(
+    version: str, mode: Any, left: int, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    machines = [node(f"n{number}", cpu="1") for number in range(3)]
+    async with world(*machines, version=version, policy_file=policy) as (cluster, daemon):
+        cluster.apply([priority_class("high", 9)])
+        running = group("low", 2, version, disruptionMode=mode)
+        cluster.apply([running, *members("low", 3)])
+        await until(lambda: len(nodes_of(cluster, "low-")) == 3)
+        await until(lambda: told(cluster, "low", version).get("status") == "True")
+
+        cluster.apply(of_class("high", [pod("urgent")]))
+        await until(lambda: "urgent" in nodes_of(cluster))
+        await digested(cluster, daemon)
+        assert len(nodes_of(cluster, "low-")) == left
+
+        target = condition_of(cluster.client.get(GROUPS, "default", "low"), "DisruptionTarget")
+        assert target.get("reason") == (None if left else "PreemptionByScheduler")
+        assert told(cluster, "low", version)["status"] == "True", "what was scheduled once stays so"
 
 
 async def test_groups_of_other_schedulers_are_left_alone() -> None:

@@ -108,7 +108,9 @@ def _running(session: Session) -> Iterator[Task]:
     known = sorted((name for name in holders if name in queues), key=lambda name: plugins.queue_key(queues[name]))
     unknown = sorted(name for name in holders if name not in queues)
     for name in (*unknown, *reversed(known)):
-        views = (view for key in holders[name] if (view := session.view(key)) is not None)
+        views = (
+            view for key in holders[name] if (view := session.view(key)) is not None and not view.spec.leaves_whole
+        )
         for job in sorted(views, key=plugins.job_key, reverse=True):
             running = (task for task in job.job.tasks.values() if task.status is Status.RUNNING and task.preemptable)
             yield from reversed(plugins.ordered_tasks(task for task in running if not is_moved(session, task)))

@@ -176,7 +176,7 @@ class PreemptWithinJob(PreemptSearch):
     """Victims among the tasks of the same job."""
 
     def holders(self) -> Iterable[Job]:
-        return (self.job.job,)
+        return () if self.job.spec.leaves_whole else (self.job.job,)
 
     def evictor_class(self, task: Task) -> Hashable:
         return "within", self.job.key, task.priority, task.best_effort, self.agreement.class_of(task)

@@ -246,4 +246,4 @@ def _named_shortage(short: Shortage) -> str:
     if more:
         lacking.append(f"{more} more lack some")
     named = f" ({', '.join(lacking)})" if lacking else ""
-    return f"{policy.name or policy.group} has {short.complete} of {policy.minimum} sub-groups of {pods}{named}"
+    return f"{policy.name} has {short.complete} of {policy.minimum} sub-groups of {pods}{named}"

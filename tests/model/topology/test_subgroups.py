@@ -59,13 +59,13 @@ WORKER = {"volcano.sh__task_spec": "worker"}
         ),
         pytest.param((SubGroupPolicy("all"),), task(), SubGroupKey(0), id="neither selector nor keys: all pods"),
         pytest.param(
-            (SubGroupPolicy("g", group="g1"), SubGroupPolicy("h", group="g2")),
-            task(group="g2"),
-            SubGroupKey(1),
+            (SubGroupPolicy("g", groups=("g1",)), SubGroupPolicy("h", groups=("g2", "g3"))),
+            task(group="g3"),
+            SubGroupKey(1, ("g3",)),
             id="the native PodGroup that the pod names",
         ),
         pytest.param(
-            (SubGroupPolicy("g", group="g1", match_keys=(SPEC,)),),
+            (SubGroupPolicy("g", groups=("g1",), match_keys=(SPEC,)),),
             task(**WORKER),
             LEFT_OVER,
             id="keys do not count where a native PodGroup is named",
@@ -81,13 +81,13 @@ def test_the_sub_group_of_a_task(policies: tuple[SubGroupPolicy, ...], of: Task,
     [
         pytest.param(SubGroupKey(0, ("7", "b")), "spec/7/b", 7, id="policy and values"),
         pytest.param(SubGroupKey(0, ("x",)), "spec/x", 0, id="a value that is no number"),
-        pytest.param(SubGroupKey(1), "g1", 0, id="the native PodGroup of a policy without a name"),
+        pytest.param(SubGroupKey(1, ("g1",)), "groups/g1", 0, id="the native PodGroup of a policy for such groups"),
         pytest.param(SubGroupKey(2), "subGroupPolicy[2]", 0, id="a policy without a name"),
         pytest.param(LEFT_OVER, "the other pods", 0, id="pods of no policy"),
     ],
 )
 def test_names_for_messages_and_the_number_that_orders(key: SubGroupKey, name: str, number: int) -> None:
-    assert key.name((BY_SPEC, SubGroupPolicy(group="g1"), SubGroupPolicy())) == name
+    assert key.name((BY_SPEC, SubGroupPolicy("groups", groups=("g1",)), SubGroupPolicy())) == name
     assert key.number == number
 
 

@@ -16,7 +16,7 @@ TOPOLOGY_RULES: dict[type, dict[str, Rule]] = {
         "name": name,
         "selector": parts,
         "match_keys": each(name),
-        "group": name,
+        "groups": each(name),
         "topology": parts,
     },
 }

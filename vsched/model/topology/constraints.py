@@ -32,6 +32,6 @@ class SubGroupPolicy(msgspec.Struct, frozen=True):
     """The pods that the policy concerns."""
     match_keys: tuple[str, ...] = ()
     """Labels whose values tell sub-groups apart."""
-    group: str = ""
-    """The native PodGroup whose pods are the one sub-group of this policy; then selector and keys do not count."""
+    groups: tuple[str, ...] = ()
+    """Native PodGroups, each of which is a sub-group of this policy; then selector and keys do not count."""
     topology: NetworkTopology | None = None

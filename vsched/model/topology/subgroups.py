@@ -32,7 +32,7 @@ class SubGroupKey(NamedTuple):
         if self.policy == NO_POLICY:
             return "the other pods"
         policy = policies[self.policy]
-        return "/".join((policy.name or policy.group or f"subGroupPolicy[{self.policy}]", *self.values))
+        return "/".join((policy.name or f"subGroupPolicy[{self.policy}]", *self.values))
 
 
 LEFT_OVER = SubGroupKey(NO_POLICY)
@@ -46,9 +46,9 @@ def sub_group_of(policies: Sequence[SubGroupPolicy], task: Task) -> SubGroupKey:
     """
     labels: dict[str, str] | None = None
     for position, policy in enumerate(policies):
-        if policy.group:
-            if policy.group == task.group:
-                return SubGroupKey(position)
+        if policy.groups:
+            if task.group in policy.groups:
+                return SubGroupKey(position, (task.group,))
             continue
         if labels is None:
             labels = dict(task.labels.pairs)

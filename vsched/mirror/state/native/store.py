@@ -233,9 +233,6 @@ class NativeGroupStore:
             return f"spec.parentCompositePodGroupName: CompositePodGroup {lost} does not exist"
         if native.composite and "subgroups" not in self._ignored:
             return "a tree of groups: not supported yet (--ignore-unsupported subgroups ignores it)"
-        if record.spec.topology is not None and "topology" not in self._ignored:
-            at = "spec.schedulingConstraints.topology[0].key"
-            return f"{at}: not supported yet (--ignore-unsupported topology ignores it)"
         return self._members.objection(leaves, None if native.version == OLDEST else native.priority)
 
     def _children(self, root: str) -> tuple[ChildGroup, ...]:
