@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.support.hypernodes import catalogue, hypernode
 from vsched.kernels.topology.membership import counts, membership
@@ -44,7 +45,8 @@ def everywhere(statics: NodeStatics) -> dict[str, str]:
     return dict.fromkeys(statics.names, WHOLE_CLUSTER)
 
 
-FOUR = nodes({"n1": "rack=r1,block=b1", "n2": "rack=r2,block=b1", "n3": "rack=r1,block=b2", "n4": ""})
+TEXTS = {"n1": "rack=r1,block=b1", "n2": "rack=r2,block=b1", "n3": "rack=r1,block=b2", "n4": ""}
+FOUR = nodes(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +285,20 @@ def test_the_same_tiers_while_nothing_changes() -> None:
     known, labels = catalogue(hypernode("a", 1, "~n")), [RACK]
     assert tiers_of(known, labels, FOUR) is tiers_of(known, [RACK], FOUR)
     assert tiers_of(known, labels, FOUR) is not tiers_of(known, [], FOUR)
+
+
+def test_the_same_tiers_while_only_other_things_of_nodes_change() -> None:
+    known, labels = catalogue(hypernode("a", 1, "rack=r1"), hypernode("b", 1, "~n4")), [BLOCK]
+    first = tiers_of(known, labels, FOUR)
+
+    def after(**changed: object) -> Tiers:
+        n1, *others = FOUR.attributes
+        return tiers_of(known, labels, NodeStatics([replace(n1, **changed), *others], FOUR.kept))
+
+    assert after(unschedulable=True, images={"big": 1}, labels={**FOUR.attributes[0].labels, "other": "x"}) is first
+    assert after(labels={"rack": "r1"}) is not first
+    moved = after(labels={"rack": "r2", "block": "b1"})
+    assert shown(moved, FOUR) == shown(tiers_of(known, labels, nodes({**TEXTS, "n1": "rack=r2,block=b1"})), FOUR)
 
 
 def test_nodes_that_come_and_go_are_matched_once() -> None:

@@ -25,6 +25,8 @@ class Forest:
     """The position of the HyperNode at the top of each one's tree."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """By name of a HyperNode: why its tree is left out."""
+    keys: tuple[str, ...] = ()
+    """The labels of nodes that members are selected by."""
 
     def ancestors(self, position: int) -> Iterable[int]:
         """The HyperNodes that contain this one, the closest first."""
@@ -47,7 +49,9 @@ def forest_of(catalogue: TopologyCatalogue) -> Forest:
     for at in reversed(range(len(sound))):  # parents come after their children
         if above[at] != NONE:
             roots[at] = roots[above[at]]
-    return Forest(tuple(sound), tuple(above), tuple(roots), problems)
+    selectors = (member.labels for one in sound for member in one.members if member.labels is not None)
+    keys = sorted({requirement.key for selector in selectors for requirement in selector.requirements})
+    return Forest(tuple(sound), tuple(above), tuple(roots), problems, tuple(keys))
 
 
 def children_of(hypernode: HyperNode) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from vsched.kernels.domains import members, topology
 from vsched.kernels.selectors import requirement_mask
 from vsched.kernels.topology.forest import NONE, Forest, forest_of, told
+from vsched.kernels.topology.kept import kept
 from vsched.kernels.topology.patterns import Matches, Rows, matches
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.pods.shape import Selector
@@ -41,12 +42,16 @@ class _Claims:
 
 
 def membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> Membership:
-    """Which nodes are in which HyperNodes; kept while neither changes."""
-    return statics.remember(("hypernodes", catalogue), lambda: _membership(catalogue, statics))
+    """Which nodes are in which HyperNodes; kept while neither HyperNodes nor names and labels of nodes change."""
+
+    def compute() -> Membership:
+        forest = forest_in(catalogue, statics)
+        return kept(statics, "hypernodes", (catalogue,), forest.keys, lambda: _membership(forest, statics))
+
+    return statics.remember(("hypernodes", catalogue), compute)
 
 
-def _membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> Membership:
-    forest = _forest(catalogue, statics)
+def _membership(forest: Forest, statics: NodeStatics) -> Membership:
     claims = _claims(forest, statics)
     _shared_within(claims, forest, statics)
     _shared_between(claims, forest, statics)
@@ -62,10 +67,10 @@ def _membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> Membershi
     return Membership(forest, lowest, {**forest.problems, **broken})
 
 
-def _forest(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
+def forest_in(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
     """The trees, kept while the catalogue does not change, whatever nodes do."""
     match statics.kept.get(_KEPT):
-        case (kept, Forest() as forest) if kept is catalogue:
+        case (known, Forest() as forest) if known is catalogue:
             return forest
     forest = forest_of(catalogue)
     statics.kept[_KEPT] = (catalogue, forest)

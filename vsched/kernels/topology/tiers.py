@@ -7,20 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from vsched.kernels.topology.forest import NONE
+from vsched.kernels.topology.kept import kept
 from vsched.kernels.topology.labels import Domains, label_domains
-from vsched.kernels.topology.membership import Membership, membership
+from vsched.kernels.topology.membership import Membership, forest_in, membership
 from vsched.model.nodes.table import NO_DOMAIN, Ids, NodeStatics
 from vsched.model.topology.hypernodes import TopologyCatalogue
 from vsched.model.topology.tiers import WHOLE_CLUSTER, LabelTier, Tier, Tiers
 
 
 def tiers_of(catalogue: TopologyCatalogue, label_tiers: Sequence[LabelTier], statics: NodeStatics) -> Tiers:
-    """All tiers, closest first; the same object while the catalogue, the label tiers and the nodes' attributes are.
+    """All tiers, closest first; the same object while the catalogue, the label tiers, and the names of nodes and their
+    labels that matter here are the same.
 
     A node that is in a HyperNode has the domains of its HyperNodes; any other node has those of its labels.
     """
     labels = tuple(label_tiers)
-    return statics.remember(("tiers", catalogue, labels), lambda: _tiers(catalogue, labels, statics))
+
+    def compute() -> Tiers:
+        keys = [*forest_in(catalogue, statics).keys, *(tier.key for tier in labels)]
+        return kept(statics, "tiers", (catalogue, labels), keys, lambda: _tiers(catalogue, labels, statics))
+
+    return statics.remember(("tiers", catalogue, labels), compute)
 
 
 def _tiers(catalogue: TopologyCatalogue, labels: tuple[LabelTier, ...], statics: NodeStatics) -> Tiers:

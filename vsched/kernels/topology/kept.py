@@ -1,0 +1,43 @@
+"""Keeps what follows from names and labels of nodes, while these do not change, whatever else of nodes does.
+
+Nodes change often in what does not matter here: the images that they have, for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from vsched.model.nodes.table import LabelColumn, NodeStatics
+
+T = TypeVar("T")
+
+
+class _Kept(NamedTuple):
+    sources: tuple[object, ...]
+    names: tuple[str, ...]
+    columns: tuple[LabelColumn, ...]
+    value: object
+
+    def holds(self, sources: tuple[object, ...], names: tuple[str, ...], columns: tuple[LabelColumn, ...]) -> bool:
+        same = self.sources == sources and self.names == names
+        return same and all(map(_equal, columns, self.columns))
+
+
+def kept(
+    statics: NodeStatics, what: str, sources: tuple[object, ...], keys: Sequence[str], compute: Callable[[], T]
+) -> T:
+    """``compute()``, worked out again only if the sources, the names of nodes or the values of these labels change."""
+    columns = tuple(statics.label(key) for key in keys)
+    last = statics.kept.get(what)
+    if isinstance(last, _Kept) and last.holds(sources, statics.names, columns):
+        return last.value  # type: ignore[return-value]  # what it is called names the computation
+    value = compute()
+    statics.kept[what] = _Kept(sources, statics.names, columns, value)
+    return value
+
+
+def _equal(one: LabelColumn, other: LabelColumn) -> bool:
+    return one.values == other.values and np.array_equal(one.ids, other.ids)
