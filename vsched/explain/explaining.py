@@ -17,6 +17,7 @@ from vsched.explain.claims.constraints import device_constraints
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
+from vsched.explain.places import places_of
 from vsched.explain.queues import explain_queue
 from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
@@ -27,6 +28,7 @@ from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.closing import no_such_group
+from vsched.framework.session import Session
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
@@ -170,7 +172,18 @@ class Explaining:
             pods=self._pods(job) if waits else {},
             claims=self._claims(job.tasks.values()),
         )
-        return self._examined(found, job, None) if waits else found
+        return self._examined(found, job, None) if waits else self._placed(found, job)
+
+    def _placed(self, found: Explanation, job: Job) -> Explanation:
+        """The explanation with the domains of a job that does not wait."""
+        if (job.spec.topology is None and not job.spec.sub_groups) or found.state is Whereabouts.FINISHED:
+            return found
+        if found.state is Whereabouts.RUNS:
+            session = Session(self._snapshot, self._policy, self._registry, until(self._over))
+        else:
+            session = run_actions(self._snapshot, self._policy, self._registry, until(self._over), self._callout)
+        view = session.view(job.key)
+        return found if view is None else replace(found, places=places_of(session, view, ()))
 
     def _notes(self, job: Job) -> Iterator[str]:
         """What the plugins of the policy do not follow of the job's wishes."""
@@ -241,6 +254,7 @@ class Explaining:
             reasons=dict(reasons) or found.reasons,
             groups=groups,
             place=self.order.place(job.key),
+            places=places_of(session, view, examiner.wanted(view)) if task is None else None,
         )
 
     def _of_stray(self, job: Job, task: Task | None = None) -> Explanation:

@@ -108,6 +108,53 @@ class ClaimState(msgspec.Struct, frozen=True):
     """Of which devices too few are free, where that is so."""
 
 
+class DomainRoom(msgspec.Struct, frozen=True):
+    """A domain (a rack, a block) and what it has for a job that asks for closeness."""
+
+    name: str
+    tier: int
+    depth: int
+    """How many of the listed domains contain it; 0 for the whole cluster."""
+    nodes: int
+    holds: int
+    """How many of the job's pods are on its nodes, or go there."""
+    room: int | None = None
+    """How many of the pods that the job needs next the domain would hold; None where it needs none."""
+    usable: bool = False
+    """Whether the job may be there: its tier is allowed, and the domain contains all nodes of the job's pods."""
+
+
+class TierCounts(msgspec.Struct, frozen=True):
+    """The domains of a tier in numbers."""
+
+    tier: int
+    name: str
+    """Its ``tierName``, or the label key that it follows from; empty where it has none."""
+    allowed: bool
+    """Whether the job may have its pods in one domain of this tier."""
+    domains: int
+    enough: int
+    """How many of them have room for all pods that the job needs next."""
+    listed: int
+
+
+class JobPlaces(msgspec.Struct, frozen=True):
+    """Where a job that asks for closeness is, and where it could be."""
+
+    asks: str
+    """What it asks for, in words."""
+    wanted: int
+    """How many pods it needs next: those that its minimum lacks, else one; 0 where no pod of it waits."""
+    domain: str = ""
+    """The closest domain that contains all nodes of its pods; empty without such pods."""
+    tier: int | None = None
+    """The tier of ``domain``."""
+    tiers: tuple[TierCounts, ...] = ()
+    """Closest first."""
+    domains: tuple[DomainRoom, ...] = ()
+    """The domains with most of its pods, then those with most room, as a tree: each after the one that contains it."""
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """Why a pod, a PodGroup or a queue is in its state."""
 
@@ -145,3 +192,5 @@ class Explanation(msgspec.Struct, frozen=True):
     """Of a PodGroup: the number of its pending pods by message."""
     claims: tuple[ClaimState, ...] = ()
     """The claims of the pod, or of the job's pods that do not run yet."""
+    places: JobPlaces | None = None
+    """Of a PodGroup that asks for closeness: the domains and their room for it; None where no tiers are known."""

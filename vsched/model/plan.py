@@ -88,7 +88,8 @@ class JobOutcome(msgspec.Struct, frozen=True):
     code: str = ""
     """Why the job waits, as a code (``framework.codes.Code``); empty where it does not. ``message`` is the sentence."""
     domain: str = ""
-    """The closest domain that holds its pods with a node, where it asks for closeness; empty otherwise."""
+    """The closest domain that holds its pods with a node, where it asks for closeness; empty otherwise, and where no
+    tiers are known."""
     tier: int | None = None
     """The tier of ``domain``."""
 

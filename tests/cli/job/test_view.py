@@ -118,7 +118,7 @@ EXPLAINED = Explanation(
 
 
 def test_a_page_tells_all_about_a_job() -> None:
-    lines = shown(as_page(JobDetails(WAITS, "http://d", EXPLAINED), NOW))
+    lines = shown(as_page(JobDetails(WAITS, "http://d", EXPLAINED), NOW, look_for(80, wide=False, unicode=True)))
     facts = {words[0]: words[1] for words in (document.split(maxsplit=1) for document in lines[:9])}
     assert facts["pods"] == "0 ready, 2 pending, 0 running"
     assert facts["age"] == "90s"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from io import StringIO
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
 from vsched.cli.plan.command import OUR_NAMES, decide
 from vsched.cli.plan.text import as_text
+from vsched.cli.plan.view import Planned, as_document
 from vsched.framework.policy import Policy
 from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.topology.tiers import WHOLE_CLUSTER
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -153,3 +157,32 @@ def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None
         "queue down: LimitsClipped: cut down to what its parent up passes on: capability of cpu 40 to 20"
         in " ".join(lines)
     )
+
+
+PLACED = JobOutcome("ns/a", "default", "Running", 2, 2, 0, 2, 0, 0, domain="r1", tier=1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "row", "fields"),
+    [
+        pytest.param(PLACED, ["ns/a", "r1", "1"], {"domain": "r1", "tier": 1}, id="a rack"),
+        pytest.param(
+            msgspec.structs.replace(PLACED, domain=WHOLE_CLUSTER, tier=3),
+            ["ns/a", "the whole cluster", "3"],
+            {"domain": WHOLE_CLUSTER, "tier": 3},
+            id="the whole cluster has a name for people",
+        ),
+        pytest.param(msgspec.structs.replace(PLACED, domain="", tier=None), None, {}, id="a job that asks for nothing"),
+    ],
+)
+def test_jobs_that_ask_for_closeness_are_told_with_their_domain(
+    outcome: JobOutcome, row: list[str] | None, fields: dict[str, object]
+) -> None:
+    planned = Planned([CycleReport(jobs={"ns/a": outcome})], {}, {})
+    out = StringIO()
+    Console(file=out, width=100).print(as_text(planned, 100))
+    found = [re.split(r"\s*│\s*", line.strip()) for line in out.getvalue().splitlines()]
+    assert (row in found) == (row is not None)
+    assert ("Places" in out.getvalue()) == (row is not None)
+    told = as_document(planned)["jobs"]["ns/a"]
+    assert {key: told[key] for key in ("domain", "tier") if key in told} == fields

@@ -13,6 +13,7 @@ from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, cut
+from vsched.cli.show.places import places_table
 from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
 
 STATE_STYLES = {
@@ -47,6 +48,8 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     rest = [one for one in found.constraints if not one.repeats]
     if rest:
         parts += _part("in the way", _constraints(rest))
+    if found.places is not None:
+        parts += _part("places", places_table(found.places, look))
     if found.claims:
         parts += _part("claims", claims_table(found.claims))
     if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all

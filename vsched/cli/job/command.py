@@ -80,7 +80,7 @@ def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonT
     from vsched.clock import SystemClock
 
     job, remark = read_job(target, cluster, full_name(name, namespace, cluster))
-    output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now()))
+    output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now(), look))
     _say(remark)
 
 

@@ -13,6 +13,7 @@ from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import JOB, RowTable, columned, named
 from vsched.cli.show.drawing import Look
+from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
 from vsched.model.pods.status import Phase
 from vsched.sim.tables.ages import short_duration
@@ -160,7 +161,7 @@ def age(created: float | None, now: float) -> str:
     return "-" if created is None else short_duration(max(0.0, now - created))
 
 
-def as_page(job: JobDetails, now: float) -> RenderableType:
+def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
     """Everything about one job."""
     line = job.line
     counts = ((line.ready, "ready"), (line.pending, "pending"), (line.running, "running"))
@@ -176,7 +177,7 @@ def as_page(job: JobDetails, now: float) -> RenderableType:
         ("position", _position(job)),
         ("reason", Text(line.reason or "-", style="yellow" if line.reason else "dim")),
     ]
-    return Group(facts(rows), *_why(job), Text(f"\nvsched explain {line.key} tells more", style="dim"))
+    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} tells more", style="dim"))
 
 
 def _position(job: JobDetails) -> RenderableType:
@@ -186,7 +187,7 @@ def _position(job: JobDetails) -> RenderableType:
     return f"{place.position} of {place.of} in its queue, {place.overall} of {place.overall_of} in all"
 
 
-def _why(job: JobDetails) -> list[RenderableType]:
+def _why(job: JobDetails, look: Look) -> list[RenderableType]:
     """Why it waits: the sentence, nodes by reason, and what would help; what is not known is left out."""
     line, parts = job.line, list[RenderableType]()
     explanation = job.explanation
@@ -199,6 +200,8 @@ def _why(job: JobDetails) -> list[RenderableType]:
         for reason, count in sorted(reasons.items(), key=lambda found: (-found[1], found[0])):
             table.add_row(str(count), Text(reason))
         parts += [Text(), table]
+    if explanation is not None and explanation.places is not None:
+        parts += [Text(), places_table(explanation.places, look)]
     if explanation is not None and explanation.claims:
         parts += [Text(), claims_table(explanation.claims)]
     parts += _outlook(explanation) if explanation is not None else []

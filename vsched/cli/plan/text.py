@@ -12,6 +12,7 @@ from rich.text import Text
 from vsched.cli.allocations.view import as_table
 from vsched.cli.plan.view import Planned, quantities
 from vsched.cli.show.drawing import look_for
+from vsched.cli.show.places import domain_name
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
@@ -32,6 +33,9 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
     waiting = {key: job for key, job in planned.jobs.items() if job.pending and not job.implicit}
     if waiting or last.unschedulable:
         parts.append(_waiting(waiting, last.unschedulable))
+    placed = {key: job for key, job in planned.jobs.items() if job.domain and not job.implicit}
+    if placed:
+        parts.append(_places(placed))
     queues = [last.queues[name] for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
     parts += [_problem(queue) for queue in queues if queue.problem]
@@ -156,6 +160,17 @@ def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) 
         alike.setdefault(pod.message, []).append(key)
     for message, keys in alike.items():
         table.add_row(f"  {_and_more(keys)}", "", "", message, style="dim")
+    return table
+
+
+def _places(jobs: Mapping[str, JobOutcome]) -> Table:
+    """The closest domain of each job that asks for closeness."""
+    table = Table(title="\nPlaces", title_justify="left", show_edge=False)
+    table.add_column("job", no_wrap=True)
+    table.add_column("domain", overflow="fold")
+    table.add_column("tier", justify="right")
+    for key, job in jobs.items():
+        table.add_row(key, domain_name(job.domain), str(job.tier))
     return table
 
 

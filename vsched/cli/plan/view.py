@@ -97,6 +97,7 @@ def _job(job: JobOutcome) -> Document:
         "pending": job.pending,
         "message": job.message,
         "reasons": dict(sorted(job.reasons.items())),
+        **({"domain": job.domain, "tier": job.tier} if job.domain else {}),
     }
 
 

@@ -144,11 +144,18 @@ class Places:
         return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)
 
     def settled(self, job: JobView) -> Domain | None:
-        """The closest domain that holds all pods of a job that hold a node; None without such pods or domain."""
-        topology = job.spec.topology
-        if topology is None:
+        """The closest domain that holds all pods of a job that hold a node; None without such pods or domain.
+
+        None, too, for a job that does not ask for closeness, and where no tiers are known.
+        """
+        topology, key = job.spec.topology, ""
+        if topology is None and not job.spec.sub_groups:
             return None
-        allowed = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
+        if topology is not None:
+            key = topology.key
+        if not key and self.tiers.is_flat:
+            return None
+        allowed = (tier_of_label(self._nodes.statics, key),) if key else self.tiers.tiers
         footing = Footing(allowed, self._nodes.statics.row)
         for uid, task in job.job.tasks.items():
             status, node, _ = job.moved.get(uid, (task.status, task.node, task))

@@ -108,6 +108,7 @@ def job_outcome(
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and no pod waits
+    settled = waiting.session.places.settled(view)
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -124,6 +125,8 @@ def job_outcome(
         reasons=dict(headline.reasons),
         implicit=spec.implicit,
         changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
+        domain="" if settled is None else settled.name,
+        tier=None if settled is None else settled.level,
     )
 
 

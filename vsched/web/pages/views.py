@@ -91,6 +91,8 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "code": outcome.code if outcome is not None else "",
         "message": outcome.message if outcome is not None else "",
         "reasons": dict(outcome.reasons) if outcome is not None else {},
+        "domain": outcome.domain if outcome is not None else "",
+        "tier": outcome.tier if outcome is not None else None,
     }
 
 

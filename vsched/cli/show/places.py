@@ -1,0 +1,67 @@
+"""The domains of a job that asks for closeness, as a small tree with the room in each."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.show.columns import columned
+from vsched.cli.show.drawing import Look
+from vsched.explain.records import DomainRoom, JobPlaces, TierCounts
+from vsched.framework.wording import counted
+from vsched.model.topology.tiers import WHOLE_CLUSTER
+
+WHOLE = "the whole cluster"
+
+
+def domain_name(name: str) -> str:
+    """The name of a domain for people."""
+    return WHOLE if name == WHOLE_CLUSTER else name
+
+
+def places_table(places: JobPlaces, look: Look) -> RenderableType:
+    """What the job asks for, the tree of domains, and how many domains are not in it."""
+    parts: list[RenderableType] = [Text(f"asks for {places.asks}")]
+    if places.domain:
+        parts.append(Text(f"its pods are in {domain_name(places.domain)}, tier {places.tier}"))
+    parts.append(_tree(places, look))
+    parts += [Text(line, style="dim") for line in map(_left_out, places.tiers) if line]
+    return Group(*parts)
+
+
+def _tree(places: JobPlaces, look: Look) -> Table:
+    table = columned(["domain", "tier", "nodes", "its pods", *(["has room for"] if places.wanted else [])])
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    names = {one.tier: one.name for one in places.tiers}
+    for one in places.domains:
+        tier = f"{one.tier} ({names[one.tier]})" if names[one.tier] else str(one.tier)
+        cells = [
+            Text("  " * one.depth + domain_name(one.name)),
+            Text(tier),
+            Text(str(one.nodes)),
+            Text(str(one.holds or "")),
+        ]
+        if places.wanted:
+            cells.append(Text(_room(one, places.wanted)))
+        table.add_row(*cells, style=_style(one, places.wanted))
+    return table
+
+
+def _room(one: DomainRoom, wanted: int) -> str:
+    """``14 of 16``, with a remark where the job may not be there."""
+    return f"{one.room} of {wanted}{'' if one.usable else ' (not allowed)'}"
+
+
+def _style(one: DomainRoom, wanted: int) -> str:
+    if not one.usable:
+        return "dim"
+    return "green" if wanted and (one.room or 0) >= wanted else ""
+
+
+def _left_out(one: TierCounts) -> str:
+    """``and 12 more domains of tier 1 (rack)``; empty where all are listed."""
+    more = one.domains - one.listed
+    name = f" ({one.name})" if one.name else ""
+    return f"and {counted(more, 'more domain', 'more domains')} of tier {one.tier}{name}" if more > 0 else ""
