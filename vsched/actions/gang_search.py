@@ -15,6 +15,7 @@ from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimArg
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.session import Session
+from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
 
@@ -32,8 +33,8 @@ class GangArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Whether a job may lose its minimum, all of it then."""
 
 
-class Surplus:
-    """What a job has beyond its minimum and the minima of its roles; all it has where it is below them already.
+class OfOneGang:
+    """What a job has beyond its minimum and the minima of its roles; all it has where it is below its minimum already.
 
     It is asked task by task. Each task that the job can lose counts as lost from then on.
     """
@@ -71,7 +72,7 @@ class GangSearch(VictimSearch):
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
         """What jobs can spare first, then the tasks whose jobs would have to leave as a whole."""
-        surplus: dict[str, Surplus] = {}
+        surplus: dict[str, OfOneGang | Surplus] = {}
         spare: list[Task] = []
         whole: dict[str, list[Task]] = {}
         for victim in self._voted(task, candidates):
@@ -98,10 +99,12 @@ class GangSearch(VictimSearch):
         jobs = {step.job.key: step.job for step in evictions}
         return [key for key, job in jobs.items() if job.ready < job.min_member <= job.job.ready]
 
-    def _surplus(self, key: str) -> Surplus:
+    def _surplus(self, key: str) -> OfOneGang | Surplus:
         view = self.session.view(key)
         assert view is not None, "candidates are tasks of jobs of the snapshot"
-        return Surplus(view)
+        if view.sub_groups is None or view.ready < view.min_member:
+            return OfOneGang(view)
+        return Surplus(view, view.sub_groups)
 
 
 class GangPreemptSearch(GangSearch, PreemptSearch):

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.actions.freeing import cost_of
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
-from vsched.actions.taking import beside_its_own, cost_of, take_for
+from vsched.actions.taking import beside_its_own, take_for
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
 from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does
 from vsched.framework.jobs import JobView

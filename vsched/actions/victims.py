@@ -47,6 +47,14 @@ class FreedRoom(NamedTuple):
     victims: tuple[Task, ...]
 
 
+class Mark(NamedTuple):
+    """A point of an attempt."""
+
+    step: int
+    taken: int
+    tentative: int
+
+
 class Attempt:
     """One try to make room for the tasks of a job."""
 
@@ -54,7 +62,7 @@ class Attempt:
         self.session = session
         self.search = search
         self.statement = statement
-        self._pools = pools
+        self.pools = pools
         self._pick = pick
         self._start = statement.savepoint()
         self._used: dict[Hashable, CandidatePool] = {}
@@ -105,9 +113,21 @@ class Attempt:
         self.statement.rollback(self._start)
         self._forget()
 
+    def mark(self) -> Mark:
+        """A point to go back to."""
+        return Mark(self.statement.savepoint(), len(self._taken), len(self._tentative))
+
+    def back_to(self, mark: Mark) -> None:
+        """Roll back all since the mark, with the refusals that depend on it."""
+        self.statement.rollback(mark.step)
+        del self._taken[mark.taken :]
+        for pool, shape, row in self._tentative[mark.tentative :]:
+            pool.forgive(shape, row)
+        del self._tentative[mark.tentative :]
+
     def book(self) -> None:
         """Reserve the placements, which need no victims, until the action ends; then ``allocate`` makes them."""
-        self._pools.booked += self.statement.steps
+        self.pools.booked += self.statement.steps
         self.statement.keep()
         self._forget()
 
@@ -150,7 +170,7 @@ class Attempt:
         alike = likeness(self.session, task)
         pool = self._used.get(alike)
         if pool is None:
-            pool = self._used[alike] = self._pools.of(self.search, task)
+            pool = self._used[alike] = self.pools.of(self.search, task)
         return pool
 
     def _choice_without_victims(self, task: Task) -> Choice | None:
@@ -334,6 +354,13 @@ def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool
             break
         else:
             failed.add(likeness(session, task))
+    return has_room(session, attempt)
+
+
+def has_room(session: Session, attempt: Attempt) -> bool:
+    """Whether a job may keep the room that was made for it; if so, unnecessary evictions are undone."""
+    search = attempt.search
+    job = search.job
     if not attempt.statement.placed or not session.plugins.job_pipelined(job):
         return False
     if not session.places.holds_together(job) or not _sub_groups_whole(job, attempt.statement):

@@ -1,0 +1,113 @@
+"""Which domains to try to free for tasks that have to be close to each other, and what their victims would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.actions.pools import CandidatePool, Pools
+from vsched.actions.victim_search import VictimSearch
+from vsched.framework.places.batch import Kind
+from vsched.framework.places.domains import Domain
+from vsched.framework.places.footing import Footing
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.task import Task
+from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.tiers import Tier
+
+PRIORITY_OFFSET = 1 << 31
+"""Added to every priority to make it positive, so that more victims always cost more than fewer."""
+
+Cost = tuple[int, int, int, float]
+
+
+def cost_of(victims: Sequence[Task]) -> Cost:
+    """The cost of victims; smaller is better (reference 3.4).
+
+    It compares the highest priority, then the sum of priorities, then the number of victims. Last, the later start of
+    the most important victim is better. No victims cost least.
+    """
+    if not victims:
+        return -PRIORITY_OFFSET, 0, 0, 0.0
+    highest = max(victim.priority for victim in victims)
+    weight = sum(victim.priority + PRIORITY_OFFSET for victim in victims)
+    earliest = min(victim.started for victim in victims if victim.priority == highest)
+    return highest, weight, len(victims), -earliest
+
+
+class Wanted(NamedTuple):
+    """Tasks that should get room in one domain."""
+
+    tasks: Sequence[Task]
+    number: int
+    """How many of them are enough."""
+    topology: NetworkTopology
+    footing: Footing
+    """Where the pods with a node are that they have to join."""
+
+
+def domains_to_free(
+    session: Session, search: VictimSearch, pools: Pools, wanted: Wanted, most_tried: int
+) -> Iterator[Domain]:
+    """The domains to try: of each tier, closest first, those that lack least room, at most ``most_tried``.
+
+    Sums by domain of what each node would hold without all possible victims rule out most domains before any try.
+    """
+    places = session.places
+    reach = places.reach(wanted.topology, wanted.footing)
+    if isinstance(reach, Refusal):
+        return
+    batch = places.batch(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
+    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in batch.kinds]
+    done: set[tuple[int, int]] = set()
+    for tier, only in reach:
+        sums = places.grouping(tier).sums
+        most, has = _none(tier), _none(tier)
+        for room in rooms:
+            most += np.minimum(sums(room.freed), room.tasks)
+            has += np.minimum(sums(room.now), room.tasks)
+        numbers = np.flatnonzero(most >= batch.wanted)
+        if only is not None:
+            numbers = numbers[numbers == only]
+        short = np.maximum(batch.wanted - has[numbers], 0)
+        tried = 0
+        for number in numbers[np.lexsort((numbers, short))].tolist():
+            domain = places.domain(tier, number)
+            nodes = (int(domain.rows[0]), len(domain.rows)) if len(domain.rows) else (-1, 0)
+            if nodes in done:  # domains nest, so these two numbers tell their sets of nodes apart
+                continue
+            done.add(nodes)
+            if tried == most_tried:
+                break
+            tried += 1
+            yield domain
+
+
+class Rooms(NamedTuple):
+    """How many tasks of one kind the nodes hold, at most ``tasks``."""
+
+    now: Ints
+    """int64[nodes]: once pods that are leaving have left."""
+    freed: Ints
+    """int64[nodes]: once all possible victims have left too."""
+    tasks: int
+
+
+def _rooms(session: Session, pool: CandidatePool, kind: Kind) -> Rooms:
+    selection, nodes = session.node_selection, session.nodes
+    now = np.minimum(selection.rooms(kind.first), kind.tasks)
+    freed: Ints = np.where(selection.candidates(kind.first, pool.freeable), kind.tasks, 0)
+    for column, amount in kind.first.shape.request:
+        free = nodes.future_idle(column)
+        if column in pool.freeable:
+            free = free + pool.freeable[column]
+        np.minimum(freed, np.maximum(free, 0) // amount, out=freed)
+    return Rooms(now, np.maximum(now, freed), kind.tasks)
+
+
+def _none(tier: Tier) -> Ints:
+    return np.zeros(len(tier.domains), dtype=np.int64)
