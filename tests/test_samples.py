@@ -102,6 +102,13 @@ def test_a_gang_that_is_too_large_binds_nothing_and_says_why() -> None:
     )
 
 
+def test_each_sub_group_gets_a_rack_and_the_job_a_block() -> None:
+    racks = {(name.rpartition("-")[0], node.partition("-")[0]) for name, node in binds(planned("sub-groups")).items()}
+
+    assert racks == {("training-a", "r3"), ("training-b", "r4")}
+    assert bound(planned("sub-groups")) == {"training-a": 4, "training-b": 4}
+
+
 def test_priorities_decide_among_jobs_and_among_pods() -> None:
     document = planned("priorities")
 

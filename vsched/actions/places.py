@@ -166,6 +166,8 @@ class Search:
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
         self._failed: tuple[Domain, str] | None = None
         """The first try that failed, and why."""
+        self._part = ""
+        """Why a sub-group found no place in the first domain that was tried."""
         self._left_untried = 0
 
     def run(self) -> Domain | None:
@@ -188,6 +190,8 @@ class Search:
 
     def words(self) -> str:
         """Why no domain took the tasks."""
+        if self._part:
+            return self._part
         tried = ""
         if self._failed is not None:
             domain, why = self._failed
@@ -266,8 +270,8 @@ class Search:
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
-            if self._failed is None and why.code in ABOUT_PARTS:
-                self._failed = domain, why.message
+            if why.code in ABOUT_PARTS:
+                self._part = self._part or why.message
         elif why is not None and why.also is not None:
             self.refused = True
         if self._failed is None and self._looks and isinstance(why, NodeReasons):

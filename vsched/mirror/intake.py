@@ -131,7 +131,7 @@ class ObjectIntake(WatchHandler):
                 case wire.Node():
                     matters = self._nodes.see(node_of(found, self.axis))
                 case wire.PodGroup():
-                    spec = job_spec_of(found, self.axis, self._default_queue, remarks, self._defaults.ignored)
+                    spec = job_spec_of(found, self.axis, self._default_queue, remarks)
                     matters = self._groups.put(key, spec)
                 case wire.NativePodGroup() | wire.CompositePodGroup():
                     matters = self._native.put(key, native_record_of(found, remarks))

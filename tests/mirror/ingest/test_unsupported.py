@@ -38,11 +38,11 @@ def of_pod(fields: make.Fields, *ignored: str) -> tuple[Task, list[str]]:
     return facts.task, list(facts.remarks)
 
 
-def of_group(*ignored: str, **fields: Any) -> tuple[str, list[str]]:
+def of_group(**fields: Any) -> tuple[str, list[str]]:
     """What a PodGroup asks for in vain, and what is remarked on it."""
     remarks: list[str] = []
     found = make.decode(make.pod_group(**fields))
-    spec = job_spec_of(found, ResourceAxis(), "default", remarks, frozenset(ignored))
+    spec = job_spec_of(found, ResourceAxis(), "default", remarks)
     assert spec.wishes == tuple(remarks)
     return spec.unsupported, remarks
 
@@ -185,25 +185,6 @@ def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> N
     assert (task.unsupported, remarks) == ("", [f"{path}: not supported yet: the wish has no effect"])
 
 
-GROUP_ASKS = [
-    pytest.param(
-        {"subGroupPolicy": [{"name": "a", "minSubGroups": 2, "subGroupSize": 3}]},
-        "spec.subGroupPolicy[0]",
-        "subgroups",
-        id="parts",
-    ),
-]
-
-
-@pytest.mark.parametrize(("spec", "path", "word"), GROUP_ASKS)
-def test_a_group_waits_that_asks_for_what_is_not_built(spec: make.Fields, path: str, word: str) -> None:
-    asked, remarks = of_group(spec=spec)
-
-    assert asked == f"{path}: not supported yet (--ignore-unsupported {word} ignores it)"
-    assert remarks == []
-    assert of_group(word, spec=spec) == ("", [])
-
-
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
@@ -308,7 +289,7 @@ CUSTOM_FIELDS: dict[str, dict[str, str]] = {
     "podgroups": {
         **_all(DONE, "minMember minTaskMember queue priorityClassName minResources"),
         "networkTopology": DONE,
-        "subGroupPolicy": WAITS,
+        "subGroupPolicy": DONE,
     },
     "queues": {
         **_all(DONE, "weight capability deserved guarantee reclaimable priority priorityClassName parent affinity"),
@@ -359,7 +340,8 @@ def test_whatever_makes_pods_wait_is_shown_to_do_so() -> None:
     waiting = {name for name, what in FIELDS["core/v1.PodSpec"].items() if what == WAITS}
 
     assert _samples(POD_ASKS) == waiting | {"workloadRef"}
-    assert _samples(GROUP_ASKS) == {name for name, what in CUSTOM_FIELDS["podgroups"].items() if what == WAITS}
-    assert {word for param in (*POD_ASKS, *GROUP_ASKS) for word in param.values[2:]} == IGNORABLE.keys() - {
-        "priority-classes"
+    assert WAITS not in CUSTOM_FIELDS["podgroups"].values()
+    assert {word for param in POD_ASKS for word in param.values[2:]} == IGNORABLE.keys() - {
+        "priority-classes",
+        "subgroups",
     }

@@ -22,7 +22,7 @@ from vsched.mirror.ingest.metadata import (
     scheduling_annotations,
 )
 from vsched.mirror.ingest.task_topology import task_topology_of
-from vsched.mirror.ingest.unsupported import GROUP_WISHES, asked_by_group, remark_wishes
+from vsched.mirror.ingest.unsupported import GROUP_WISHES, remark_wishes
 from vsched.mirror.wire.base import moment_of
 from vsched.model.amounts.resources import AskedColumns, ResourceAxis
 from vsched.model.jobs.job import Condition, JobSpec
@@ -42,9 +42,8 @@ def job_spec_of(
     axis: ResourceAxis,
     default_queue: str,
     remarks: Remarks,
-    ignored: frozenset[str] = frozenset(),
 ) -> JobSpec:
-    """What a PodGroup says; raises BadObject. ``ignored`` are unsupported features to ignore."""
+    """What a PodGroup says; raises BadObject."""
     metadata, spec, status = group.metadata, group.spec, group.status
     annotations = metadata.annotations or _NONE
     made = is_made(metadata)
@@ -53,7 +52,7 @@ def job_spec_of(
     born, min_resources = (Phase.INQUEUE, None) if made else (Phase.PENDING, spec.min_resources)
     with naming("PodGroup", metadata):
         beyond = _beyond(group)
-        sub_groups, beyond = ((), beyond) if beyond or "subgroups" in ignored else _sub_groups(group)
+        sub_groups, beyond = ((), beyond) if beyond else _sub_groups(group)
         roles, min_resources = ({}, None) if beyond else (spec.min_task_member or {}, min_resources)
         return JobSpec(
             namespace=shared(metadata.namespace or "default"),
@@ -93,7 +92,7 @@ def job_spec_of(
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
             task_topology=task_topology_of(annotations, remarks),
-            unsupported=beyond or asked_by_group(group, ignored),
+            unsupported=beyond,
             topology=network_topology_of(spec.network_topology, "spec.networkTopology"),
             sub_groups=sub_groups,
             wishes=wishes,

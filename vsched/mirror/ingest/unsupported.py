@@ -119,11 +119,6 @@ def _numa_policy(pod: Pod) -> bool | None:
 # -- where PodGroups and Queues ask ---------------------------------------------------------------------------------
 
 
-def _sub_groups(group: PodGroup) -> Paths:
-    for number, _ in enumerate(group.spec.sub_group_policy or ()):
-        yield f"spec.subGroupPolicy[{number}]"
-
-
 def _annotated_wishes(group: PodGroup) -> Paths:
     if FORWARD_CLUSTER in (group.metadata.annotations or _NONE):
         yield f"metadata.annotations[{FORWARD_CLUSTER}]"
@@ -153,7 +148,6 @@ Every waiting pod is checked, and most use none of these.
 """
 RESOURCES: tuple[tuple[str, str], ...] = tuple(("devices", name) for name in SHARED_DEVICES)
 """Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
-GROUP_ASKS: tuple[tuple[str, Callable[[PodGroup], Paths]], ...] = (("subgroups", _sub_groups),)
 
 POD_WISHES: tuple[tuple[Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     (_is_annotated, _numa_wishes),
@@ -178,11 +172,6 @@ def asked_by_pod(pod: Pod, shape: Shape, axis: ResourceAxis, ignored: Collection
 def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, str]]:
     path = f"resources.requests[{name[:80]}]"
     return [(word, path) for word, start in RESOURCES if word not in ignored and name.startswith(start)]
-
-
-def asked_by_group(group: PodGroup, ignored: Collection[str]) -> str:
-    """The same for a PodGroup."""
-    return sentence([(word, path) for word, paths in GROUP_ASKS if word not in ignored for path in paths(group)])
 
 
 def sentence(found: list[tuple[str, str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
-    "subgroups": "sub-groups of gangs",
+    "subgroups": "trees of Kubernetes' own PodGroups (CompositePodGroup)",
     "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
     "numa": "NUMA policies that are required",
     "devices": "parts of GPUs",
