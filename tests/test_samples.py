@@ -16,13 +16,21 @@ from vsched.cli.plan.command import OUR_NAMES, make_plan
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document
 from vsched.cli.plan.workloads import decode_with_pods
+from vsched.kernels.topology.membership import counts, membership
+from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "config" / "samples"
-FILES = sorted(SAMPLES.glob("*.yaml"))
+APPLIED = frozenset({"topology/racks"})
+"""Samples for ``kubectl apply``."""
+NAMES = sorted(
+    name
+    for path in (*SAMPLES.glob("*.yaml"), *SAMPLES.glob("topology/*.yaml"))
+    if (name := str(path.relative_to(SAMPLES).with_suffix(""))) not in APPLIED
+)
 A100, V100 = "nvidia.com/a100", "nvidia.com/v100"
 
 
@@ -100,6 +108,16 @@ def test_a_gang_that_is_too_large_binds_nothing_and_says_why() -> None:
         training["message"]
         == "the gang needs 8, 6 fit, and no more would if all nodes were empty: 2 nodes have too little cpu"
     )
+
+
+def test_a_gang_stays_in_one_rack_or_waits_and_says_how_much_room_there_is() -> None:
+    document = planned("topology/hypernodes")
+    nodes = binds(document)
+
+    assert bound(document) == {"train": 4, "wide": 4}
+    assert {nodes[f"train-{number}"][0] for number in range(4)} == {"b"}
+    assert {nodes[f"wide-{number}"][0] for number in range(4)} == {"a", "b"}
+    assert document["jobs"]["team/large"]["message"].startswith("rack-a of tier 1 (rack) has room for 3 of 5")
 
 
 def test_each_sub_group_gets_a_rack_and_the_job_a_block() -> None:
@@ -361,23 +379,23 @@ def test_what_is_reserved_comes_back_and_is_kept() -> None:
     assert deserved(document) == {"db": ("3", "3"), "batch": ("2", "2"), "guest": ("1", "1")}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_sample_says_how_it_is_run_and_what_comes_of_it(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sample_says_how_it_is_run_and_what_comes_of_it(name: str) -> None:
+    text = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("#")]
 
-    policy, usage, arbitrate, cycles = command_line(path.stem)
+    policy, usage, arbitrate, cycles = command_line(name)
     told = "" if policy is None else f" --config {policy.relative_to(ROOT)}"
     told += "" if usage is None else f" --usage {usage.relative_to(ROOT)}"
     told += " --arbitrate" if arbitrate else ""
     told += "" if cycles == 1 else f" --cycles {cycles}"
-    assert f"# vsched plan -f config/samples/{path.name}{told}" in comments
+    assert f"# vsched plan -f config/samples/{name}.yaml{told}" in comments
     assert any(line.startswith("# Result: ") for line in comments)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_same_sample_gives_the_same_bytes(path: Path) -> None:
-    first, second = (orjson.dumps(planned(path.stem)) for _ in range(2))
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_sample_gives_the_same_bytes(name: str) -> None:
+    first, second = (orjson.dumps(planned(name)) for _ in range(2))
 
     assert first == second
 
@@ -385,8 +403,18 @@ def test_the_same_sample_gives_the_same_bytes(path: Path) -> None:
 def test_every_sample_has_its_result_checked() -> None:
     checked = Path(__file__).read_text(encoding="utf-8")
 
-    assert FILES
-    assert [path.name for path in FILES if f'"{path.stem}"' not in checked] == []
+    assert NAMES
+    assert [name for name in NAMES if f'"{name}"' not in checked] == []
+
+
+def test_hypernodes_for_kubectl_are_whole_trees() -> None:
+    objects = decode_with_pods(read([str(SAMPLES / "topology/racks.yaml")], StringIO())).objects["HyperNode"]
+    known = Cache(frozenset())
+    known.replace("HyperNode", objects)
+    seen = known.snapshot(NOW)
+
+    assert not known.broken
+    assert counts(membership(seen.topology, seen.nodes.statics)) == {"rack-1": 0, "rack-2": 0, "hall": 0}
 
 
 def test_roles_that_belong_together_share_nodes() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.builders import merged
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.kubectl import Kubectl
-from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling
+from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling, status_of
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -75,16 +75,47 @@ async def test_a_broken_tree_says_why_and_the_others_work() -> None:
         await until_shown(cluster, r1=(1, "True", ""), r2=(1, "True", ""), up=(2, "True", ""), r3=(1, "True", ""))
 
 
+def close(objects: list[Obj]) -> list[Obj]:
+    """A gang that has to be in one rack."""
+    group, *pods = objects
+    return [merged(group, {"spec": {"networkTopology": {"mode": "hard", "highestTierName": "rack"}}}), *pods]
+
+
 async def test_a_label_moves_a_node_to_another_rack_while_its_pods_run() -> None:
     async with Cluster([racked(name, rack) for name, rack in (("n1", "r1"), ("n2", "r1"), ("n3", "r2"))]) as cluster:
-        cluster.apply([*RACKS, *gang("g", 2, cpu="3")])
+        cluster.apply([*RACKS, *close(gang("g", 2, cpu="3"))])
         async with scheduling(cluster.url):
             await until(lambda: len(nodes_of(cluster, "g")) == 2)
-            await until_shown(cluster, r1=(2, "True", ""), r2=(1, "True", ""))
             placed = nodes_of(cluster, "g")
+            assert set(placed.values()) == {"n1", "n2"}
+            await until_shown(cluster, r1=(2, "True", ""), r2=(1, "True", ""))
+            cluster.apply(close(gang("h", 5, cpu="1")))  # r2 has room for 4 of them
+            await until(lambda: "r2 of tier 1 (rack) has room for 4 of 5" in told(cluster, "h"))
             patch(cluster, "nodes", "n2", {"metadata": {"labels": {"rack": "r2"}}})
+            await until(lambda: len(nodes_of(cluster, "h")) == 5)
+            assert set(nodes_of(cluster, "h").values()) == {"n2", "n3"}
             await until_shown(cluster, r1=(1, "True", ""), r2=(2, "True", ""))
             assert nodes_of(cluster, "g") == placed
+
+
+def told(cluster: Cluster, name: str) -> str:
+    """What the conditions of a PodGroup say."""
+    return " ".join(each["message"] for each in status_of(cluster, name).get("conditions") or [])
+
+
+async def test_a_broken_tree_holds_its_own_gangs_alone() -> None:
+    racks = [hypernode_object(name, 1, name, tier_name="rack") for name in ("n1", "n2")]
+    claims_too = hypernode_object("more", 1, "n1")
+    async with Cluster([node("n1"), node("n2")]) as cluster, scheduling(cluster.url):
+        cluster.apply([*racks, claims_too])
+        await until_shown(cluster, n2=(1, "True", ""))
+        cluster.apply([*close(gang("a", 4)), *close(gang("b", 4))])
+        await until(lambda: len(nodes_of(cluster)) == 4)
+        [waits] = {"a", "b"} - {name.rpartition("-")[0] for name in nodes_of(cluster)}
+        assert set(nodes_of(cluster).values()) == {"n2"}
+        await until(lambda: "2 HyperNodes are left out, such as more: node n1 is in" in told(cluster, waits))
+        cluster.client.delete(HYPERNODES, "", "more")
+        await until(lambda: set(nodes_of(cluster, waits).values()) == {"n1"})
 
 
 async def test_a_daemon_that_starts_again_writes_nothing_that_is_there_and_everything_that_is_not() -> None:
