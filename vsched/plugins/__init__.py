@@ -13,6 +13,7 @@ from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
 from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
+from vsched.plugins.networktopology import NetworkTopologyAware
 from vsched.plugins.nodegroup import NodeGroup
 from vsched.plugins.nodeorder import NodeOrder
 from vsched.plugins.overcommit import Overcommit
@@ -54,6 +55,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     NodeGroup,
     Tdm,
     TaskTopologyPlugin,
+    NetworkTopologyAware,
     # pods to move to other nodes
     Rescheduling,
     # decisions of an external service

@@ -216,7 +216,7 @@ class Places:
             return None
         total: Floats | None = None
         for one in self._plugins.closeness:
-            scores = one.near_scores(self.tiers.tiers, at, domain)
+            scores = one.near_scores(self.tiers.tiers, at, domain, footing.inside(0))
             if scores is not None:
                 total = scores if total is None else total + scores
         return total

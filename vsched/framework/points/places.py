@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from vsched.framework.points.extension import Point
 from vsched.model.amounts.resources import Amounts
@@ -53,5 +53,8 @@ class ClosenessScore(Point):
     point = "node_order"
 
     @abstractmethod
-    def near_scores(self, tiers: Sequence[Tier], tier: int, domain: int) -> Floats | None:
-        """float64[nodes]: for a job whose pods are in a domain of ``tiers[tier]``; None for no scores."""
+    def near_scores(self, tiers: Sequence[Tier], tier: int, domain: int, inside: Mapping[int, int]) -> Floats | None:
+        """float64[nodes]: for a job whose pods are in a domain of ``tiers[tier]``; None for no scores.
+
+        ``inside`` counts the pods by domain of the closest tier.
+        """

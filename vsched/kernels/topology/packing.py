@@ -1,0 +1,69 @@
+"""Scores of domains by how full they would be, and of nodes by how close they are to pods (reference 4.23)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from vsched.model.nodes.table import NO_DOMAIN, Floats, Ids, Ints
+from vsched.model.topology.tiers import Tier
+
+
+def sums_by_domain(values: Ints, ids: Ids, domains: int) -> Floats:
+    """float64[domains]: the sum of int64[nodes] over the nodes of each domain."""
+    return np.bincount(ids + 1, weights=values, minlength=domains + 1)[1:].astype(np.float64)
+
+
+def fullness(used: Sequence[Floats], has: Sequence[Floats], asked: Sequence[int], weights: Sequence[int]) -> Floats:
+    """float64[domains]: the weighted mean of the parts that would be used; 0 where a resource would not suffice.
+
+    The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains].
+    """
+    total = np.zeros(len(used[0]))
+    enough = np.ones(len(used[0]), dtype=np.bool_)
+    for taken, most, amount, weight in zip(used, has, asked, weights, strict=True):
+        after = taken + float(amount)
+        enough &= after <= most
+        total += weight * np.divide(after, most, out=np.zeros_like(after), where=most > 0)
+    return np.where(enough, total / float(sum(weights)), 0.0)
+
+
+def with_share(scores: Floats, share: Floats) -> Floats:
+    """The scores, with ``share`` added where they are highest, so that it decides between equals."""
+    return np.where(scores == scores.max(initial=0.0), scores + share, scores)
+
+
+def closeness(tiers: Sequence[Tier], tier: int, domain: int, inside: Mapping[int, int]) -> Floats:
+    """float64[nodes]: 1 for the closest tier, 0 for the widest; by the tier of which a node shares the domain.
+
+    The pods are in ``domain`` of ``tiers[tier]``. ``inside`` counts them by domain of the closest tier: of the closest
+    nodes, those of the domain with the most pods score higher.
+    """
+    widest, closest = tiers[-1].level, tiers[0].level
+    example = int(np.flatnonzero(tiers[tier].ids == domain)[0])
+    scores = np.zeros(len(tiers[tier].ids))
+    for wider in reversed(tiers[tier:]):
+        own = wider.ids[example]
+        if own != NO_DOMAIN:
+            score = 1.0 if widest == closest else (widest - wider.level) / (widest - closest)
+            scores[wider.ids == own] = score
+    pods = np.zeros(len(tiers[0].domains) + 1)
+    for one, count in inside.items():
+        pods[one] = count if one != NO_DOMAIN else 0
+    pods[NO_DOMAIN] = 0
+    return with_share(scores, pods[tiers[0].ids] / max(1.0, float(pods.sum())))
+
+
+def faded(parts: Sequence[Floats], tiers: Sequence[Tier], fading: float) -> Floats:
+    """float64[nodes]: the mean over tiers of their domains' scores, each wider tier with ``fading`` of the weight.
+
+    ``parts`` are float64[domains] by tier; a node that is in no domain of a tier has 1 there.
+    """
+    total = np.zeros(len(tiers[0].ids))
+    weight, weights = 1.0, 0.0
+    for part, tier in zip(parts, tiers, strict=True):
+        total += weight * np.append(part, 1.0)[tier.ids]
+        weights += weight
+        weight *= fading
+    return total / weights
