@@ -10,9 +10,9 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.actions.pools import Pools
+from vsched.actions.room import first_that_does, signature
 from vsched.actions.taking import take_for
 from vsched.actions.victim_search import PreemptSearch, unplaced
-from vsched.actions.victims import first_that_does, signature
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

@@ -13,9 +13,10 @@ import msgspec
 from vsched.actions.freeing import cost_of
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
+from vsched.actions.room import first_that_does
 from vsched.actions.taking import beside_its_own, take_for
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
-from vsched.actions.victims import Attempt, FreedRoom, Pick, first_that_does
+from vsched.actions.victims import Attempt, FreedRoom, Pick
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session

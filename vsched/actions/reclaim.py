@@ -11,10 +11,11 @@ from collections.abc import Hashable, Sequence
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
+from vsched.actions.room import first_that_does
 from vsched.actions.standings import standings
 from vsched.actions.taking import take_for
 from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, unplaced
-from vsched.actions.victims import first_that_does, likeness
+from vsched.actions.victims import likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task

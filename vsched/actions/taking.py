@@ -13,9 +13,10 @@ import numpy as np
 
 from vsched.actions.freeing import Cost, Wanted, cost_of, domains_to_free
 from vsched.actions.pools import Pools
+from vsched.actions.room import make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
 from vsched.actions.victim_search import VictimSearch
-from vsched.actions.victims import Attempt, Pick, make_room, note_protection, signature
+from vsched.actions.victims import Attempt, Pick
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.places.domains import Domain

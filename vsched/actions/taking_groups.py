@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsched.actions.freeing import Cost, Wanted, cost_of, domains_to_free
-from vsched.actions.victims import Attempt, has_room
+from vsched.actions.room import has_room
+from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
 from vsched.framework.session import Session
 from vsched.framework.subgroups import SubGroup, SubGroups

@@ -1,0 +1,86 @@
+"""Makes room for the tasks of a job, one after the other, on the nodes that may be chosen at present."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from vsched.actions.pools import CandidatePool
+from vsched.actions.sparing import spare
+from vsched.actions.victim_search import VictimSearch
+from vsched.actions.victims import Attempt, FreedRoom, likeness
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.session import Session
+from vsched.model.pods.task import Task
+
+LOOK_AGAIN_AFTER = 16
+"""After this many rows without success, rows whose jobs can give no more victims are dropped."""
+
+
+def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
+    """Frees the first row, in the given order, that can be freed."""
+    for tried, row in enumerate(rows):
+        if tried == LOOK_AGAIN_AFTER:
+            rows = attempt.still_open(task, rows[tried:])
+            return next((taken for row in rows if (taken := attempt.try_row(task, row))), None)
+        taken = attempt.try_row(task, row)
+        if taken is not None:
+            return taken
+    return None
+
+
+def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:
+    """Make room for as many tasks as a job is entitled to; True where its minimum has room then."""
+    search = attempt.search
+    job = search.job
+    failed: set[Hashable] = set()
+    for left, task in _countdown(tasks):
+        if not search.has_claim:
+            break
+        if likeness(session, task) in failed:
+            continue  # a task like it failed, and nothing has changed since
+        if attempt.place(task):
+            failed.clear()
+        elif session.plugins.tasks_missing(job) > job.waiting + left:
+            break
+        else:
+            failed.add(likeness(session, task))
+    return has_room(session, attempt)
+
+
+def has_room(session: Session, attempt: Attempt) -> bool:
+    """Whether a job may keep the room that was made for it; if so, unnecessary evictions are undone."""
+    search = attempt.search
+    job = search.job
+    if not attempt.statement.placed or not session.plugins.job_pipelined(job):
+        return False
+    if not session.places.holds_together(job) or not _sub_groups_whole(job, attempt.statement):
+        return False
+    spare(session, search, attempt.statement)
+    return True
+
+
+def _sub_groups_whole(job: JobView, statement: Statement) -> bool:
+    """Whether each sub-group that got room has its minimum once its pipelined tasks can start."""
+    groups = job.sub_groups
+    return groups is None or all(groups.of(task).is_pipelined for task in statement.tasks)
+
+
+def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:
+    """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
+    refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
+    if refusal is not None:
+        session.protected[job.key] = refusal
+
+
+def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
+    """What a job asks for. If a search failed for one job, it fails for jobs of equal class and signature too."""
+    return tuple(likeness(session, task) for task in tasks), session.plugins.tasks_missing(
+        search.job
+    ) - search.job.waiting
+
+
+def _countdown(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
+    """Each task with the number of tasks after it."""
+    for position, task in enumerate(tasks, start=1):
+        yield len(tasks) - position, task
