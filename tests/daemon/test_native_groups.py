@@ -217,6 +217,74 @@ async def test_a_disruption_mode_says_whether_the_whole_group_leaves(
         assert told(cluster, "low", version)["status"] == "True", "what was scheduled once stays so"
 
 
+def composite(name: str, minimum: int, **spec: Any) -> Obj:
+    made = group(name, 0, workloadRef={"workloadName": "w", "templateName": "root"}, **spec)
+    made["spec"]["schedulingPolicy"] = {"gang": {"minGroupCount": minimum}}
+    return {**made, "kind": "CompositePodGroup"}
+
+
+def workload(*names: str) -> Obj:
+    """A Workload that has a template for a tree of these groups."""
+    templates = [{"name": name, "schedulingPolicy": {"gang": {"minCount": 2}}} for name in names]
+    root = {"name": "root", "schedulingPolicy": {"gang": {"minGroupCount": 1}}, "podGroupTemplates": templates}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"compositePodGroupTemplates": [root]},
+    }
+
+
+def child(name: str, minimum: int) -> list[Obj]:
+    made = group(
+        name,
+        minimum,
+        parentCompositePodGroupName="root",
+        workloadRef={"workloadName": "w", "templateName": name},
+    )
+    return [made, *members(name, minimum)]
+
+
+def told_of_root(cluster: Cluster) -> Obj:
+    found = cluster.client.get("scheduling.k8s.io/compositepodgroups", "default", "root")
+    return condition_of(found, "CompositePodGroupInitiallyScheduled")
+
+
+async def test_a_tree_starts_once_as_many_of_its_groups_fit_as_it_needs() -> None:
+    async with world(node("n1", cpu="3")) as (cluster, _):
+        cluster.apply([workload("a", "b"), composite("root", 2), *child("a", 2), *child("b", 2)])
+        await until(lambda: told_of_root(cluster) and told(cluster, "a"))
+        assert (told_of_root(cluster)["status"], told(cluster, "a")["status"]) == ("False", "False")
+        assert not nodes_of(cluster)
+
+        cluster.apply([node("n2", cpu="1")])
+        await until(lambda: len(nodes_of(cluster)) == 4)
+        await until(lambda: told_of_root(cluster)["status"] == "True")
+        await until(lambda: {told(cluster, name)["status"] for name in "ab"} == {"True"})
+
+
+async def test_any_of_the_groups_that_are_alike_are_enough() -> None:
+    async with world(node("n1", cpu="3")) as (cluster, daemon):
+        cluster.apply([workload("a", "b", "c"), composite("root", 1), *child("a", 2), *child("b", 2), *child("c", 2)])
+        await until(lambda: len(nodes_of(cluster)) == 2)
+        await until(lambda: told_of_root(cluster).get("status") == "True")
+        await digested(cluster, daemon)
+        assert len({name.rpartition("-")[0] for name in nodes_of(cluster)}) == 1
+
+
+async def test_a_circle_of_groups_is_told_as_invalid() -> None:
+    async with world(node("n1")) as (cluster, _):
+        other = composite("other", 1, parentCompositePodGroupName="root")
+        cluster.apply([workload("a"), composite("root", 1, parentCompositePodGroupName="other"), other, *child("a", 1)])
+
+        def reasons() -> set[str]:
+            trees = cluster.client.list("scheduling.k8s.io/compositepodgroups", "default")
+            return {condition_of(tree, "CompositePodGroupInitiallyScheduled").get("reason", "") for tree in trees}
+
+        await until(lambda: "Invalid" in reasons())
+        assert not nodes_of(cluster)
+
+
 async def test_groups_of_other_schedulers_are_left_alone() -> None:
     async with world(node("n1", cpu="1")) as (cluster, daemon):
         cluster.apply([group("theirs", 2), *members("theirs", 2, schedulerName="default-scheduler")])

@@ -32,6 +32,7 @@ from vsched.framework.session import Session
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.native import keys_named
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
@@ -73,7 +74,7 @@ def explain(
     explaining = Explaining(snapshot, policy, registry, report, callout, over)
     known = explaining.known(key) if not kind else (kind,)
     if POD_GROUP in known and (job := explaining.job(key)) is not None:
-        found, pod = explaining.of_job(job), ""
+        found, pod, key = explaining.of_job(job), "", job.key
     elif (task := explaining.pod(key)) is not None and POD in known:
         found, pod = explaining.of_pod(task), task.uid
     else:
@@ -104,7 +105,7 @@ def explain(
 
 def kinds_of(snapshot: Snapshot, report: CycleReport, key: str) -> tuple[str, ...]:
     """The kinds of the objects that have this name, PodGroup before Pod."""
-    kinds = (POD_GROUP,) if key in snapshot.jobs or key in snapshot.strays else ()
+    kinds = (POD_GROUP,) if job_named(snapshot, key) is not None else ()
     return kinds if find_pod(snapshot, report, key) is None else (*kinds, POD)
 
 
@@ -138,7 +139,7 @@ class Explaining:
 
     def job(self, key: str) -> Job | None:
         """The job of a key; also the job of stray pods, which name a PodGroup that does not exist."""
-        return self._snapshot.jobs.get(key) or self._snapshot.strays.get(key)
+        return job_named(self._snapshot, key)
 
     def pod(self, key: str) -> Task | None:
         """The pod of a key."""
@@ -327,6 +328,15 @@ def counts_of(job: Job) -> dict[str, int]:
         "succeeded": job.counts[Status.SUCCEEDED],
         "failed": job.counts[Status.FAILED],
     }
+
+
+def job_named(snapshot: Snapshot, key: str) -> Job | None:
+    """The job of a key, or of ``namespace/name``, stray or not; a PodGroup of Volcano before Kubernetes' own."""
+    for each in keys_named(key):
+        found = snapshot.jobs.get(each) or snapshot.strays.get(each)
+        if found is not None:
+            return found
+    return None
 
 
 def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:

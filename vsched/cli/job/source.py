@@ -16,6 +16,7 @@ from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import PODGROUPS, PODS
+from vsched.model.jobs.native import keys_named
 from vsched.model.pods.status import Phase
 from vsched.sim.store.times import parse_time
 from vsched.web.overview.document import JobRow
@@ -133,9 +134,11 @@ async def jobs_of_daemon(daemon: ApiClient) -> JobList:
 async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
     where = daemon.connection.server
     explanation = decoded(where, await daemon.get(f"/explain/{key}", {"kind": "PodGroup"}), Explanation)
-    row = (await daemon.get("/jobs")).get(key)
-    if row is None:
+    rows = await daemon.get("/jobs")
+    found = next((each for each in keys_named(key) if each in rows), None)
+    if found is None:
         raise Unknown(f"no job {key} is known to the daemon at {where}")
+    key, row = found, rows[found]
     return JobDetails(_line_of_row(where, key, row), where, explanation)
 
 

@@ -50,6 +50,8 @@ def _at_minimum(wants: MissingMinimum) -> Iterator[Job]:
             spec = job.spec
             if spec.implicit or spec.made or job.key == own.key or job.ready - spec.min_member >= wants.missing:
                 continue
+            if spec.native is not None and not spec.native.has_mutable_minimum:
+                continue
             if queue == own.spec.queue and job.priority >= own.priority:
                 continue
             if any(job.allocated.get(column) for column in wants.columns):

@@ -139,7 +139,7 @@ def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
     lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
     # Below the sum of the role minima, the role minima would no longer apply; a smaller gang must keep them.
     fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in spec.min_task_member))
-    if fewer > 0 and not spec.implicit:
+    if fewer > 0 and not spec.implicit and (spec.native is None or spec.native.has_mutable_minimum):
         yield Lever(
             Rank.LESS,
             lambda step: SetMinMember(job.key, spec.min_member - step, lowered(spec.min_member - step)),
@@ -242,7 +242,7 @@ def _higher(wants: MissingMinimum) -> Iterator[Lever]:
 
 def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
     """Edits that create a priority class and give it to the job; without a PodGroup of its own, the priority alone."""
-    if job.spec.implicit or job.spec.made:
+    if job.spec.implicit or job.spec.made or job.spec.native is not None:
         return (SetPriority(job.key, value),)
     return CreatePriorityClass(name, value), SetPriority(job.key, value, name)
 

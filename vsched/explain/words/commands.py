@@ -14,6 +14,7 @@ import msgspec
 
 from vsched.explain.words.commands_pods import of_pods
 from vsched.explain.words.lines import as_json, is_plain, line
+from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddPods,
@@ -43,12 +44,14 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
+from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
 GATED_MAX = 16
 """The most gated pods for which commands are made, one command for each pod."""
 QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
+NATIVE_PODGROUPS, COMPOSITES = f"podgroups.{API_GROUP}", f"compositepodgroups.{API_GROUP}"
 VOLCANO_JOBS = "jobs.batch.volcano.sh"
 CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
 GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
@@ -84,6 +87,8 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             return _ungated(snapshot, edit.job)
         case CreateQueue():
             return [_created("Queue", {"name": edit.queue}, {"weight": 1, "reclaimable": True})]
+        case CreatePodGroup() if native_name(edit.job) is not None:
+            return []  # whoever makes the pods makes it
         case CreatePodGroup():
             namespace, _, name = edit.job.partition("/")
             spec = {"queue": edit.queue, "minMember": edit.minimum}
@@ -122,6 +127,8 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
     spec = snapshot.jobs[edit.job].spec
     if spec.implicit or spec.made:
         return []
+    if spec.native is not None:
+        return _of_native(edit, spec.native)
     if spec.written_for and not isinstance(edit, SetJobQueue):
         return _of_volcano_job(f"{spec.namespace}/{spec.written_for}", edit)
     match edit:
@@ -139,6 +146,22 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
         case SetJobQueue():
             fields = {"queue": edit.queue}
     return [_patch(PODGROUPS, edit.job, {"spec": fields})]
+
+
+def _of_native(edit: OfGroup, native: NativeGroup) -> list[str]:
+    """Commands for an edit of a native PodGroup, of which little can change."""
+    name = native_name(edit.job)
+    if name is None:
+        return []
+    kind = COMPOSITES if name.composite else NATIVE_PODGROUPS
+    match edit:
+        case SetMinMember() | SetVictimMinimum() if native.has_mutable_minimum:
+            body = {"spec": {"schedulingPolicy": {"gang": {"minCount": edit.minimum}}}}
+            return [_patch(kind, f"{name.namespace}/{name.name}", body)]
+        case SetJobQueue():
+            wanted = f"{QUEUE_NAME}={edit.queue}"
+            return [line("kubectl", "annotate", kind, name.name, "-n", name.namespace, wanted, "--overwrite")]
+    return []
 
 
 def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:

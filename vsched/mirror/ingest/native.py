@@ -124,6 +124,7 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
                 started=started,
                 composite=composite,
                 gang=gang,
+                minimum=minimum,
                 whole=_is_whole(spec.disruption_mode),
                 priority=_priority_of(spec),
                 preempts=choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),

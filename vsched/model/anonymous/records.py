@@ -101,6 +101,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "parent": name,
         "reason": word,
         "message": sentence,
+        "topology": name,
     },
     TaskTopology: {"affinity": each(each(name)), "anti_affinity": each(each(name)), "order": each(name)},
     Task: {

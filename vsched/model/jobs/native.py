@@ -11,6 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 API_GROUP = "scheduling.k8s.io"
+OLDEST_VERSION = "v1alpha2"
+"""In this version of the API nothing of a group changes, and its pods may have other priorities than the group."""
 _GROUP, _COMPOSITE = f":{API_GROUP}", f":composite.{API_GROUP}"
 
 
@@ -39,6 +41,9 @@ class ChildGroup(msgspec.Struct, frozen=True):
     """Of the condition in its object, with its message and its ``lastTransitionTime``."""
     message: str = ""
     since: float = 0.0
+    gang: bool = False
+    topology: str = ""
+    """The node label that all its pods have to agree in; empty for none."""
 
 
 class NativeGroup(msgspec.Struct, frozen=True):
@@ -52,6 +57,8 @@ class NativeGroup(msgspec.Struct, frozen=True):
     composite: bool = False
     gang: bool = False
     """False for ``basic``: each of its pods is placed on its own."""
+    minimum: int = 1
+    """``minCount``, or ``minGroupCount``; 1 for ``basic``."""
     whole: bool = False
     """Whether its pods are evicted together or not at all (``disruptionMode``)."""
     priority: int | None = None
@@ -62,6 +69,11 @@ class NativeGroup(msgspec.Struct, frozen=True):
     """Why a tree of groups cannot be used; empty where it can."""
     children: tuple[ChildGroup, ...] = ()
     """The groups below a CompositePodGroup, parents before their children."""
+
+    @property
+    def has_mutable_minimum(self) -> bool:
+        """Whether ``minCount`` is all that the job's minimum follows from, and the API server lets it change."""
+        return self.gang and not self.composite and self.version != OLDEST_VERSION
 
 
 def native_key(namespace: str, name: str, *, composite: bool = False) -> str:
@@ -76,6 +88,11 @@ def native_name(key: str) -> NativeName | None:
             namespace, _, name = key.removesuffix(ending).partition("/")
             return NativeName(namespace, name, composite)
     return None
+
+
+def keys_named(key: str) -> tuple[str, ...]:
+    """The keys of the jobs that people may mean by ``namespace/name``: PodGroups of Volcano first."""
+    return key, f"{key}{_GROUP}", f"{key}{_COMPOSITE}"
 
 
 def title_of(key: str) -> str:

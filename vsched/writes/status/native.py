@@ -17,7 +17,7 @@ from vsched.clock import Clock
 from vsched.kube.backoff import doubled
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.native import ChildGroup, NativeGroup, native_key
+from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
@@ -28,7 +28,6 @@ from vsched.writes.status.writer import FIRST_RETRY_SECONDS
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 
-OLDEST = "v1alpha2"
 SCHEDULED_REASON, UNSCHEDULABLE, INVALID = "Scheduled", "Unschedulable", "Invalid"
 DISRUPTED, PREEMPTION = "DisruptionTarget", "PreemptionByScheduler"
 
@@ -67,7 +66,7 @@ def condition_type(version: str, *, composite: bool) -> str:
     """The type of the condition that says whether a group was scheduled."""
     if composite:
         return "CompositePodGroupInitiallyScheduled"
-    return "PodGroupScheduled" if version == OLDEST else "PodGroupInitiallyScheduled"
+    return "PodGroupScheduled" if version == OLDEST_VERSION else "PodGroupInitiallyScheduled"
 
 
 def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[tuple[GroupCondition, tuple[bool, str, str] | None]]:
@@ -83,7 +82,7 @@ def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[tuple[GroupConditio
         spec.uid,
         native.version,
         native.generation,
-        spec.min_member,
+        native.minimum,
         native.started,
         native.composite,
         "",

@@ -135,4 +135,5 @@ class ClaimUses:
 
 def is_for_group(claim: DeviceClaim, task: Task) -> bool:
     """Whether the claim is reserved for the PodGroup of the task, and so for all its pods."""
-    return any(one.resource == POD_GROUPS and f"{task.namespace}/{one.name}" == task.job for one in claim.consumers)
+    keys = task.job, f"{task.namespace}/{task.group}"
+    return any(one.resource == POD_GROUPS and f"{task.namespace}/{one.name}" in keys for one in claim.consumers)

@@ -15,14 +15,12 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import IMPLIED
 from vsched.mirror.ingest.native import NO_QUEUE, NativeRecord, QueueNames, group_of_pod, queue_names_of
 from vsched.mirror.state.native.members import GroupMembers
+from vsched.mirror.state.native.subgroups import Parts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
 from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.job import JobSpec
-from vsched.model.jobs.native import ChildGroup, native_key, native_name
+from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, native_key, native_name
 from vsched.model.pods.task import Task
-
-OLDEST = "v1alpha2"
-"""The version that lets the pods of a group have other priorities than the group."""
 
 
 class NativeGroupStore:
@@ -203,13 +201,17 @@ class NativeGroupStore:
         if record is None or not any(map(self._members.has_ours, leaves)):
             return None
         key, native = f"{record.spec.namespace}/{record.spec.name}", record.native
+        parts = Parts((), record.spec.min_member)
         if native.composite:
             native = msgspec.structs.replace(native, children=self._children(key), invalid=self._trees.invalid(key))
+            parts = sub_groups_of(native, record.spec.name, record.spec.min_member)
         return msgspec.structs.replace(
             record.spec,
             queue=self._queue_of(record, leaves),
             native=native,
-            unsupported=native.invalid or self._objection(key, record, leaves),
+            min_member=parts.minimum,
+            sub_groups=parts.sub_groups,
+            unsupported=native.invalid or parts.unsupported or self._objection(key, record, leaves),
         )
 
     def _queue_of(self, record: NativeRecord, leaves: Collection[str]) -> str:
@@ -231,9 +233,7 @@ class NativeGroupStore:
         lost = self._trees.lost_parent(key, record)
         if lost:
             return f"spec.parentCompositePodGroupName: CompositePodGroup {lost} does not exist"
-        if native.composite and "subgroups" not in self._ignored:
-            return "a tree of groups: not supported yet (--ignore-unsupported subgroups ignores it)"
-        return self._members.objection(leaves, None if native.version == OLDEST else native.priority)
+        return self._members.objection(leaves, None if native.version == OLDEST_VERSION else native.priority)
 
     def _children(self, root: str) -> tuple[ChildGroup, ...]:
         return tuple(_child_of(record) for _, record, _ in self._trees.nodes(root))
@@ -251,7 +251,9 @@ def _child_of(record: NativeRecord) -> ChildGroup:
         native.started,
         native.composite,
         record.parent,
-        *((said.reason, said.message, said.since) if said is not None else ()),
+        *((said.reason, said.message, said.since) if said is not None else ("", "", 0.0)),
+        native.gang,
+        "" if spec.topology is None else spec.topology.key,
     )
 
 
