@@ -37,6 +37,15 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             id="alone",
         ),
         pytest.param(
+            "node n2 cpu=2\njob ns/a queue=q min=1 pods=1 cpu=9 class=high age=9\n"
+            "job ns/lost queue=q min=2 phase=Running\npods ns/lost 1 cpu=1 on=n2\npods ns/lost 1 cpu=9 named=again",
+            DEFAULT_POLICY,
+            {"ns/lost": 1, "ns/a": 2},
+            "lost pods",
+            "2nd of 2 in queue q: ns/lost runs and has lost pods, which it gets back before anything else",
+            id="a running gang that lost a pod goes first",
+        ),
+        pytest.param(
             "job ns/a queue=q min=1 pods=1 cpu=9 age=5\njob ns/b queue=q min=1 pods=1 cpu=9 age=9",
             DEFAULT_POLICY,
             {"ns/b": 1, "ns/a": 2},

@@ -138,7 +138,23 @@ class ChangeSearch:
     def result(self) -> tuple[Change, ...]:
         """The changes found, the smallest first."""
         ordered = sorted(self._helping, key=lambda one: one[:3])
-        return tuple(change_of(self._situation, one.edits) for one in ordered[: self._most])
+        return tuple(self._told(one.edits) for one in ordered[: self._most])
+
+    def _told(self, edits: tuple[Edit, ...]) -> Change:
+        """The change in words, with the domain where a job that asks for closeness would then be."""
+        change, job = change_of(self._situation, edits), self._situation.snapshot.jobs.get(self._simulations.goal.job)
+        if job is None or (job.spec.topology is None and not job.spec.sub_groups):
+            return change
+        try:
+            found = self._simulations.domain(apply_all(self._situation, edits))
+        except Spent:
+            return change
+        if found is None:
+            return change
+        words, domain = found
+        return msgspec.structs.replace(
+            change, message=f"{change.message}, in {words}", domain=domain.name, tier=domain.level
+        )
 
     def run(self) -> bool:
         """Run the search; False if the budget ended it early."""

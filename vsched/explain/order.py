@@ -1,8 +1,8 @@
 """The order in which a session tries waiting jobs, and what puts each job behind the one before it.
 
-The sort keys are those of the actions: queues by the plugins' comparison or by score, then namespaces, then jobs. If
-the policy says so, priority goes first across queues. This is the order at the start of a session; as the session
-places jobs, queues and namespaces change their places.
+Running gangs that lost pods go first. Else the sort keys are those of the actions: queues by the plugins' comparison or
+by score, then namespaces, then jobs. If the policy says so, priority goes first across queues. This is the order at the
+start of a session; as the session places jobs, queues and namespaces change their places.
 """
 
 from __future__ import annotations
@@ -23,13 +23,18 @@ from vsched.model.snapshot import Snapshot
 
 AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
-AGE, NAME, PRIORITY = "age", "name", "priority"
+AGE, NAME, PRIORITY, LOST_PODS = "age", "name", "priority", "lost pods"
 SAYS = {
+    LOST_PODS: "runs and has lost pods, which it gets back before anything else",
     AGE: "is older",
     NAME: "is as old, and comes before it by name",
     PRIORITY: "has the higher priority",
 }
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
+
+
+LOST_WAVE = -1
+"""The wave of running gangs that lost pods, before all others."""
 
 
 class WaitingJob(NamedTuple):
@@ -65,8 +70,11 @@ class WaitingOrder:
         for wave, views in enumerate(self._ordering.waves(waiting)):
             for view in views:
                 standing = WaitingJob(view, wave, keys[view.queue, view.namespace], plugins.job_key(view))
+                queue = queues[view.queue]
+                if view.has_lost_pods:  # neither queues nor namespaces decide among these
+                    standing, queue = standing._replace(wave=LOST_WAVE, namespace=()), ()
                 self._lanes.setdefault(view.queue, []).append(standing)
-                across.append((wave, queues[view.queue], standing.namespace, standing.job, view.key))
+                across.append((standing.wave, queue, standing.namespace, standing.job, view.key))
         for lane in self._lanes.values():
             lane.sort(key=lambda standing: standing.key)
         self._overall = {entry[-1]: at for at, entry in enumerate(sorted(across), start=1)}
@@ -109,7 +117,7 @@ class WaitingOrder:
     def _decided_by(self, before: WaitingJob, own: WaitingJob) -> str:
         """The name of the first sort key in which two neighbours differ."""
         if before.wave != own.wave:
-            return PRIORITY
+            return LOST_PODS if before.wave == LOST_WAVE else PRIORITY
         for name, one, other in zip(self._namespace_names, before.namespace, own.namespace, strict=False):
             if one != other:
                 return f"{name} (namespaces)"

@@ -55,14 +55,12 @@ def places_of(session: Session, view: JobView, tasks: Sequence[Task]) -> JobPlac
         return None
     chosen = [_chosen(sight) for sight in sights]
     parents = _contain(session, sights, chosen)
-    footing = places.footing(view, topology)
-    at = footing.lowest()
-    number = None if at is None else footing.domain(at)
+    settled = places.settled(view, waiting=True)
     return JobPlaces(
         asks_of(topology, sights),
         len(tasks),
-        sights[at].tier.domains[number] if at is not None and number is not None else "",
-        sights[at].tier.level if at is not None else None,
+        "" if settled is None else settled.name,
+        None if settled is None else settled.level,
         tuple(_counts(sight, len(found), len(tasks)) for sight, found in zip(sights, chosen, strict=True)),
         tuple(_tree(sights, chosen, parents)),
     )

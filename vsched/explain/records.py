@@ -63,7 +63,7 @@ class Place(msgspec.Struct, frozen=True):
     ahead: tuple[str, ...] = ()
     """Keys of the few jobs directly before it in its queue, the nearest first."""
     decided_by: str = ""
-    """What put the previous job first: the name of a plugin, ``priority``, ``age`` or ``name``."""
+    """What put the previous job first: the name of a plugin, ``priority``, ``age``, ``name`` or ``lost pods``."""
     message: str = ""
 
 
@@ -76,6 +76,10 @@ class Change(msgspec.Struct, frozen=True):
     """The change as edits, for programs."""
     command: str = ""
     """Shell commands that make the change; empty if commands alone cannot make it."""
+    domain: str = ""
+    """Where a job that asks for closeness would then be: the closest domain; empty where no tiers are known."""
+    tier: int | None = None
+    """The tier of ``domain``."""
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from vsched.explain.situation import Situation
 from vsched.framework.cycle import run_actions
 from vsched.framework.jobs import JobView
+from vsched.framework.places.domains import Domain
+from vsched.framework.places.words import where
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
@@ -95,6 +97,16 @@ class Simulations:
     def among_all(self, situation: Situation) -> Result:
         """Simulate with all active jobs, as a real cycle does. Raises Spent."""
         return self._run(situation, situation.snapshot.active)
+
+    def domain(self, situation: Situation) -> tuple[str, Domain] | None:
+        """The domain where the goal's job has its pods after a simulation among all, and its name for people.
+
+        None where the job does not ask for closeness, or no tiers are known. Raises Spent.
+        """
+        session = self._session(_only(situation.snapshot, situation.snapshot.active), situation)
+        view = session.jobs.get(self.goal.job)
+        found = None if view is None else session.places.settled(view, waiting=True)
+        return None if found is None else (where(found, session.places.tiers), found)
 
     def _run(self, situation: Situation, active: Sequence[str]) -> Result:
         snapshot = situation.snapshot

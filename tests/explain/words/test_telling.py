@@ -27,6 +27,7 @@ from vsched.mirror.whatif.edits import (
     CreateVolumeClaims,
     DropRule,
     Edit,
+    EndJobs,
     LabelNodes,
     LowerGuarantee,
     OpenQueue,
@@ -35,6 +36,7 @@ from vsched.mirror.whatif.edits import (
     SetArgument,
     SetConsumerLimit,
     SetGroupLimit,
+    SetHighestTier,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -55,6 +57,7 @@ from vsched.mirror.whatif.edits import (
     UseAction,
 )
 from vsched.model.snapshot import Snapshot
+from vsched.model.topology.constraints import NetworkTopology
 
 GIB = 1 << 30
 WORLD = """
@@ -66,8 +69,11 @@ pdb x/guard selector=job:a allowed=1
 job x/b min=8 pods=8 cpu=2 queue=a minResources=cpu:16,memory:8Gi roles=ps:1,worker:7 role=worker
 job x/ruled min=1 pods=1 cpu=1 selector=zone:z apart=b port=80
 job x/g min=2
+job x/close min=1
+job x/named min=1
 pods x/g 2 cpu=1 gated
 """
+WISHES = {"x/close": NetworkTopology(highest_tier=1), "x/named": NetworkTopology(tier_name="rack")}
 SAID: list[tuple[Edit, str, str]] = [
     (SetMinMember("x/b", 6), "minMember 6 (2 fewer)", '{"spec":{"minMember":6}}'),
     (
@@ -95,6 +101,14 @@ SAID: list[tuple[Edit, str, str]] = [
         "priority class high created with value 10",
         "kubectl create priorityclass high --value=10",
     ),
+    (SetHighestTier("x/close", 2), "highestTierAllowed 2 (now 1)", '{"networkTopology":{"highestTierAllowed":2}}'),
+    (
+        SetHighestTier("x/named", 2),
+        "highestTierAllowed 2 (now rack)",
+        '{"networkTopology":{"highestTierAllowed":2,"highestTierName":null}}',
+    ),
+    (EndJobs(("x/b",)), "the end of job x/b", ""),
+    (EndJobs(("x/b", "x/g", "x/h", "x/i")), "the end of jobs x/b, x/g, x/h and 1 more", ""),
     (SetRequest("x/b", "cpu", 1500), "cpu 1500m in place of 2 a pod, and minResources cpu 12", ""),
     (SetRequest("x/g", "cpu", 500), "cpu 500m in place of 1 a pod", ""),
     (SetJobQueue("x/b", "leaf"), "queue leaf as its queue", '{"spec":{"queue":"leaf"}}'),
@@ -216,7 +230,10 @@ SAID: list[tuple[Edit, str, str]] = [
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
     volumes = [claim("data", "3Gi", namespace="x", storage_class="made"), storage_capacity(storage_class="made")]
-    return mirror([*manifests(WORLD), *volumes]).snapshot(NOW)
+    found = mirror([*manifests(WORLD), *volumes]).snapshot(NOW)
+    for key, wish in WISHES.items():
+        found.jobs[key].spec = msgspec.structs.replace(found.jobs[key].spec, topology=wish)
+    return found
 
 
 @pytest.mark.parametrize(("edit", "sentence"), [pytest.param(row[0], row[1], id=row[1]) for row in SAID])

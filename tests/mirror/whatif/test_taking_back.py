@@ -22,6 +22,7 @@ from vsched.mirror.whatif.edits import (
     CreatePriorityClass,
     CreateQueue,
     DropRule,
+    EndJobs,
     LabelNodes,
     LetIn,
     OpenQueue,
@@ -63,6 +64,7 @@ pods y/stray 2 cpu=1
 EDITS: list[ClusterEdit] = [
     SetMinMember("x/new", 2, {"cpu": 4000}),
     SetVictimMinimum("x/old", 1),
+    EndJobs(("x/old", "x/far")),
     SetRequest("x/new", "cpu", 1000),
     SetJobQueue("y/lost", "a"),
     SetPriority("x/far", 9, "high"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
+from vsched.explain.candidates.places import near_rows, place_levers
 from vsched.explain.candidates.volumes import volume_levers
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
@@ -74,6 +75,11 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     yield from volume_levers(wants)
     wishes = device_wishes(wants)
     yield from device_levers(wants, wishes, standing.selected & standing.tolerated & standing.welcome, ground.room)
+    able = np.where(standing.selected & standing.tolerated & standing.welcome, ground.room, 0)
+    yield from place_levers(wants, able)
+    near = near_rows(wants, able)
+    if near is not None and (near & standing.selected).any():
+        standing = standing._replace(selected=standing.selected & near)
     yield from _machines(wants, shape, standing, ground.precious, wishes)
 
 

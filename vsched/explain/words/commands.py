@@ -30,6 +30,7 @@ from vsched.mirror.whatif.edits import (
     RemoveTaint,
     SetConsumerLimit,
     SetGroupLimit,
+    SetHighestTier,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -44,6 +45,7 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
+from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
@@ -77,7 +79,15 @@ def consumer_of(snapshot: Snapshot, namespace: str) -> str:
 
 def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
     match edit:
-        case SetMinMember() | SetVictimMinimum() | SetMinResources() | SetPriority() | SetJobQueue() | SetRoleMinimum():
+        case (
+            SetMinMember()
+            | SetVictimMinimum()
+            | SetMinResources()
+            | SetPriority()
+            | SetJobQueue()
+            | SetRoleMinimum()
+            | SetHighestTier()
+        ):
             return _of_group(snapshot, edit)
         case CreatePriorityClass():
             return [line("kubectl", "create", "priorityclass", edit.name, f"--value={edit.value}")]
@@ -119,7 +129,9 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-OfGroup = SetMinMember | SetVictimMinimum | SetMinResources | SetPriority | SetJobQueue | SetRoleMinimum
+OfGroup = (
+    SetMinMember | SetVictimMinimum | SetMinResources | SetPriority | SetJobQueue | SetRoleMinimum | SetHighestTier
+)
 
 
 def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
@@ -130,7 +142,7 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
     if spec.native is not None:
         return _of_native(edit, spec.native)
     if spec.written_for and not isinstance(edit, SetJobQueue):
-        return _of_volcano_job(f"{spec.namespace}/{spec.written_for}", edit)
+        return _of_volcano_job(snapshot, f"{spec.namespace}/{spec.written_for}", edit)
     match edit:
         case SetMinMember() | SetVictimMinimum():
             amounts = _quantities(edit.min_resources)
@@ -145,6 +157,8 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
             fields = {"priorityClassName": edit.priority_class}
         case SetJobQueue():
             fields = {"queue": edit.queue}
+        case SetHighestTier():
+            fields = _highest_tier(spec, edit)
     return [_patch(PODGROUPS, edit.job, {"spec": fields})]
 
 
@@ -164,16 +178,25 @@ def _of_native(edit: OfGroup, native: NativeGroup) -> list[str]:
     return []
 
 
-def _of_volcano_job(key: str, edit: OfGroup) -> list[str]:
+def _of_volcano_job(snapshot: Snapshot, key: str, edit: OfGroup) -> list[str]:
     """Commands for the Volcano Job whose controller writes the PodGroup, with ``minResources`` from the Job's tasks."""
     match edit:
         case SetMinMember() | SetVictimMinimum():
             fields: dict[str, Any] = {"minAvailable": edit.minimum}
         case SetPriority() if edit.priority_class:
             fields = {"priorityClassName": edit.priority_class}
+        case SetHighestTier():
+            fields = _highest_tier(snapshot.jobs[edit.job].spec, edit)
         case _:
             return []
     return [_patch(VOLCANO_JOBS, key, {"spec": fields})] if is_plain(key) else []
+
+
+def _highest_tier(spec: JobSpec, edit: SetHighestTier) -> dict[str, Any]:
+    """The tier by its number; a tier that was given by name goes, because both together are refused."""
+    named = spec.topology is not None and bool(spec.topology.tier_name)
+    limit: dict[str, Any] = {"highestTierAllowed": edit.tier} | ({"highestTierName": None} if named else {})
+    return {"networkTopology": limit}
 
 
 def _ungated(snapshot: Snapshot, key: str) -> list[str]:

@@ -23,6 +23,7 @@ from vsched.mirror.whatif.edits import (
     CreateVolumeClaims,
     DropRule,
     Edit,
+    EndJobs,
     LabelNodes,
     LowerGuarantee,
     OpenQueue,
@@ -31,6 +32,7 @@ from vsched.mirror.whatif.edits import (
     SetArgument,
     SetConsumerLimit,
     SetGroupLimit,
+    SetHighestTier,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -85,6 +87,12 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetVictimMinimum():
             minimum = snapshot.jobs[edit.job].spec.min_member
             return f"minMember {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
+        case SetHighestTier():
+            now = snapshot.jobs[edit.job].spec.topology
+            limit = "no limit" if now is None else now.tier_name or now.highest_tier
+            return f"highestTierAllowed {edit.tier} (now {limit})"
+        case EndJobs():
+            return f"the end of {_jobs(edit.jobs)}"
         case CreatePriorityClass():
             return f"priority class {edit.name} created with value {edit.value}"
         case SetJobQueue():
@@ -250,6 +258,12 @@ def _claims(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMED_MAX])
     others = len(names) - NAMED_MAX
     return f"PersistentVolumeClaims {shown} and {others} more" if others > 0 else f"PersistentVolumeClaims {shown}"
+
+
+def _jobs(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:NAMED_MAX])
+    others = len(keys) - NAMED_MAX
+    return f"{'job' if len(keys) == 1 else 'jobs'} {shown}{f' and {others} more' if others > 0 else ''}"
 
 
 def _nodes(names: Sequence[str]) -> str:

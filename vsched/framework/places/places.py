@@ -143,10 +143,11 @@ class Places:
             return True
         return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)
 
-    def settled(self, job: JobView) -> Domain | None:
+    def settled(self, job: JobView, *, waiting: bool = False) -> Domain | None:
         """The closest domain that holds all pods of a job that hold a node; None without such pods or domain.
 
-        None, too, for a job that does not ask for closeness, and where no tiers are known.
+        With ``waiting``, pipelined pods count too. None, too, for a job that does not ask for closeness, and where no
+        tiers are known.
         """
         topology, key = job.spec.topology, ""
         if topology is None and not job.spec.sub_groups:
@@ -159,7 +160,7 @@ class Places:
         footing = Footing(allowed, self._nodes.statics.row)
         for uid, task in job.job.tasks.items():
             status, node, _ = job.moved.get(uid, (task.status, task.node, task))
-            if HOLDS[status].allocated:
+            if HOLDS[status].allocated or (waiting and HOLDS[status].reserves):
                 footing.count(node, 1)
         at = footing.lowest()
         if at is None:

@@ -72,6 +72,12 @@ class SetVictimMinimum(msgspec.Struct, frozen=True, tag_field="edit", tag="victi
     """The new ``minResources`` of that job, by resource; empty if it states none."""
 
 
+class EndJobs(msgspec.Struct, frozen=True, tag_field="edit", tag="endJobs"):
+    """End other jobs: all their pods leave."""
+
+    jobs: tuple[str, ...]
+
+
 class CreatePriorityClass(msgspec.Struct, frozen=True, tag_field="edit", tag="createPriorityClass"):
     """Create a priority class."""
 
@@ -97,6 +103,13 @@ class DropRule(msgspec.Struct, frozen=True, tag_field="edit", tag="dropRule"):
 
     job: str
     rule: Rule
+
+
+class SetHighestTier(msgspec.Struct, frozen=True, tag_field="edit", tag="highestTier"):
+    """Let the pods of a job be in one domain of a higher tier (``networkTopology.highestTierAllowed``)."""
+
+    job: str
+    tier: int
 
 
 class RemoveGates(msgspec.Struct, frozen=True, tag_field="edit", tag="removeGates"):
@@ -342,6 +355,7 @@ JobEdit = (
     | SetPriority
     | Tolerate
     | DropRule
+    | SetHighestTier
     | RemoveGates
     | AddPods
 )
@@ -355,7 +369,7 @@ QueueEdit = (
     | AddNodeGroup
     | SetGroupLimit
 )
-OtherEdit = CreatePodGroup | SetVictimMinimum | CreatePriorityClass
+OtherEdit = CreatePodGroup | SetVictimMinimum | EndJobs | CreatePriorityClass
 """Edits of other jobs, and of missing objects that the waiting job names."""
 NamespaceEdit = SetQuota | SetConsumerLimit | AllowDisruptions
 NodeEdit = (

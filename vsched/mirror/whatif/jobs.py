@@ -12,9 +12,11 @@ from vsched.mirror.whatif.edits import (
     CreatePodGroup,
     CreatePriorityClass,
     DropRule,
+    EndJobs,
     JobEdit,
     OtherEdit,
     RemoveGates,
+    SetHighestTier,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -59,6 +61,11 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
             _reshape(cluster, job, lambda shape: _tolerating(shape, toleration))
         case DropRule():
             _reshape(cluster, job, lambda shape: _without(shape, edit))
+        case SetHighestTier():
+            if spec.topology is None:
+                raise BadInput(f"job {edit.job}: its spec has no networkTopology")
+            wider = msgspec.structs.replace(spec.topology, highest_tier=edit.tier, tier_name="")
+            _restate(cluster, job, topology=wider)
         case RemoveGates():
             cluster.put_tasks([_ungated(task) for task in job.pending.values()])
         case AddPods():
@@ -70,6 +77,10 @@ def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
     match edit:
         case SetVictimMinimum():
             _set_minimum(cluster, _known(cluster, edit.job).spec, edit)
+        case EndJobs():
+            for key in edit.jobs:
+                tasks = _known(cluster, key).tasks.values()
+                cluster.put_tasks([task.moved(Status.SUCCEEDED, task.node) for task in tasks])
         case CreatePriorityClass():
             cluster.put_class(PriorityClass(edit.name, edit.value))
         case CreatePodGroup():
