@@ -120,6 +120,29 @@ def test_a_gang_stays_in_one_rack_or_waits_and_says_how_much_room_there_is() -> 
     assert document["jobs"]["team/large"]["message"].startswith("rack-a of tier 1 (rack) has room for 3 of 5")
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("topology/labels-topograph", {"pair": "n1 n2", "leaf": "n5 n6 n7", "near": "n3 n4 n8"}),
+        ("topology/labels-nvlink", {"first": "a1 a2 a3", "zonal": "b1 b2 b3 b4"}),
+        ("topology/labels-gke", {"block": "n1 n2 n3 n4", "sub": "n5 n6"}),
+        ("topology/labels-aws", {"ring": "n4 n5 n6", "wide": "n1 n2 n3"}),
+    ],
+)
+def test_labels_of_nodes_make_tiers(name: str, expected: dict[str, str]) -> None:
+    document = planned(name)
+    found: dict[str, list[str]] = {}
+    for pod, node in sorted(binds(document).items()):
+        found.setdefault(pod.rpartition("-")[0], []).append(node)
+
+    assert {job: " ".join(sorted(nodes)) for job, nodes in found.items()} == expected
+    waits = [job["message"] for job in document["jobs"].values() if job["pending"]]
+    assert waits == [
+        "a/cl.1 of tier 1 (nvlink) has room for 2 of 3; looked at 4 domains of tier 1 (nvlink)"
+        for _ in expected.keys() & {"zonal"}
+    ]
+
+
 def test_each_sub_group_gets_a_rack_and_the_job_a_block() -> None:
     racks = {(name.rpartition("-")[0], node.partition("-")[0]) for name, node in binds(planned("sub-groups")).items()}
 
