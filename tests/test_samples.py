@@ -150,6 +150,16 @@ def test_each_sub_group_gets_a_rack_and_the_job_a_block() -> None:
     assert bound(planned("sub-groups")) == {"training-a": 4, "training-b": 4}
 
 
+def test_native_podgroups_start_as_they_ask() -> None:
+    document = planned("native-podgroups")
+    nodes = binds(document)
+
+    assert bound(document) == {"train": 4, "leader": 1, "workers": 2, "sweep": 2}
+    assert {nodes[f"train-{number}"][0] for number in range(4)} == {"b"}
+    waits = document["jobs"]["team/sweep:scheduling.k8s.io"]["message"]
+    assert waits == "one more pod waits: 4 nodes have too little cpu"
+
+
 def test_priorities_decide_among_jobs_and_among_pods() -> None:
     document = planned("priorities")
 
@@ -445,11 +455,3 @@ def test_roles_that_belong_together_share_nodes() -> None:
 
     assert found["train-ps-0"] == found["train-worker-0"] != found["train-ps-1"] == found["train-worker-1"]
     assert set(by_default.values()) == {"node-1"}
-
-
-def test_pods_with_whole_cpus_wait_for_a_numa_zone() -> None:
-    found = planned("numa")
-
-    assert binds(found) == {"wide": "node-2", "plain": "node-3"}
-    assert "1 node(s) had too little cpu free in every NUMA node" in found["unschedulable"]["team/whole"]["message"]
-    assert "whole" in binds(planned("numa", by_default=True))

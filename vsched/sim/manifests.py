@@ -30,8 +30,6 @@ FIRST_KINDS = (
     "ResourceSlice",
     "DeviceTaintRule",
     "HyperNode",
-    "NodeResourceTopology",
-    "Numatopology",
     "Queue",
     "ResourceQuota",
     "ConfigMap",

@@ -77,6 +77,27 @@ def test_taking_back_is_measured_on_demand(full: dict[str, Any]) -> None:
     assert all(0 < spread["p50"] <= spread["p99"] for spread in taking.values())
 
 
+def test_gangs_in_domains_are_measured_against_the_same_gangs_without() -> None:
+    document = measured("--tiers", "2")
+
+    assert document.keys() == {*KEYS, "tiers"}
+    assert document["placed"] == 12
+    tiers = document["tiers"]
+    assert tiers.keys() == {"cycle_ms", "plain_cycle_ms", "times_plain"}
+    assert tiers["times_plain"] == round(tiers["cycle_ms"] / tiers["plain_cycle_ms"], 2)
+
+
+def test_the_gangs_of_the_bench_are_in_one_domain_each() -> None:
+    crowd = MirrorFeeder(World(nodes=9, pods=12, gang=3, tiers=2))
+    crowd.fill()
+    snapshot = crowd.cache.snapshot(0.0)
+    report = run_cycle(snapshot, CAPACITY, REGISTRY)
+
+    assert [len(one.members) for one in snapshot.topology.hypernodes] == [3, 3, 3, 3]
+    assert len(report.binds) == 12
+    assert {job.tier for job in report.jobs.values()} == {1}
+
+
 def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> None:
     document = measured("--queues", "9", "--queue-levels", "2")
 

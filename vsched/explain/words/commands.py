@@ -46,7 +46,7 @@ from vsched.mirror.whatif.edits import (
 )
 from vsched.model.amounts.counted import format_counted
 from vsched.model.jobs.job import JobSpec
-from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name
+from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name, with_minimum
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
@@ -170,8 +170,7 @@ def _of_native(edit: OfGroup, native: NativeGroup) -> list[str]:
     kind = COMPOSITES if name.composite else NATIVE_PODGROUPS
     match edit:
         case SetMinMember() | SetVictimMinimum() if native.has_mutable_minimum:
-            body = {"spec": {"schedulingPolicy": {"gang": {"minCount": edit.minimum}}}}
-            return [_patch(kind, f"{name.namespace}/{name.name}", body)]
+            return [_patch(kind, f"{name.namespace}/{name.name}", with_minimum(edit.minimum))]
         case SetJobQueue():
             wanted = f"{QUEUE_NAME}={edit.queue}"
             return [line("kubectl", "annotate", kind, name.name, "-n", name.namespace, wanted, "--overwrite")]

@@ -37,8 +37,7 @@ def _binds(session: Session) -> Iterable[Bind]:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task)
             plan = plan and _first_of_job(plan, job, volumes, devices)
-            annotations = session.plugins.bind_annotations(task)
-            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations)
+            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan)
 
 
 class ChosenClaims:

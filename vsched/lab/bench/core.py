@@ -19,6 +19,8 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
+from vsched.lab.bench.tiers import measure_tiers
+from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.lab.claiming import DEVICES, VOLUMES
@@ -36,6 +38,7 @@ Examples:
   vsched bench --queues 1000 --queue-levels 4 --pods 5000 --gang 1
   vsched bench --nominated 1 --pods 5000 --gang 1
   vsched bench --claims devices --pods 10000
+  vsched bench --tiers 4
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -55,6 +58,11 @@ config/policies/taking-back.yaml (priority, gang, conformance and proportion dec
   tree        queues as leaves of a tree, and the same queues side by side; without
               --config the plugin capacity divides, with enableHierarchy in the tree
   nominated   with nodes kept for pods, what backfill takes of it, and without
+
+\b
+--tiers makes a tree of HyperNodes over the nodes. Each gang has to be in one of
+their domains (networkTopology, hard), and gets the closest with room. "tiers" in
+the JSON compares the first cycle with that of the same gangs without.
 
 \b
 --claims measures pods with claims against the same pods without, which run in a
@@ -188,6 +196,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 )
 @click.option("--nominated", type=click.IntRange(0, 10_000), default=0, help="Pods that a node is kept for.")
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
+@click.option("--tiers", type=click.IntRange(0, 8), default=0, help="Tiers of HyperNodes; each gang is in one domain.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
 @click.option(
@@ -214,6 +223,8 @@ def command(config: str | None, full: bool, claims: str | None, as_json: bool, *
             result["tree"] = measure_tree(world, policy, flat)
         if world.nominated:
             result["nominated"] = measure_nominated(world, policy)
+        if world.tiers:
+            result["tiers"] = measure_tiers(world, policy)
         if taking is not None:
             filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
             result["taking"] = _victim_figures(measure_taking(filled, taking, REPEATS))
@@ -254,7 +265,7 @@ def as_table(result: dict[str, Any]) -> Table:
         evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
-    lines += rows(result)
+    lines += [*rows(result), *tier_rows(result)]
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():

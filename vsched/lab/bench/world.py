@@ -35,6 +35,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that run already, in gangs of the same size."""
     one_a_host: bool = False
     """Pods of a gang refuse to share a host (required anti-affinity)."""
+    tiers: int = 0
+    """Tiers of HyperNodes over the nodes, as a tree; each gang has to be in one domain. 0: none."""
     claims: str = ""
     """``volumes`` or ``devices``: each pod that waits has a claim of its own; empty for none."""
     seed: int = 1
@@ -54,6 +56,7 @@ class MirrorFeeder:
         """Create nodes, queues, running gangs and waiting ones."""
         world = self.world
         self._feed("Node", (self._node(number) for number in range(world.nodes)))
+        self._feed("HyperNode", self._hypernodes())
         self._feed_claims()
         self._feed("Queue", self._branches())
         self._feed("Queue", (self._queue(number) for number in range(world.queues)))
@@ -81,6 +84,8 @@ class MirrorFeeder:
             },
             "status": {"phase": "Running" if running else "Pending"},
         }
+        if world.tiers:
+            group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": world.tiers}
         self._feed("PodGroup", [group])
         pods = [self._pod(namespace, name, at, request, running) for at in range(size)]
         for pod in pods if world.claims and not running else ():
@@ -116,6 +121,19 @@ class MirrorFeeder:
             "metadata": {"name": name, "uid": name, "labels": labels},
             "status": {"allocatable": {"cpu": str(NODE_CPU), "memory": f"{NODE_MEMORY_GIB}Gi", "pods": str(NODE_PODS)}},
         }
+
+    def _hypernodes(self) -> Iterator[dict[str, Any]]:
+        """A tree of HyperNodes with about as many members each."""
+        world = self.world
+        width = ceil(world.nodes ** (1 / (world.tiers + 1)))
+        below = [f"node-{number:05d}" for number in range(world.nodes)]
+        for tier in range(1, world.tiers + 1):
+            kind, parts = "Node" if tier == 1 else "HyperNode", range(0, len(below), width)
+            made = {f"tier-{tier}-{first // width:05d}": below[first : first + width] for first in parts}
+            for name, members in made.items():
+                selectors = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members]
+                yield {"metadata": {"name": name, "uid": name}, "spec": {"tier": tier, "members": selectors}}
+            below = list(made)
 
     def _queue(self, number: int) -> dict[str, Any]:
         name, world = f"queue-{number}", self.world

@@ -42,7 +42,6 @@ from vsched.mirror.wire.volumes import (
     StorageClass,
     VolumeAttachment,
 )
-from vsched.mirror.wire.zones import NodeResourceTopology, Numatopology
 
 __all__ = [
     "ARBITRATED",
@@ -67,8 +66,6 @@ __all__ = [
     "Namespace",
     "NativePodGroup",
     "Node",
-    "NodeResourceTopology",
-    "Numatopology",
     "Object",
     "OwnerReference",
     "PersistentVolume",
@@ -142,8 +139,6 @@ Object = (
     | DeviceClass
     | HyperNode
     | DeviceTaintRule
-    | NodeResourceTopology
-    | Numatopology
     | Command
     | ResourceClaimTemplate
     | NativePodGroup

@@ -90,6 +90,11 @@ def native_name(key: str) -> NativeName | None:
     return None
 
 
+def with_minimum(minimum: int) -> dict[str, object]:
+    """The part of a PodGroup's object that sets the minimum of its gang."""
+    return {"spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}}}
+
+
 def keys_named(key: str) -> tuple[str, ...]:
     """The keys of the jobs that people may mean by ``namespace/name``: PodGroups of Volcano first."""
     return key, f"{key}{_GROUP}", f"{key}{_COMPOSITE}"

@@ -22,19 +22,14 @@ _PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def shipped_definitions() -> list[Obj]:
-    """The definitions of this project, which every embedded cluster starts with."""
-    return [orjson.loads(definition) for definition in _definitions("definitions")]
-
-
-def foreign_definitions() -> list[Obj]:
-    """Definitions of other projects that every embedded cluster starts with."""
-    return [orjson.loads(definition) for definition in _definitions("foreign")]
+    """The definitions that every embedded cluster starts with."""
+    return [orjson.loads(definition) for definition in _definitions()]
 
 
 @cache
-def _definitions(name: str) -> tuple[bytes, ...]:
+def _definitions() -> tuple[bytes, ...]:
     """The definitions as JSON, because reading YAML takes longer than the rest of starting a cluster."""
-    folder = resources.files(f"vsched.sim.objects.{name}")
+    folder = resources.files("vsched.sim.objects.definitions")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
 

@@ -211,7 +211,9 @@ class NativeGroupStore:
             native=native,
             min_member=parts.minimum,
             sub_groups=parts.sub_groups,
-            unsupported=native.invalid or parts.unsupported or self._objection(key, record, leaves),
+            unsupported=native.invalid
+            or ("" if "subgroups" in self._ignored else parts.unsupported)
+            or self._objection(key, record, leaves),
         )
 
     def _queue_of(self, record: NativeRecord, leaves: Collection[str]) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from vsched.model.jobs.native import ChildGroup, NativeGroup
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
+NOT_YET = "not supported yet (--ignore-unsupported subgroups ignores it)"
 MIXED = "groups with different minCount or topology"
 
 
@@ -45,7 +46,7 @@ def sub_groups_of(root: NativeGroup, name: str, minimum: int) -> Parts:
         return Parts(_policies(alike, needed), sum(kind[0] * count for kind, count in needed.items()) or minimum)
     if len(alike) > 1 or len(leaves) > len(below):
         return Parts(
-            (), minimum, f"spec.schedulingPolicy.gang.minGroupCount: {minimum} of {len(below)} {MIXED}: not supported"
+            (), minimum, f"spec.schedulingPolicy.gang.minGroupCount: {minimum} of {len(below)} {MIXED}: {NOT_YET}"
         )
     ((size, _),) = alike
     return Parts(_policies(alike, dict.fromkeys(alike, minimum)), size * minimum)
@@ -77,12 +78,10 @@ def _problem(children: Sequence[ChildGroup]) -> str:
             continue
         groups = sum(child.parent == inner.name for child in children)
         if inner.topology:
-            return (
-                f"CompositePodGroup {inner.name}: schedulingConstraints below another CompositePodGroup: not supported"
-            )
+            return f"CompositePodGroup {inner.name}: schedulingConstraints below another CompositePodGroup: {NOT_YET}"
         if not inner.gang or inner.minimum < groups:
             return (
                 f"CompositePodGroup {inner.name}: below another CompositePodGroup all of its groups have to be needed "
-                f"(minGroupCount of {groups} or more): others are not supported"
+                f"(minGroupCount of {groups} or more): others are {NOT_YET}"
             )
     return ""
