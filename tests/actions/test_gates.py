@@ -83,6 +83,11 @@ def let_in(text: str, policy: Policy = CAPACITY) -> list[str]:
         pytest.param(f"job ns/a min=1 pods=1 cpu=1 minResources=cpu:1 {SHUT}", ["a.0"], id="of a job just admitted"),
         pytest.param(f"job ns/a min=1 pods=1 cpu=1 minResources=cpu:5 {SHUT}", [], id="not of a job not admitted"),
         pytest.param(f"job ns/a min=2 pods=1 cpu=1 {SHUT}", [], id="not of a job with too few pods"),
+        pytest.param(
+            f"job ns/a min=1 subGroups=w:2:1\npods ns/a 1 cpu=2 labels=w:x {SHUT}\npods ns/a 2 cpu=2 labels=w:y {SHUT}",
+            ["a.1", "a.2"],
+            id="the sub-groups that the job needs first",
+        ),
         pytest.param(f"job ns/a min=1 pods=1 cpu=1 queue=shut {SHUT}", [], id="not of a queue that is closed"),
         pytest.param(f"job ns/a min=1 pods=1 cpu=1 {QUEUE_GATE}=false gated", [], id="not who does not ask for it"),
         pytest.param(f"job ns/a min=1 pods=1 cpu=1 on=n1 {SHUT}", [], id="not who has a node"),

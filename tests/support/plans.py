@@ -18,6 +18,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     job ns/near topology=hard tier=2
+    job ns/gangs min=4 subGroups=rack:2:2
     job ns/large roles=beyond
     pods ns/train 1 cpu=1 claim=data
     pods ns/train 1 cpu=1 ebs=vol-1
@@ -28,6 +29,7 @@ annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. What a node 
 the plan beside them, and ``spread`` is of cpu and memory both. A pod that is ``apart`` from a job shares no node
 with the job's pods; one that is ``never`` has the preemption policy of that name. With roles ``beyond``, a job has
 more than are read, so it waits. A ``claim`` is a PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
+Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
 """
 
 from __future__ import annotations
@@ -333,6 +335,8 @@ def _group(key: str, fields: dict[str, str]) -> Manifest:
         spec["minResources"] = _mapping(fields["minResources"])
     if "topology" in fields:
         spec["networkTopology"] = {"mode": fields["topology"], "highestTierAllowed": int(fields.get("tier", "1"))}
+    if "subGroups" in fields:
+        spec["subGroupPolicy"] = [_sub_groups(*part.split(":")) for part in fields["subGroups"].split(",")]
     return {
         "apiVersion": VOLCANO,
         "kind": "PodGroup",
@@ -345,6 +349,10 @@ def _group(key: str, fields: dict[str, str]) -> Manifest:
         "spec": spec,
         "status": {"phase": fields["phase"]} if "phase" in fields else {},
     }
+
+
+def _sub_groups(key: str, size: str, minimum: str) -> Manifest:
+    return {"name": key, "subGroupSize": int(size), "minSubGroups": int(minimum), "matchLabelKeys": [key]}
 
 
 def _pods(key: str, count: int, fields: dict[str, str], switches: list[str], numbers: dict[str, int]) -> list[Manifest]:

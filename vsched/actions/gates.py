@@ -7,6 +7,7 @@ pods, once the API server has removed the gate.
 from __future__ import annotations
 
 from vsched.actions.held import gang_refusal
+from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
@@ -18,6 +19,8 @@ def open_gates(session: Session, queue: Queue, job: JobView) -> None:
     If the queue has no room for all that a gang lacks of its minimum, none of its gates are removed.
     """
     waiting = session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.awaits_queue)
+    if job.sub_groups is not None:
+        waiting = list(arranged(session, job.sub_groups, waiting))
     missing = session.plugins.tasks_missing(job)
     too_many = gang_refusal(session, queue, job, waiting, missing) if missing > 1 else None
     for task in waiting:

@@ -110,7 +110,7 @@ class GroupPlacing:
     def next_part(self, sheet: Worksheet) -> Worksheet:
         """Take the next tasks to place together from a sheet: those of a sub-group, or one of a ready sub-group.
 
-        Nothing where the sub-group has too few pods for its minimum; then a refusal says so.
+        Nothing where the sub-group has too few pods for its minimum. A refusal says so unless gates hold some back.
         """
         group = self._groups.of(sheet[0])
         part: Worksheet = deque((sheet.popleft(),))
@@ -120,7 +120,8 @@ class GroupPlacing:
             part.append(sheet.popleft())
         if _may_complete(group, part):
             return part
-        self._session.task_refusals[part[0].uid] = _too_few(group)
+        if group.lacks(waiting=True, pending=True):
+            self._session.task_refusals[part[0].uid] = _too_few(group)
         return deque()
 
     def _place_all(self, sheet: Worksheet, goal: Goal) -> None:

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from vsched.framework.jobs import JobView
+from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.model.amounts.counted import NOTHING, Counted, summed
 from vsched.model.arbitration.records import Award, NamespaceAccount
 from vsched.model.jobs.job import Job
@@ -112,10 +113,12 @@ def _unbegun(snapshot: Snapshot, key: str) -> JobView | None:
     if job is None:
         return None
     stranded = _is_stranded(job, snapshot)
-    if job.spec.min_member <= 1 and not job.spec.min_task_member and not stranded:
+    spec = job.spec
+    if spec.min_member <= 1 and not spec.min_task_member and not spec.sub_groups and not stranded:
         return None
     view = JobView(job)
-    return view if stranded or view.ready < view.min_member or view.roles_missing() else None
+    lacks_groups = view.sub_groups is not None and not view.sub_groups.are_ready
+    return view if stranded or view.ready < view.min_member or view.roles_missing() or lacks_groups else None
 
 
 def _is_stranded(job: Job, snapshot: Snapshot) -> bool:
@@ -133,6 +136,11 @@ def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, askin
         if len(of_role) < missing:
             return None
         chosen.update((task.uid, task) for task in of_role)
+    if view.sub_groups is not None:
+        of_groups = _of_sub_groups(view.sub_groups, tasks)
+        if of_groups is None:
+            return None
+        chosen.update((task.uid, task) for task in of_groups)
     for task in tasks:
         if view.ready + len(chosen) >= view.min_member:
             break
@@ -141,3 +149,20 @@ def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, askin
         return None
     amounts = summed(asking.amounts(task.shape) for task in chosen.values())
     return Want(tuple(sorted(chosen.values(), key=urgency)), amounts)
+
+
+def _of_sub_groups(groups: SubGroups, tasks: Sequence[Task]) -> list[Task] | None:
+    """The tasks with which enough sub-groups would have their minimum; None if there are too few."""
+    parts: dict[SubGroup, list[Task]] = {}
+    for task in tasks:
+        parts.setdefault(groups.of(task), []).append(task)
+    found: list[Task] = []
+    for short in groups.shortages():
+        needed = short.policy.minimum - short.complete
+        for group, lacks in short.others:
+            if needed and len(part := parts.get(group, [])) >= lacks:
+                found += part[:lacks]
+                needed -= 1
+        if needed:
+            return None
+    return found

@@ -391,6 +391,24 @@ def test_who_cannot_be_helped_does_not_keep_others_from_it() -> None:
             2,
             id="a gang with one pod of each role",
         ),
+        pytest.param(
+            "job b/g min=1 subGroups=w:3:1\npods b/g 2 cpu=1 labels=w:x\npods b/g 3 cpu=1 labels=w:y age=9",
+            "cpu=2",
+            0,
+            id="a gang that does not deserve the sub-group that it needs",
+        ),
+        pytest.param(
+            "job b/g min=1 subGroups=w:2:1\npods b/g 1 cpu=1 labels=w:x age=9\npods b/g 2 cpu=1 labels=w:y",
+            "cpu=2",
+            2,
+            id="a gang with a whole sub-group",
+        ),
+        pytest.param(
+            "job b/g min=1 subGroups=w:3:1\npods b/g 2 cpu=1 labels=w:x\npods b/g 1 cpu=1 labels=w:y",
+            "cpu=9",
+            0,
+            id="a gang without a whole sub-group",
+        ),
     ],
 )
 def test_a_gang_is_helped_as_a_whole_or_not_at_all(text: str, reserved: str, expected: int) -> None:
@@ -398,6 +416,8 @@ def test_a_gang_is_helped_as_a_whole_or_not_at_all(text: str, reserved: str, exp
     assert len(verdict.evictions) == expected
     if "roles" in text and expected:
         assert {one.beneficiary for one in verdict.evictions} == {"b/g.0", "b/g.4"}
+    if "subGroups" in text and expected:
+        assert {one.beneficiary for one in verdict.evictions} == {"b/g.1", "b/g.2"}
 
 
 # -- when

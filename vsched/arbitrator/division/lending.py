@@ -132,7 +132,9 @@ def _unit(amounts: Counted) -> Unit:
 
 def _is_gang(snapshot: Snapshot, key: str) -> bool:
     job = snapshot.jobs.get(key)
-    return job is not None and (job.spec.min_member > 1 or bool(job.spec.min_task_member))
+    if job is None:
+        return False
+    return job.spec.min_member > 1 or bool(job.spec.min_task_member) or bool(job.spec.sub_groups)
 
 
 def _most_of(pieces: list[Piece], room: dict[str, int]) -> dict[str, int]:
