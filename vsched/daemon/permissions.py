@@ -130,6 +130,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     # Definitions with a status subresource and without: which of the two it is, only the API server knows.
     RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups", _schedules),
     RequestKind("writes.bodies._podgroup_patch", "patch", BATCH_GROUP, "podgroups/status", _schedules),
+    RequestKind("writes.bodies.domain_write", "patch", BATCH_GROUP, "podgroups", _schedules),
     RequestKind("writes.bodies.native_condition_write", "patch", API_GROUP, "podgroups/status", _schedules),
     RequestKind("writes.bodies.native_condition_write", "patch", API_GROUP, "compositepodgroups/status", _schedules),
     RequestKind("writes.bodies.queue_write", "patch", BATCH_GROUP, "queues", _schedules),

@@ -108,6 +108,13 @@ def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> W
     return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
 
 
+def domain_write(key: str, annotation: str, domain: str) -> Write:
+    """Set the annotation of a PodGroup that names the domain of its job."""
+    namespace, _, name = key.partition("/")
+    body = orjson.dumps({"metadata": {"annotations": {annotation: domain}}})
+    return Write("podgroup", "PATCH", PODGROUPS.path(namespace, name), body, MERGE_PATCH)
+
+
 def native_condition_write(key: str, uid: str, version: str, condition: Mapping[str, object]) -> Write:
     """Set one condition of a native PodGroup; conditions merge by type, the uid makes it this group or none."""
     name = native_name(key)

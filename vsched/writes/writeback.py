@@ -21,6 +21,7 @@ from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
+from vsched.writes.status.domains import DomainSettings, JobDomains
 from vsched.writes.status.hypernodes import HyperNodeMirror, HyperNodeStatuses, HyperNodeStatusSettings
 from vsched.writes.status.native import NativeStatuses
 from vsched.writes.status.nominations import Nominations, NominationSettings, OnNominated
@@ -38,6 +39,7 @@ class WritebackSettings:
     """Bounds and delays of everything that is written back."""
 
     jobs: JobStatusSettings = field(default_factory=JobStatusSettings)
+    domains: DomainSettings = field(default_factory=DomainSettings)
     queues: QueueStatusSettings = field(default_factory=QueueStatusSettings)
     hypernodes: HyperNodeStatusSettings = field(default_factory=HyperNodeStatusSettings)
     pods: PodConditionSettings = field(default_factory=PodConditionSettings)
@@ -71,6 +73,7 @@ class Writeback:
         served = ServedResources(client)
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
+        self.domains = JobDomains(writer, settings.domains, clock)
         self.native = NativeStatuses(writer, self.events, settings.jobs, clock)
         self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written)
         self.hypernodes = HyperNodeStatuses(
@@ -92,6 +95,7 @@ class Writeback:
         """Every workqueue by name."""
         return {
             "podgroups": self.jobs.workqueue,
+            "podgroup-domains": self.domains.workqueue,
             "native-podgroups": self.native.workqueue,
             "queues": self.queues.workqueue,
             "hypernodes": self.hypernodes.workqueue,
@@ -104,7 +108,11 @@ class Writeback:
         """Queue the results of a cycle; ``snapshot`` is the one it ran on."""
         for outcome in report.jobs.values():
             self.jobs.submit(snapshot, outcome)
-        self.jobs.forget(key for key in snapshot.changed if key not in snapshot.jobs)
+            if outcome.domain:
+                self.domains.submit(snapshot, outcome)
+        gone = [key for key in snapshot.changed if key not in snapshot.jobs]
+        self.jobs.forget(gone)
+        self.domains.forget(gone)
         self.native.submit(snapshot, report)
         self.queues.submit(snapshot, report)
         self.hypernodes.submit(snapshot)

@@ -9,9 +9,10 @@ from itertools import chain, islice
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from vsched.framework.codes import Code
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.job import Job
-from vsched.model.plan import Unschedulable
+from vsched.model.plan import JobOutcome, Unschedulable
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -21,6 +22,8 @@ MOST_JOBS = 1_000
 """How many jobs have series of their own; the totals include all."""
 MOST_NAMESPACES = 1_000
 """How many namespaces have series of their own, by name."""
+MOST_TIERS = 32
+"""How many tiers have series of their own, the closest; jobs in the others together are ``other``."""
 MOST_REASONS = 40
 """How many reasons have series of their own, those of most pods; the others together are ``other``."""
 
@@ -40,6 +43,7 @@ def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
     yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
     yield _phases(snapshot)
     yield _pending(waiting, dict(findings.pods))
+    yield from _places(dict(findings.jobs))
     yield _retries(dict(findings.retries))
     yield _shares(snapshot)
     yield from _namespaces(snapshot)
@@ -54,6 +58,26 @@ def _phases(snapshot: Snapshot) -> Metric:
     for phase, count in counts.items():
         phases.add_metric((phase,), count)
     return phases
+
+
+def _places(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
+    """How close jobs that ask for closeness are, and how many of them wait for it."""
+    reached = Counter(outcome.tier for outcome in outcomes.values() if outcome.tier is not None)
+    tiers = GaugeMetricFamily(
+        "vsched_topology_jobs",
+        "Jobs that ask for closeness and have pods on nodes, by the tier of the closest domain that contains them.",
+        labels=("tier",),
+    )
+    listed = sorted(reached)[:MOST_TIERS]
+    for tier in listed:
+        tiers.add_metric((str(tier),), reached[tier])
+    if len(listed) < len(reached):
+        tiers.add_metric((OTHER,), sum(reached.values()) - sum(reached[tier] for tier in listed))
+    yield tiers
+    waiting = sum(outcome.code == Code.TOPOLOGY for outcome in outcomes.values())
+    yield GaugeMetricFamily(
+        "vsched_topology_waiting_jobs", "Jobs that wait because no domain that they allow has room.", value=waiting
+    )
 
 
 # -- why pods wait
