@@ -132,7 +132,7 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = Search(session, queue, sheet, statement, gang, reach)
+        search = Search(session, queue, sheet, statement, gang, footing, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -148,7 +148,14 @@ class Search:
     """The tries to place one sheet."""
 
     def __init__(
-        self, session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang, reach: Reach
+        self,
+        session: Session,
+        queue: Queue,
+        sheet: Worksheet,
+        statement: Statement,
+        gang: Gang,
+        footing: Footing,
+        reach: Reach,
     ) -> None:
         self.session = session
         self.refused = False
@@ -158,9 +165,8 @@ class Search:
         self._statement = statement
         self._gang = gang
         self._reach = reach
-        self._footing = gang.footing()
-        self._scores = session.places.near_scores(gang.topology, self._footing)
-        self._batch = session.places.batch(sheet, min(len(sheet), max(1, gang.goal.missing())))
+        self._footing = footing
+        self._scores = session.places.near_scores(gang.topology, footing)
         self._looks: list[Look] = []
         self._done: set[tuple[int, int]] = set()
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
@@ -204,11 +210,12 @@ class Search:
         """The domains to try: closest tier first, and within a tier the best first."""
         places, only = self.session.places, self.session.node_selection.restricted_to
         tier, domain = self._reach[0]
-        if domain is not None and self._batch.tasks == 1 and not places.has_counted(self._batch):
+        if domain is not None and len(self._sheet) == 1 and not places.has_counted(self._sheet[0]):
             # One more pod mostly fits where the others are: to try costs less than to count.
             yield places.domain(tier, domain)
+        batch = places.batch(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(self._batch, tier, domain, self._footing.inside(at))
+            look = places.look(batch, tier, domain, self._footing.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)

@@ -184,9 +184,9 @@ class Places:
         """Tasks to place together, of which ``wanted`` are enough."""
         return batch_of(tasks, wanted, self._selection.kind)
 
-    def has_counted(self, batch: Batch) -> bool:
-        """Whether the room for these tasks is known already, so that ``look`` costs little."""
-        known = self._rooms.get((batch.kinds[0].kind, False))
+    def has_counted(self, task: Task) -> bool:
+        """Whether the room for such tasks is known already, so that ``look`` costs little."""
+        known = self._rooms.get((self._selection.kind(task), False))
         return known is not None and known[0] == len(self._journal)
 
     def look(self, batch: Batch, tier: Tier, only: int | None, inside: Mapping[int, int]) -> Look:
