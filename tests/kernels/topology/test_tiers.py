@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.support.hypernodes import catalogue, hypernode
-from vsched.kernels.topology.membership import counts, membership
+from vsched.kernels.topology.membership import LISTED_MAX, counts, membership
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import Requirement, Selector
@@ -253,6 +253,20 @@ def test_broken_trees_are_left_out_and_the_rest_works(
     assert shown(found, FOUR)[1]["n4"] == "good"
     left_out = set(found.problems)
     assert not left_out & {name for by_node in shown(found, FOUR).values() for name in by_node.values()}
+
+
+def test_hundreds_of_hypernodes_that_all_list_all_nodes_are_all_left_out() -> None:
+    many = [hypernode(f"h{at:03d}", 1, "~n") for at in range(3 * LISTED_MAX)]
+    found = tiers_of(catalogue(*many, hypernode("good", 1)), [], FOUR)
+    assert sorted(found.problems) == [one.name for one in many]
+
+
+def test_a_chain_of_hundreds_that_all_list_all_nodes_is_no_fault() -> None:
+    many = [hypernode(f"h{at:03d}", at, "~n", *([f"^h{at - 1:03d}"] if at else [])) for at in range(3 * LISTED_MAX)]
+    found = tiers_of(catalogue(*many), [], FOUR)
+    assert found.problems == {}
+    assert shown(found, FOUR)[0] == dict.fromkeys(FOUR.names, "h000")
+    assert shown(found, FOUR)[len(many) - 1] == dict.fromkeys(FOUR.names, many[-1].name)
 
 
 def test_many_faults_of_one_tree_are_told_shortly() -> None:

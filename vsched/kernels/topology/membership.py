@@ -17,6 +17,8 @@ from vsched.model.nodes.table import NodeStatics
 from vsched.model.pods.shape import Selector
 from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue
 
+LISTED_MAX = 64
+"""How many HyperNodes that list one node are compared with each other; trees of real networks are a few tiers high."""
 _KEPT = "hypernode forest"
 
 
@@ -80,16 +82,47 @@ def forest_in(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
 def _claims(forest: Forest, statics: NodeStatics) -> _Claims:
     patterns = [member.pattern for one in forest.hypernodes for member in one.members if member.pattern]
     found = matches(statics, list(dict.fromkeys(patterns))) if patterns else None
-    listed = [listed_rows(one, statics, found) for one in forest.hypernodes]
+    crowd = _Crowd(forest, statics)
+    listed = [
+        crowd.admitted(position, listed_rows(one, statics, found)) for position, one in enumerate(forest.hypernodes)
+    ]
     rows = np.concatenate([*listed, np.empty(0, dtype=np.intp)])
     owners = np.repeat(np.arange(len(listed), dtype=np.intp), [len(each) for each in listed])
     roots = np.array(forest.roots, dtype=np.intp)[owners]
     order = np.lexsort((owners, rows, roots))
-    return _Claims(roots[order], rows[order], owners[order])
+    return _Claims(roots[order], rows[order], owners[order], crowd.faults)
+
+
+class _Crowd:
+    """Bounds how many HyperNodes are remembered to list one node, so that patterns found in all names cost little."""
+
+    def __init__(self, forest: Forest, statics: NodeStatics) -> None:
+        self._forest = forest
+        self._statics = statics
+        self._first = np.full(len(statics), NONE, dtype=np.intp)
+        self._counts = np.zeros(len(statics), dtype=np.int64)
+        self.faults: dict[int, list[str]] = {}
+
+    def admitted(self, position: int, rows: Rows) -> Rows:
+        """The rows that a HyperNode lists, without those that enough others list; these are faults."""
+        full = self._counts[rows] >= LISTED_MAX
+        if full.any():
+            row = int(rows[full][0])
+            self._refuse(int(self._first[row]), position, row)
+            rows = rows[~full]
+        self._counts[rows] += 1
+        self._first[rows[self._first[rows] == NONE]] = position
+        return rows
+
+    def _refuse(self, first: int, position: int, row: int) -> None:
+        if position not in self._forest.ancestors(first):
+            fault = _fault(self._forest, self._statics.names[row], first, position)
+            for one in (first, position):
+                self.faults.setdefault(self._forest.roots[one], []).append(fault)
 
 
 def listed_rows(hypernode: HyperNode, statics: NodeStatics, found: Matches | None) -> Rows:
-    """The rows of the nodes that a HyperNode itself lists, each once, ascending."""
+    """The rows of the nodes that a HyperNode itself lists, each once."""
     named: list[int] = []
     sets: list[Rows] = []
     for member in hypernode.members:
@@ -102,6 +135,8 @@ def listed_rows(hypernode: HyperNode, statics: NodeStatics, found: Matches | Non
             sets.append(_labelled(member.labels, statics))
         elif (row := statics.row.get(member.name)) is not None:
             named.append(row)
+    if len(sets) == 1 and not named:
+        return sets[0]
     return np.unique(np.concatenate([np.array(named, dtype=np.intp), *sets]))
 
 
@@ -148,14 +183,18 @@ def _pairs(ones: Rows, others: Rows) -> Iterable[tuple[int, int, int]]:
     """Each distinct pair, and the first place where it is found."""
     if not len(ones):
         return
-    pairs, first = np.unique(np.stack([ones, others], axis=1), axis=0, return_index=True)
-    for (one, other), place in zip(pairs.tolist(), first.tolist(), strict=True):
-        yield place, one, other
+    width = int(others.max()) + 1
+    pairs, first = np.unique(ones * width + others, return_index=True)
+    for pair, place in zip(pairs.tolist(), first.tolist(), strict=True):
+        yield place, *divmod(pair, width)
 
 
 def _shared(claims: _Claims, forest: Forest, statics: NodeStatics, at: int, one: int, other: int) -> str:
+    return _fault(forest, statics.names[int(claims.rows[at])], one, other)
+
+
+def _fault(forest: Forest, node: str, one: int, other: int) -> str:
     names = forest.hypernodes[one].name, forest.hypernodes[other].name
-    node = statics.names[int(claims.rows[at])]
     return f"node {node} is in HyperNode {min(names)} and in HyperNode {max(names)}, and neither contains the other"
 
 
