@@ -238,6 +238,31 @@ def test_pods_of_several_shapes_fit_together_or_not_at_all() -> None:
     assert names(session) == ["n3", "n4"]
 
 
+def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
+    """Each rack is one node with room for two, whose pods refuse to share it: no count by domain tells."""
+    nodes = [f"n{number:02}" for number in range(10)]
+    tree: Tree = {f"r{number:02}": (1, name) for number, name in enumerate(nodes)}
+    text = "\n".join(f"node {name} cpu=4" for name in nodes) + "\njob ns/a min=2 pods=2 cpu=1 apart=a"
+    session = decided(text, tree, {"ns/a": RACK}, PLAIN)
+
+    (why,) = session.task_refusals.values()
+    assert why.message == (
+        "r00 of tier 1 (rack) has room for each of the pods, but not for 2 of them together; "
+        "looked at 10 domains of tier 1 (rack); not in r00 of tier 1 (rack): 0/1 nodes are available: "
+        "1 node(s) didn't match pod anti-affinity rules.; 2 more with room were not tried"
+    )
+    assert (session.ledger.log, names(session)) == ([], [])
+
+
+def test_where_a_queue_refuses_its_reason_is_told_and_no_other_domain_is_tried() -> None:
+    text = EIGHT + "queue q capability=cpu:5\njob ns/a min=2 queue=q\npods ns/a 1 cpu=2\npods ns/a 1 cpu=4"
+    session = decided(text, RACKS, {"ns/a": RACK}, policy_of("priority gang", "predicates capacity"))
+
+    (why,) = session.task_refusals.values()
+    assert isinstance(why, Refusal)
+    assert (why.code, names(session)) == (Code.QUEUE_CAPABILITY, [])
+
+
 # -- properties -----------------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ POINTS = 100.0
 FADING, DOMAINS_TO_FREE = 0.8, 8
 
 
-class LabelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LabelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A label of nodes as a tier, with its number and name."""
 
     key: str
