@@ -2,6 +2,7 @@
 
 import { age, count, counted } from "./amounts.js";
 import { make, table } from "./elements.js";
+import { places } from "./places.js";
 
 const STATES = {
   waits: "waits",
@@ -24,6 +25,7 @@ export function explained(found) {
   if (found.place) parts.push(...place(found.place));
   const others = (found.constraints ?? []).filter((one) => !one.repeats);
   if (others.length) parts.push(heading("What else stands in its way"), constraints(others));
+  if (found.places) parts.push(heading("Domains by room"), ...places(found.places));
   if (found.claims?.length) parts.push(heading("Claims"), claims(found.claims));
   const groups = Object.entries(found.groups ?? {});
   if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
