@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.topologies import RACKS, Tree, nodes_of, snapshot_of
+from vsched.actions.allocate import allocate
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import NO_POLICY
@@ -171,6 +174,20 @@ def placed(session: Session) -> dict[str, list[str]]:
             id="a small one does not take the rack that a large one needs",
         ),
         pytest.param(
+            full(1, 2, 3, 4, 5, 6) + "\njob ns/a min=2" + pods("w:a", 2) + pods("w:b", 2, 4, "priority=5"),
+            [workers(2, 1)],
+            None,
+            {"w/b": ["n7", "n8"]},
+            id="the one with the highest priority goes first",
+        ),
+        pytest.param(
+            full(1, 2, 3, 4, 5, 6) + "\njob ns/a min=2" + pods("w:10", 2) + pods("w:2", 2),
+            [workers(2, 1)],
+            None,
+            {"w/2": ["n7", "n8"]},
+            id="then the lowest number",
+        ),
+        pytest.param(
             "\njob ns/a min=2" + pods("w:a", 1, 4, "on=n3") + pods("w:a", 1),
             [workers(2, 1, RACK)],
             None,
@@ -225,6 +242,18 @@ def test_where_sub_groups_go(
     text: str, policies: Sequence[SubGroupPolicy], wish: NetworkTopology | None, expected: dict[str, list[str]]
 ) -> None:
     assert placed(decided(FOUR + text, policies, wish)) == expected
+
+
+def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> None:
+    """The small one would take the rack with the least room, which is the only one with memory for the large one."""
+    memory = ("64Gi", "64Gi", "8Gi", "8Gi")
+    cores = (4, 4, 8, 8)
+    nodes = "".join(f"\nnode n{at + 1} cpu={cores[at]} memory={memory[at]}" for at in range(4))
+    text = f"{nodes}\njob ns/a min=3" + pods("v:x", 1, 4, "memory=1Gi") + pods("w:y", 2, 4, "memory=32Gi")
+
+    session = decided(text, [workers(1, 1, RACK, "v"), workers(2, 1, RACK)])
+
+    assert placed(session) == {"v/x": ["n3"], "w/y": ["n1", "n2"]}
 
 
 @pytest.mark.parametrize(
@@ -393,3 +422,27 @@ def test_a_job_of_equal_sub_groups_starts_where_racks_have_room_for_them(
     starts = bool(placed(decided(text, [workers(size, minimum, RACK)], wish)))
 
     assert starts is any(sum(fits[rack] for rack in block) >= minimum for block in blocks)
+
+
+def looks(groups: int) -> int:
+    """How often the room of nodes is looked at to place a job of that many sub-groups of two, the last one in vain."""
+    cores = 2 * groups - 1
+    lines = "".join(f"\nnode n{number} cpu={cores if number == 1 else 0}" for number in range(1, 9))
+    text = f"{lines}\njob ns/a min=2 phase=Inqueue" + "".join(pods(f"w:{number}", 2, 1) for number in range(groups))
+    session = Session(world(text, [workers(2, 1, RACK)]), PLAIN, REGISTRY, Trace())
+    calls = 0
+    rooms = session.node_selection.rooms
+
+    def counted(task: Task, **options: bool) -> Ints:
+        nonlocal calls
+        calls += 1
+        return rooms(task, **options)
+
+    session.node_selection.rooms = counted  # type: ignore[method-assign]
+    allocate(session)
+    assert len(placed(session)) == groups - 1
+    return calls
+
+
+def test_the_work_grows_with_the_number_of_sub_groups() -> None:
+    assert looks(40) <= 2.2 * looks(20)

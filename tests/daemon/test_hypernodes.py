@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.support.builders import merged
+from tests.support.fault_proxy import faulty
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.kubectl import Kubectl
 from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling, status_of
@@ -145,3 +146,23 @@ async def test_a_hypernode_with_a_bad_member_breaks_its_tree_alone() -> None:
             await until(lambda: "BadObject" in reasons_of(cluster, "r1"))
             patch(cluster, HYPERNODES, "r1", {"spec": hypernode_object("r1", 1, "~^n1$")["spec"]})
             await until_shown(cluster, r1=(1, "True", ""), top=(1, "True", ""))
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        pytest.param(403, "no tiers are known: HyperNodes cannot be read", id="may not be read"),
+        pytest.param(404, "no tiers are known: there are no usable HyperNodes", id="are not served"),
+    ],
+)
+async def test_without_hypernodes_a_hard_gang_waits_and_others_do_not(code: int, why: str) -> None:
+    async with Cluster([racked("n1", "r1"), racked("n2", "r1")]) as cluster, faulty(cluster.url) as proxy:
+        cluster.apply([*RACKS, *close(gang("g", 2)), *gang("h", 2)])
+        proxy.spoil("GET", "/apis/topology.volcano.sh/.*", code, times=1000, message="not for you")
+        async with scheduling(proxy.url) as daemon:
+            await until(lambda: len(nodes_of(cluster, "h")) == 2)
+            await until(lambda: why in told(cluster, "g"))
+            assert "not for you" in daemon.health.ready().details["absent"]["HyperNode"]
+            proxy.mend()
+            await until(lambda: len(nodes_of(cluster, "g")) == 2)
+            await until_shown(cluster, r1=FINE)

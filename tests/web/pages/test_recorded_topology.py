@@ -15,6 +15,7 @@ from vsched.model.dump.cycle import Recording, decode, encode, pack, report_byte
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology
+from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
 from vsched.web.pages.recording import DIFFERS, anonymous, policy_of, replay
@@ -69,3 +70,38 @@ def test_under_made_up_names_the_same_is_decided_and_no_pattern_tells_of_names(r
     for word in (b"acme", b"merger", b"falcon", b"secret", b"[0-9]"):
         assert word not in told, word
     assert sizes(made.snapshot) == sizes(recording.snapshot) == [2, 2, 4]
+
+
+LABELLED = """
+node n1 cpu=2 falcon=left merger.com/hall=one
+node n2 cpu=2 falcon=left merger.com/hall=one
+node n3 cpu=2 falcon=right merger.com/hall=one
+node n4 cpu=2 falcon=right merger.com/hall=one
+job x/a min=2 pods=2 cpu=2
+job x/b min=2 pods=2 cpu=2
+"""
+BY_LABEL = """
+actions: allocate
+tiers:
+- plugins:
+  - {name: gang}
+  - {name: predicates}
+  - name: network-topology-aware
+    arguments: {hypernode.labels: [{key: falcon, tierName: secret-rack}, merger.com/hall]}
+"""
+
+
+def test_labels_that_make_tiers_have_the_same_made_up_names_in_the_policy_and_on_nodes() -> None:
+    policy = load_text(BY_LABEL, "p", REGISTRY).policy
+    wishes = {"x/a": NetworkTopology(tier_name="secret-rack"), "x/b": NetworkTopology(tier_name="merger.com/hall")}
+    snapshot = freeze(snapshot_of(LABELLED, {}, wishes))
+    recording = Recording(snapshot, policy_text(policy), run_cycle(snapshot, policy, REGISTRY))
+    assert recording.report is not None
+    assert len(recording.report.binds) == 4
+    made = decode(pack(anonymous(recording, REGISTRY)))
+    assert made.head.says != DIFFERS
+    assert made.report is not None
+    assert len(made.report.binds) == 4
+    told = encode(made)
+    for word in (b"falcon", b"secret", b"merger", b"left"):
+        assert word not in told, word

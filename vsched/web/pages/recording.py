@@ -220,7 +220,7 @@ def _renamed_head(head: Head, names: Pseudonyms) -> Head:
 
 
 def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms) -> str:
-    """The policy without names: pseudonyms for zones, and no address of an extender."""
+    """The policy without names: pseudonyms for zones and for labels that make tiers, and no address of an extender."""
     document = policy_document(policy_of(recording, registry), None, show_secrets=False)
     for tier in document["tiers"]:
         for plugin in tier["plugins"]:
@@ -228,14 +228,24 @@ def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms)
             plugin["arguments"] = {_renamed_key(key, names): value for key, value in settled.items()}
             if plugin["arguments"].get("extender.urlPrefix"):
                 plugin["arguments"]["extender.urlPrefix"] = NOBODY
+            if plugin["arguments"].get(_LABELS):
+                plugin["arguments"][_LABELS] = [_renamed_tier(each, names) for each in plugin["arguments"][_LABELS]]
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
 _ZONE = "tdm.revocable-zone."
+_LABELS = "hypernode.labels"
 
 
 def _renamed_key(key: str, names: Pseudonyms) -> str:
     return _ZONE + names.value(key.removeprefix(_ZONE)) if key.startswith(_ZONE) else key
+
+
+def _renamed_tier(entry: str | dict[str, Any], names: Pseudonyms) -> str | dict[str, Any]:
+    """A label that makes a tier, under the pseudonym that it has on nodes."""
+    if isinstance(entry, str):
+        return names.name(entry)
+    return {field: names.name(value) if isinstance(value, str) else value for field, value in entry.items()}
 
 
 def _renamed_call(call: Call, names: Pseudonyms) -> Call:
