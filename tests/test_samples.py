@@ -455,3 +455,11 @@ def test_roles_that_belong_together_share_nodes() -> None:
 
     assert found["train-ps-0"] == found["train-worker-0"] != found["train-ps-1"] == found["train-worker-1"]
     assert set(by_default.values()) == {"node-1"}
+
+
+def test_pods_with_whole_cpus_wait_for_a_numa_zone() -> None:
+    found = planned("numa")
+
+    assert binds(found) == {"wide": "node-2", "plain": "node-3"}
+    assert "1 node(s) had too little cpu free in every NUMA node" in found["unschedulable"]["team/whole"]["message"]
+    assert "whole" in binds(planned("numa", by_default=True))

@@ -17,12 +17,12 @@ from vsched.kube.client import ApiClient
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.sim.cluster import Cluster
-from vsched.sim.objects.crds import kinds_of, shipped_definitions
+from vsched.sim.objects.crds import foreign_definitions, kinds_of, shipped_definitions
 from vsched.sim.objects.native_groups import VERSIONS, serve
 from vsched.sim.store.kinds import BUILTIN, KindRegistry
 
 Obj = dict[str, Any]
-CUSTOM = (kind for definition in shipped_definitions() for kind in kinds_of(definition))
+CUSTOM = (kind for definition in (*shipped_definitions(), *foreign_definitions()) for kind in kinds_of(definition))
 ON_REQUEST = KindRegistry(())
 serve(ON_REQUEST, VERSIONS[:1])
 SERVED = {(kind.group, kind.kind): kind for kind in (*BUILTIN, *CUSTOM, *ON_REQUEST)}

@@ -482,6 +482,36 @@ EXEMPLARS: dict[str, tuple[Obj, ...]] = {
             },
         },
     ),
+    "NodeResourceTopology": (
+        {
+            "metadata": _metadata("x"),
+            "attributes": [
+                {"name": "topologyManagerPolicy", "value": "single-numa-node"},
+                {"name": "topologyManagerScope", "value": "pod"},
+            ],
+            "zones": [
+                {
+                    "name": "node-0",
+                    "type": "Node",
+                    "resources": [{"name": "cpu", "capacity": "4", "allocatable": "4", "available": "3"}],
+                }
+            ],
+        },
+    ),
+    "Numatopology": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {
+                "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "restricted"},
+                "resReserved": {"cpu": "1"},
+                "numares": {"cpu": {"allocatable": "0-1", "capacity": 2}},
+                "cpuDetail": {"0": {"numa": 0, "socket": 0, "core": 0}, "1": {"numa": 1, "socket": 0, "core": 1}},
+                "podAllocations": [
+                    {"uid": "u", "containerAllocations": [{"name": "c", "allocations": {"cpu": "1"}}]},
+                ],
+            },
+        },
+    ),
     "ResourceClaimTemplate": ({"metadata": _metadata("x"), "spec": {"spec": _asked_devices()}},),
 }
 """By kind; more than one where an object looks different at other times of its life."""

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
@@ -38,6 +39,15 @@ async def dispatching(
         finally:
             task.cancel()
             await asyncio.wait((task,))
+
+
+async def test_a_binding_carries_annotations_for_the_pod() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        dispatcher.submit([replace(bind(), annotations=(("volcano.sh/topology-decision", "{}"),))])
+        await until(lambda: outcomes)
+        (sent,) = server.sent
+        assert isinstance(sent.body, dict)
+        assert sent.body["metadata"]["annotations"] == {"volcano.sh/topology-decision": "{}"}
 
 
 async def test_a_binding_carries_the_uid_and_the_node() -> None:

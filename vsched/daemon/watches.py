@@ -75,6 +75,9 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("DeviceTaintRule", False, Use.SCHEDULING),
     # Which nodes are close to each other. Where the kind is not served, there are no HyperNodes.
     ("HyperNode", False, Use.SCHEDULING),
+    # NUMA zones of nodes, as their agents report them. Few clusters have such agents.
+    ("NodeResourceTopology", False, Use.SCHEDULING),
+    ("Numatopology", False, Use.SCHEDULING),
     # All pods: those of other schedulers take room, and finished pods count for their gang.
     ("Pod", True, Use.BOTH),
 )

@@ -214,6 +214,7 @@ class Cache(ObjectIntake):
             foreign=self._foreign.publish(),
             claims=self._claims.publish(),
             topology=self.topology.publish(),
+            zones=self._zones.publish(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -306,6 +307,7 @@ class Cache(ObjectIntake):
             "quotas": len(self._quotas),
             "hypernodes": len(self.topology),
             **self._claims.describe(),
+            "zoned_nodes": len(self._zones),
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,

@@ -32,6 +32,8 @@ from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
 from vsched.mirror.state.topology import TopologyStore
+from vsched.mirror.state.zones import KINDS as ZONED
+from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, Pool
@@ -99,6 +101,7 @@ class ObjectIntake(WatchHandler):
         """Called with ``namespace/name`` of a PersistentVolumeClaim or a ResourceClaim that has changed or is gone."""
         self._claims = ClaimStore(self.on_claim)
         self.topology = TopologyStore()
+        self._zones = ZoneStore()
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
@@ -110,6 +113,7 @@ class ObjectIntake(WatchHandler):
             self._jobs,
             self._defaults.judge_pod,
             self._claims,
+            self._zones,
             accounts,
             self.on_arrival,
             self.on_foreign,
@@ -148,6 +152,8 @@ class ObjectIntake(WatchHandler):
                     matters |= self._defaults.put_weight(wire.namespace_in(key), key, weight_of(found, remarks))
                 case wire.PodDisruptionBudget():
                     matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
+                case wire.NodeResourceTopology() | wire.Numatopology():
+                    matters = self._zones.put(key, found)
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.HyperNode():
@@ -219,6 +225,8 @@ class ObjectIntake(WatchHandler):
                 return self._native.drop(key, composite=kind != wire.NATIVE_POD_GROUP)
             case "Workload":
                 return self._native.put_workload(key, None)
+        if kind in ZONED:
+            return self._zones.drop(kind, key)
         if kind in CLAIMED:
             known = self._claims.drop(kind, key)
             divided = self.arbitrating and self._accounts.drop(kind, key)

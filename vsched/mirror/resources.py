@@ -69,6 +69,8 @@ RESOURCES: dict[str, ApiResource] = {
     "PodGroup.scheduling.k8s.io": NATIVE_POD_GROUPS,
     "CompositePodGroup": COMPOSITE_POD_GROUPS,
     "Workload": _NATIVE("workloads"),
+    "NodeResourceTopology": ApiResource("topology.node.k8s.io", "v1alpha2", "noderesourcetopologies", namespaced=False),
+    "Numatopology": ApiResource("nodeinfo.volcano.sh", "v1alpha1", "numatopologies", namespaced=False),
 }
 """By kind: all that the mirror keeps."""
 

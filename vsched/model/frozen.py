@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vsched.model.claims.catalogue import ClaimCatalogue
+from vsched.model.nodes.zones import ZoneCatalogue
 from vsched.model.snapshot import Snapshot
 
 
@@ -31,7 +32,13 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         held_limits=dict(snapshot.held_limits),
         learnt=dict(snapshot.learnt),
         claims=_frozen_claims(snapshot.claims),
+        zones=_frozen_zones(snapshot.zones),
     )
+
+
+def _frozen_zones(found: ZoneCatalogue) -> ZoneCatalogue:
+    """The catalogue with copies of its maps."""
+    return ZoneCatalogue(dict(found.nodes), dict(found.pods)) if found.nodes else found
 
 
 def _frozen_claims(found: ClaimCatalogue) -> ClaimCatalogue:

@@ -7,6 +7,9 @@ import msgspec
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
 from vsched.model.jobs.job import Condition
 
+TOPOLOGY_DECISION = "volcano.sh/topology-decision"
+"""Annotation of pods: what they were given of each NUMA zone."""
+
 
 class Bind(msgspec.Struct, frozen=True):
     """Bind a pod to a node."""
@@ -18,6 +21,8 @@ class Bind(msgspec.Struct, frozen=True):
     job: str
     claims: ClaimPlan | None = None
     """What has to be written before; None where the pod claims nothing."""
+    annotations: tuple[tuple[str, str], ...] = ()
+    """Annotations that the pod gets with the binding."""
 
 
 class Evict(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeTable
+from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.selections import Selections
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
@@ -123,3 +124,5 @@ class Snapshot:
     """Volumes, devices, and the claims for them."""
     topology: TopologyCatalogue = NO_TOPOLOGY
     """HyperNodes."""
+    zones: ZoneCatalogue = NO_ZONES
+    """NUMA zones of nodes."""

@@ -16,6 +16,7 @@ from vsched.plugins.gang import Gang
 from vsched.plugins.networktopology import NetworkTopologyAware
 from vsched.plugins.nodegroup import NodeGroup
 from vsched.plugins.nodeorder import NodeOrder
+from vsched.plugins.numaaware import NumaAware
 from vsched.plugins.overcommit import Overcommit
 from vsched.plugins.pdb import Pdb
 from vsched.plugins.predicates import Predicates
@@ -53,6 +54,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     ResourceStrategyFit,
     Usage,
     NodeGroup,
+    NumaAware,
     Tdm,
     TaskTopologyPlugin,
     NetworkTopologyAware,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.sim.objects.crds import shipped_definitions
+from vsched.sim.objects.crds import foreign_definitions, shipped_definitions
 from vsched.sim.store.kinds import Obj
 from vsched.sim.writer import ObjectWriter
 
@@ -27,7 +27,7 @@ def seed(writer: ObjectWriter) -> None:
         _ensure(writer, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}})
     for name, value, description in _PRIORITY_CLASSES:
         _ensure_class(writer, name, value, description)
-    for definition in shipped_definitions():
+    for definition in (*shipped_definitions(), *foreign_definitions()):
         _ensure(writer, definition)
     writer.custom.all_used()
 

@@ -30,6 +30,8 @@ FIRST_KINDS = (
     "ResourceSlice",
     "DeviceTaintRule",
     "HyperNode",
+    "NodeResourceTopology",
+    "Numatopology",
     "Queue",
     "ResourceQuota",
     "ConfigMap",

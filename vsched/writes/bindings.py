@@ -65,11 +65,14 @@ class DispatchSettings(msgspec.Struct, frozen=True):
 
 def binding_write(bind: Bind) -> Write:
     """The request that binds a pod; the uid keeps it from binding a newer pod of the same name."""
+    metadata: dict[str, object] = {"name": bind.name, "namespace": bind.namespace, "uid": bind.uid}
+    if bind.annotations:  # the API server gives them to the pod
+        metadata["annotations"] = dict(bind.annotations)
     body = orjson.dumps(
         {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"name": bind.name, "namespace": bind.namespace, "uid": bind.uid},
+            "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
         }
     )

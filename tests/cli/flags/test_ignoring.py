@@ -50,18 +50,20 @@ def test_a_word_that_is_none_is_refused(command: str, word: str) -> None:
     assert f"'--ignore-unsupported': {word.split(',')[0]!r} is unknown (expected volumes, subgroups" in found.stderr
 
 
-@pytest.mark.parametrize("said", ["volumes,numa", "volumes numa", "numa,volumes numa"])
+@pytest.mark.parametrize("said", ["volumes,devices", "volumes devices", "devices,volumes devices"])
 def test_the_daemon_takes_the_words_by_environment(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VSCHED_IGNORE_UNSUPPORTED", said)
     context = run.make_context("run", [])
 
-    assert context.params["ignored"] == ("numa", "volumes")
+    assert context.params["ignored"] == ("devices", "volumes")
 
 
 def test_a_word_for_what_is_supported_by_now_has_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
     context = run.make_context("run", ["--ignore-unsupported", "claims,volumes"])
 
-    assert capsys.readouterr().err == "--ignore-unsupported claims: has no effect any more, claims are supported\n"
+    assert (
+        capsys.readouterr().err == "--ignore-unsupported claims: has no effect any more, what it ignored is supported\n"
+    )
     assert context.params["ignored"] == ("volumes",)
 
 

@@ -26,7 +26,6 @@ from vsched.sim.store.schema import schema_table
 
 DONE, NO_MATTER, WAITS, WISH = "done", "of no matter to schedulers", "makes pods wait", "is told to have no effect"
 PVC = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
-NUMA = "volcano.sh/numa-topology-policy"
 MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 
 
@@ -74,15 +73,6 @@ POD_ASKS = [
             asking(**{f"volcano.sh__{name}": "1"}), f"resources.requests[volcano.sh/{name}]", "devices", id=f"a {name}"
         )
         for name in ("gpu-memory", "gpu-number", "vgpu-number", "vgpu-memory", "vgpu-cores", "vgpu-memory-percentage")
-    ),
-    *(
-        pytest.param(
-            make.pod(metadata={"annotations": {NUMA: policy}}),
-            f"metadata.annotations[{NUMA}]",
-            "numa",
-            id=f"NUMA {policy}",
-        )
-        for policy in ("restricted", "single-numa-node", "some-new-policy")
     ),
 ]
 
@@ -136,7 +126,6 @@ def test_a_pod_that_has_a_node_stays_as_it_is(fields: make.Fields, path: str, wo
         pytest.param(asking(nvidia__com="1"), id="a resource of another name"),
         pytest.param(asking(**{"nvidia.com__gpu": "1"}), id="whole GPUs"),
         pytest.param(asking(**{"deviceclass.resource.kubernetes.io__gpu": "1"}), id="devices of a class"),
-        pytest.param(make.pod(metadata={"annotations": {NUMA: "none"}}), id="no NUMA policy"),
     ],
 )
 def test_what_asks_for_nothing_of_that_does_not_wait(fields: make.Fields) -> None:
@@ -147,14 +136,16 @@ def test_what_asks_for_nothing_of_that_does_not_wait(fields: make.Fields) -> Non
 
 def test_several_fields_are_named_and_the_rest_is_counted() -> None:
     fields = with_volumes(*({"name": f"v{at}", "rbd": {}} for at in range(3)))
-    fields["metadata"]["annotations"] = {NUMA: "restricted"}
     fields["spec"]["workloadRef"] = {"name": "w", "podGroup": "g"}
+    fields["spec"]["containers"] = [{"name": "c", "resources": {"requests": {"volcano.sh/gpu-memory": "1"}}}]
 
     assert of_pod(fields)[0].unsupported == (
         "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 2 more: not supported yet "
-        "(--ignore-unsupported volumes,scheduling-groups,numa ignores it)"
+        "(--ignore-unsupported volumes,scheduling-groups,devices ignores it)"
     )
-    assert of_pod(fields, "volumes")[0].unsupported.startswith(f"spec.workloadRef, metadata.annotations[{NUMA}]: ")
+    assert of_pod(fields, "volumes")[0].unsupported.startswith(
+        "spec.workloadRef, resources.requests[volcano.sh/gpu-memory]: "
+    )
 
 
 def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
@@ -169,9 +160,6 @@ def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        pytest.param(
-            make.pod(metadata={"annotations": {NUMA: "best-effort"}}), f"metadata.annotations[{NUMA}]", id="NUMA"
-        ),
         pytest.param(
             make.pod(spec={"tolerations": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Gt"}]}),
             "spec.tolerations[1]",

@@ -25,7 +25,9 @@ class IgnorableWords(click.ParamType[tuple[str, ...]]):
         words = tuple(word.strip() for word in value.split(","))
         for word in words:
             if word in SUPPORTED:
-                click.echo(f"--ignore-unsupported {word}: has no effect any more, {word} are supported", err=True)
+                click.echo(
+                    f"--ignore-unsupported {word}: has no effect any more, what it ignored is supported", err=True
+                )
             elif word not in IGNORABLE:
                 self.fail(f"{word!r} is unknown (expected {EXPECTED})", param, ctx)
         return tuple(word for word in words if word in IGNORABLE)

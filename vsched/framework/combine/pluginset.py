@@ -30,6 +30,7 @@ from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     Allocatable,
+    BindAnnotations,
     ClaimLimit,
     CycleEnd,
     JobCondition,
@@ -206,6 +207,7 @@ class PluginSet:
         self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
+        self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
         self._dividers = [plugin.division for plugin in self.taking_part(QueueDivider)]
 
     def _bind_votes(self) -> None:
@@ -372,6 +374,12 @@ class PluginSet:
         """Tell the plugins with ``JobEnqueued`` that a job was admitted."""
         for tell in self._enqueued:
             tell(job)
+
+    def bind_annotations(self, task: Task) -> tuple[tuple[str, str], ...]:
+        """The annotations that a task gets with its binding."""
+        if not self._annotating:
+            return ()
+        return tuple(found for ask in self._annotating for found in ask(task))
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""

@@ -343,6 +343,16 @@ class QueueScore(Point):
         return False
 
 
+class BindAnnotations(Point):
+    """Annotations that pods get with their binding. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def bind_annotations(self, task: Task) -> Sequence[tuple[str, str]]:
+        """The annotations of a task that this session binds; called after the actions have run."""
+
+
 class PlacementListener(Point):
     """Keeps state about placements. The ledger calls it for each step and for each undo. Has no switch."""
 

@@ -37,7 +37,8 @@ def _binds(session: Session) -> Iterable[Bind]:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task)
             plan = plan and _first_of_job(plan, job, volumes, devices)
-            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan)
+            annotations = session.plugins.bind_annotations(task)
+            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations)
 
 
 class ChosenClaims:

@@ -16,6 +16,8 @@ QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
 REVOCABLE_ZONE = "volcano.sh/revocable-zone"
 ANY_ZONE = "*"
+NUMA_POLICY = "volcano.sh/numa-topology-policy"
+NUMA_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 IMPLIED = "podgroup-"
 """The names of PodGroups for pods that name none begin with this; a uid follows (reference 5.2)."""
 MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
@@ -94,6 +96,14 @@ def is_revocable(metadata: wire.Metadata) -> bool:
         return False
     zone = annotations.get(REVOCABLE_ZONE)
     return BOOLEANS.get(annotations.get(PREEMPTABLE, ""), False) if zone is None else zone == ANY_ZONE
+
+
+def numa_policy_of(metadata: wire.Metadata) -> str:
+    """The policy that a pod requires of its node's NUMA zones, empty where it requires none that is known."""
+    if metadata.annotations is None:
+        return ""
+    policy = metadata.annotations.get(NUMA_POLICY, "")
+    return policy if policy in NUMA_POLICIES and policy != "none" else ""
 
 
 def integer_of(annotations: Mapping[str, str], name: str) -> int | None:

@@ -15,7 +15,15 @@ from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expec
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
-from vsched.mirror.ingest.metadata import PREEMPTABLE, choice_of, created_of, flag_of, integer_of
+from vsched.mirror.ingest.metadata import (
+    NUMA_POLICIES,
+    NUMA_POLICY,
+    PREEMPTABLE,
+    choice_of,
+    created_of,
+    flag_of,
+    integer_of,
+)
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.shape import Shaper, bound_labels
@@ -26,7 +34,9 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import native_key
+from vsched.model.plan import TOPOLOGY_DECISION
 from vsched.model.pods.claims import PodClaims
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared
@@ -40,6 +50,8 @@ MIRROR = "kubernetes.io/config.mirror"
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
 ON_NODES = (Status.BOUND, Status.RUNNING)
 """Statuses in which unsupported features still matter: a replacement of the pod would wait."""
+DECISION_MAX = 4096
+"""The longest decision about NUMA zones that is kept; a longer one cannot be read."""
 DEFAULT_PRIORITY = 1
 """The priority of a pod without one (reference 0.3)."""
 
@@ -156,6 +168,7 @@ class PodReader:
             unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
         if ours and not beyond and waits:
             remark_wishes_of_pod(pod, remarks)
+            _remark_numa_policy(annotations, shape, remarks)
         chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
         task = Task(
             wire.uid_of(metadata),
@@ -190,8 +203,19 @@ class PodReader:
             unsupported=unsupported,
             claims=None if beyond else claims_of(pod),
             group=shared(native),
+            zones=annotations.get(TOPOLOGY_DECISION, "")[:DECISION_MAX] if shape.zones is not None else "",
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
+
+
+def _remark_numa_policy(annotations: Mapping[str, str], shape: Shape, remarks: Remarks) -> None:
+    """Remark on a policy for NUMA zones that is unknown, or that cannot have an effect."""
+    policy = annotations.get(NUMA_POLICY, "")
+    at = f"metadata.annotations[{NUMA_POLICY}]"
+    if policy and policy not in NUMA_POLICIES:
+        remarks.append(f"{at}: {policy[:40]!r} (expected {', '.join(NUMA_POLICIES)}): passed over")
+    elif policy not in ("", "none") and shape.zones is None:
+        remarks.append(f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: passed over")
 
 
 def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:

@@ -17,6 +17,7 @@ from vsched.mirror.wire.pods import Container, ContainerStatus, Pod
 from vsched.model.amounts.counted import LIMITS
 from vsched.model.amounts.quantity import MOST, MOST_HELD
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Columns
+from vsched.model.pods.shape import ZoneRequest
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 """What scoring assumes for a container without requests: milli-cores and bytes."""
@@ -83,6 +84,42 @@ def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
             total[column] += value
     named = ((f"limits.{axis.names[column]}", value) for column, value in total.items())
     return tuple(sorted((name, value) for name, value in named if value and name in LIMITS))
+
+
+def zones_asked_by(pod: Pod, axis: Columns, policy: str) -> ZoneRequest | None:
+    """What a pod asks of NUMA zones: None unless it is Guaranteed and a container has whole cpus. Raises BadObject."""
+    spec = pod.spec
+    apps, inits, restartable = _container_amounts(pod, axis, _guaranteed_request)
+    if not all(apps) or not all(inits) or not any(map(_is_aligned, (*apps, *inits))):
+        return None
+    stays = [asked for asked, sidecar in zip(inits, restartable, strict=True) if sidecar]
+    steps = [asked for asked, sidecar in zip(inits, restartable, strict=True) if not sidecar]
+    whole = _aggregate(apps, inits, restartable)
+    _add(whole, quantities(axis, decoded(spec.overhead, ResourceList, "spec.overhead"), "spec.overhead"))
+    return ZoneRequest(
+        policy,
+        tuple(_sorted(asked) for asked in (*stays, *apps) if _is_aligned(asked)),
+        tuple(_sorted(asked) for asked in steps if _is_aligned(asked)),
+        _sorted(whole),
+    )
+
+
+def _guaranteed_request(
+    axis: Columns, container: Container, at: str, statuses: Mapping[str, ContainerStatus], infeasible: bool
+) -> Amount:
+    """The request of a container whose limits of cpu and memory equal it; nothing for others."""
+    asked = _container_request(axis, container, at, statuses, infeasible)
+    limits = _limit(axis, container.resources, f"{at}.resources")
+    bound = all(limits.get(column, 0) > 0 and asked.get(column) == limits[column] for column in (CPU, MEMORY))
+    return asked if bound else {}
+
+
+def _is_aligned(asked: Amount) -> bool:
+    return asked.get(CPU, 0) > 0 and asked[CPU] % 1000 == 0
+
+
+def _sorted(asked: Amount) -> Amounts:
+    return tuple(sorted((column, value) for column, value in asked.items() if value))
 
 
 class ContainerAmounts(NamedTuple):

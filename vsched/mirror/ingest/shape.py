@@ -20,8 +20,8 @@ from vsched.mirror.ingest.bounds import (
     bounded,
     read,
 )
-from vsched.mirror.ingest.metadata import is_revocable
-from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible
+from vsched.mirror.ingest.metadata import is_revocable, numa_policy_of
+from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
 from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
@@ -147,6 +147,7 @@ class Shaper:
             strategy=strategy,
             burst=request.burst,
             limits=self._limits_of(pod, self._asked),
+            zones=zones_asked_by(pod, self._asked, numa_policy_of(metadata)),
         )
 
     def _limits_of(self, pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
@@ -211,6 +212,7 @@ def _key(pod: Pod) -> Hashable:
         bytes(spec.node_selector),
         bytes(spec.tolerations),
         is_revocable(pod.metadata),
+        numa_policy_of(pod.metadata),
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,

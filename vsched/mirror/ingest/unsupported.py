@@ -42,9 +42,6 @@ are available on every node as far as schedulers know.
 """
 SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/vgpu-")
 """Prefixes of resources for which the scheduler would have to choose cards."""
-NUMA_POLICY = "volcano.sh/numa-topology-policy"
-NUMA_POLICIES = {"": None, "none": None, "best-effort": False, "restricted": True, "single-numa-node": True}
-"""Whether a policy is required; None for no policy."""
 FORWARD_CLUSTER = "volcano.sh/forward-cluster"
 """Annotation of PodGroups: the preferred cluster."""
 FIFO = "fifo"
@@ -72,10 +69,6 @@ def _may_name_workload(pod: Pod) -> bool:
     return pod.spec.workload_ref is not NO_BYTES
 
 
-def _is_annotated(pod: Pod) -> bool:
-    return NUMA_POLICY in (pod.metadata.annotations or _NONE)
-
-
 # -- where pods ask -------------------------------------------------------------------------------------------------
 
 
@@ -93,16 +86,6 @@ def _workload_refs(pod: Pod) -> Paths:
         yield "spec.workloadRef"
 
 
-def _numa(pod: Pod) -> Paths:
-    if _numa_policy(pod) is True:
-        yield f"metadata.annotations[{NUMA_POLICY}]"
-
-
-def _numa_wishes(pod: Pod) -> Paths:
-    if _numa_policy(pod) is False:
-        yield f"metadata.annotations[{NUMA_POLICY}]"
-
-
 def _numeric_tolerations(pod: Pod) -> Paths:
     raw = bytes(pod.spec.tolerations)
     if b'"Gt"' not in raw and b'"Lt"' not in raw:
@@ -110,10 +93,6 @@ def _numeric_tolerations(pod: Pod) -> Paths:
     for number, toleration in enumerate(decoded(pod.spec.tolerations, list[dict[str, Any]], "spec.tolerations") or ()):
         if toleration.get("operator") in NUMERIC_TOLERATION_OPERATORS:
             yield f"spec.tolerations[{number}]"
-
-
-def _numa_policy(pod: Pod) -> bool | None:
-    return NUMA_POLICIES.get((pod.metadata.annotations or _NONE).get(NUMA_POLICY, ""), True)
 
 
 # -- where PodGroups and Queues ask ---------------------------------------------------------------------------------
@@ -140,7 +119,6 @@ def _queue_wishes(queue: Queue) -> Paths:
 POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     ("volumes", _may_have_volumes, _volumes),
     ("scheduling-groups", _may_name_workload, _workload_refs),
-    ("numa", _is_annotated, _numa),
 )
 """Required features of pods: the word of ``--ignore-unsupported``, a quick check, and the fields.
 
@@ -150,7 +128,6 @@ RESOURCES: tuple[tuple[str, str], ...] = tuple(("devices", name) for name in SHA
 """Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
 
 POD_WISHES: tuple[tuple[Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
-    (_is_annotated, _numa_wishes),
     (lambda pod: pod.spec.tolerations is not NO_BYTES, _numeric_tolerations),
 )
 GROUP_WISHES: tuple[Callable[[PodGroup], Paths], ...] = (_annotated_wishes,)

@@ -21,6 +21,7 @@ from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
+from vsched.mirror.state.zones import ZoneStore
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import JobSpec
 from vsched.model.plan import CycleReport
@@ -45,6 +46,7 @@ class PodStore:
         jobs: JobStore,
         judge_class: Callable[[str], tuple[int, str]],
         claims: ClaimStore,
+        zones: ZoneStore,
         accounts: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
@@ -56,6 +58,7 @@ class PodStore:
         self._jobs = jobs
         self._judge_class = judge_class
         self.claims = claims
+        self._zones = zones
         self.accounts = accounts
         """None where nobody arbitrates."""
         self._durations = DurationStore()
@@ -153,6 +156,7 @@ class PodStore:
         self._nodes.move(task, None)
         self.claims.move(task, None)
         self.claims.forget(uid)
+        self._zones.move(task, None)
         self._jobs.drop(task)
         if self.accounts is not None:
             self.accounts.move(task, None)
@@ -194,6 +198,7 @@ class PodStore:
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
+                self._zones.decide(bind)
                 task = self._assumed.begin(task, Status.BINDING, bind.node)
                 self._store(task)
                 if bind.claims is not None:
@@ -223,6 +228,7 @@ class PodStore:
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING:
+                self._zones.decide(bind, on_paper=task.shape.zones is not None)
                 self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
                 came.append(task)
         for eviction in report.evictions:
@@ -332,6 +338,8 @@ class PodStore:
         self._nodes.move(before, task)
         if task.claims is not None or (before is not None and before.claims is not None):
             self.claims.move(before, task)
+        if task.shape.zones is not None or (before is not None and before.shape.zones is not None):
+            self._zones.move(before, task)
         self._jobs.put(task)
         if self.accounts is not None:
             self.accounts.move(before, task)
@@ -354,8 +362,8 @@ def _same(left: Task, right: Task) -> bool:
 def _matters(before: Task, after: Task) -> bool:
     """Whether a changed pod can change a decision.
 
-    The text of a condition, the arrival of an assumed binding, a start, a longer cool-down, the expected duration and
-    readiness cannot: none of them makes a placement possible.
+    The text of a condition, the arrival of an assumed binding, what was decided about its zones, a start, a longer
+    cool-down, the expected duration and readiness cannot: none of them makes a placement possible.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(
@@ -369,5 +377,6 @@ def _matters(before: Task, after: Task) -> bool:
         endless=before.endless,
         unready=before.unready,
         finished=before.finished,
+        zones=before.zones,
     )
     return not _same(before, as_before)

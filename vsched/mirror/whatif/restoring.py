@@ -108,6 +108,7 @@ class RestoredMirror(PaperMirror):
             tasks.update(job.tasks)
         self._pods.adopt(tasks)
         self._paper.adopt(origin.claims)
+        self._zones.adopt(origin.zones, tasks)
         self._jobs.adopt(origin)
         groups = {key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit}
         self._groups.adopt({key: spec for key, spec in groups.items() if spec.native is None})

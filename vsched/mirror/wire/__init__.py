@@ -42,6 +42,7 @@ from vsched.mirror.wire.volumes import (
     StorageClass,
     VolumeAttachment,
 )
+from vsched.mirror.wire.zones import NodeResourceTopology, Numatopology
 
 __all__ = [
     "ARBITRATED",
@@ -66,6 +67,8 @@ __all__ = [
     "Namespace",
     "NativePodGroup",
     "Node",
+    "NodeResourceTopology",
+    "Numatopology",
     "Object",
     "OwnerReference",
     "PersistentVolume",
@@ -139,6 +142,8 @@ Object = (
     | DeviceClass
     | HyperNode
     | DeviceTaintRule
+    | NodeResourceTopology
+    | Numatopology
     | Command
     | ResourceClaimTemplate
     | NativePodGroup

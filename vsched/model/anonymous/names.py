@@ -35,16 +35,18 @@ kubernetes.io/config.mirror kubernetes.io/no-provisioner volume.beta.kubernetes.
 storageclass.storage.k8s.io/requests.storage kube-arbitrator.incubator.k8s.io/preferred-victim
 scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/group-min-member
 scheduling.volcano.sh/group-min-resources scheduling.volcano.sh/queue-name scheduling.volcano.sh/queue-state
-scheduling.volcano.sh/queue-allocation-gate volcano.sh/hierarchy volcano.sh/hierarchy-weights
-volcano.sh/nodegroup-name volcano.sh/nodegroup-resource-limits volcano.sh/namespace.weight volcano.sh/preemptable
-volcano.sh/revocable-zone volcano.sh/sla-waiting-time volcano.sh/cooldown-time volcano.sh/jdb-min-available
-volcano.sh/jdb-max-unavailable volcano.sh/task-spec volcano.sh/task-priority volcano.sh/task-index
-volcano.sh/oversubscription-cpu volcano.sh/oversubscription-memory volcano.sh/closed-by-parent
-volcano.sh/network-topology-mode volcano.sh/network-topology-highest-tier volcano.sh/resource-strategy-scoring-type
-volcano.sh/resource-strategy-weight true false True False latest cpu memory pods limits requests persistentvolumeclaims
-ephemeral-storage LeastAllocated MostAllocated hard soft feature.node.kubernetes.io/pci- nvidia.com/gpu.present
-nvidia.com/gpu.product nvidia.com/gpu.count cloud.google.com/gke-accelerator failure-domain.beta.kubernetes.io/region
-kubernetes.io/aws-ebs kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder kubernetes.io/gce-pd
+scheduling.volcano.sh/queue-allocation-gate volcano.sh/hierarchy volcano.sh/hierarchy-weights volcano.sh/nodegroup-name
+volcano.sh/nodegroup-resource-limits volcano.sh/namespace.weight volcano.sh/preemptable volcano.sh/revocable-zone
+volcano.sh/sla-waiting-time volcano.sh/cooldown-time volcano.sh/jdb-min-available volcano.sh/jdb-max-unavailable
+volcano.sh/task-spec volcano.sh/task-priority volcano.sh/task-index volcano.sh/oversubscription-cpu
+volcano.sh/oversubscription-memory volcano.sh/closed-by-parent volcano.sh/network-topology-mode
+volcano.sh/network-topology-highest-tier volcano.sh/resource-strategy-scoring-type volcano.sh/resource-strategy-weight
+volcano.sh/topology-decision volcano.sh/numa-topology-policy volcano.sh/task-topology-affinity
+volcano.sh/task-topology-anti-affinity volcano.sh/task-topology-task-order true false True False latest cpu memory pods
+limits requests persistentvolumeclaims ephemeral-storage LeastAllocated MostAllocated hard soft
+feature.node.kubernetes.io/pci- nvidia.com/gpu.present nvidia.com/gpu.product nvidia.com/gpu.count
+cloud.google.com/gke-accelerator failure-domain.beta.kubernetes.io/region kubernetes.io/aws-ebs
+kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder kubernetes.io/gce-pd
 kubernetes.io/portworx-volume kubernetes.io/vsphere-volume ebs.csi.aws.com disk.csi.azure.com file.csi.azure.com
 cinder.csi.openstack.org pd.csi.storage.gke.io pxd.portworx.com csi.vsphere.vmware.com
 """

@@ -22,6 +22,7 @@ from vsched.model.anonymous.rules import (
     word,
 )
 from vsched.model.anonymous.topology import TOPOLOGY_RULES
+from vsched.model.anonymous.zones import ZONE_RULES
 from vsched.model.arbitration.records import (
     AllocationRecord,
     Arbitration,
@@ -61,6 +62,7 @@ from vsched.model.pods.shape import (
     Shape,
     Spread,
     Toleration,
+    ZoneRequest,
 )
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Namespace, NodeGroups, PriorityClass, Queue
@@ -116,6 +118,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "condition": sentence,
         "unsupported": sentence,
         "claims": shared,
+        "zones": word,
     },
     PodLabels: {"namespace": name, "pairs": pairs(name, value)},
     # requests and rules of pods
@@ -127,7 +130,9 @@ RULES: dict[type, dict[str, Rule]] = {
         "images": each(name),
         "strategy": parts,
         "limits": _AMOUNTS,
+        "zones": parts,
     },
+    ZoneRequest: {"policy": word},
     Rules: {
         "node_name": node,
         "node_selector": pairs(name, value),
@@ -212,7 +217,7 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     Arbitration: {"parties": pairs(name, parts), "buckets": pairs(name, parts), "storage": _AMOUNTS},
     # decisions
-    Bind: {**_POD, "node": node, "claims": parts},
+    Bind: {**_POD, "node": node, "claims": parts, "annotations": pairs(word, word)},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
     Nominate: {**_POD, "node": value},
     Ungate: _POD,
@@ -241,4 +246,5 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     **CLAIM_RULES,
     **TOPOLOGY_RULES,
+    **ZONE_RULES,
 }

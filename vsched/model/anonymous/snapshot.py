@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
 from vsched.model.anonymous.topology import renamed_topology
+from vsched.model.anonymous.zones import renamed_zones
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -40,6 +41,7 @@ OWN = (
     "foreign",
     "claims",
     "topology",
+    "zones",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -80,6 +82,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "foreign": {},
         "claims": renamed_catalogue(renaming, snapshot.claims, selects),
         "topology": renamed_topology(renaming, snapshot.topology),
+        "zones": renamed_zones(renaming, snapshot.zones),
     }
     return replace(snapshot, **made)
 

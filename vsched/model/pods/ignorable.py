@@ -7,9 +7,8 @@ IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
     "subgroups": "trees of Kubernetes' own PodGroups that are deeper or more mixed than sub-groups can be",
     "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
-    "numa": "NUMA policies that are required",
     "devices": "parts of GPUs",
     PRIORITY_CLASSES: "PriorityClasses that do not exist",
 }
-SUPPORTED = ("claims", "topology")
+SUPPORTED = ("claims", "topology", "numa")
 """Words of features that are supported by now. Configurations may still have them; they have no effect."""

@@ -159,6 +159,19 @@ class ScoringStrategy(msgspec.Struct, frozen=True):
     """Weights by resource, or by a prefix of its name and a star; sorted. Other resources do not count."""
 
 
+class ZoneRequest(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a Guaranteed pod with whole cpus asks of NUMA zones."""
+
+    policy: str = ""
+    """The policy that it requires of nodes (``volcano.sh/numa-topology-policy``); empty where it requires none."""
+    containers: tuple[Amounts, ...] = ()
+    """What each of its containers asks for that has whole cpus; they hold it together."""
+    steps: tuple[Amounts, ...] = ()
+    """The same of its init containers, which hold it one after the other."""
+    whole: Amounts = ()
+    """What all of it asks for at once."""
+
+
 class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
     """Namespace and labels of a pod, interned; selectors of other pods match them."""
 
@@ -191,6 +204,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """Milli-cores and bytes of its limits beyond its requests; 0 where it has no limit."""
     limits: tuple[tuple[str, int], ...] = ()
     """Sums of its containers' limits by the names of quotas (``limits.cpu``), sorted; base units."""
+    zones: ZoneRequest | None = None
+    """What it asks of NUMA zones; None for pods that the kubelet does not align."""
 
 
 ShapeKey = tuple[
@@ -205,6 +220,7 @@ ShapeKey = tuple[
     ScoringStrategy | None,
     tuple[int, int],
     tuple[tuple[str, int], ...],
+    ZoneRequest | None,
 ]
 
 
@@ -243,11 +259,12 @@ class ShapeTable:
         strategy: ScoringStrategy | None = None,
         burst: tuple[int, int] = (0, 0),
         limits: tuple[tuple[str, int], ...] = (),
+        zones: ZoneRequest | None = None,
     ) -> Shape:
         """The interned shape with these values."""
         rules = self.rules(rules or Rules())
         scoring = (scoring_cpu, scoring_memory)
-        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits)
+        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits, zones)
         shape = self._shapes.get(key)
         if shape is None:
             self._made += 1
@@ -266,6 +283,7 @@ class ShapeTable:
                 best_effort=len(request) <= 1 and all(column == 2 for column, _ in request),
                 burst=burst,
                 limits=limits,
+                zones=zones,
             )
         return shape
 

@@ -68,6 +68,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Its volume claims and resource claims; None where it has none."""
     group: str = ""
     """The native PodGroup (``spec.schedulingGroup``) that it names; empty where it names none."""
+    zones: str = ""
+    """What it was given of NUMA zones when it was bound, as its annotation ``volcano.sh/topology-decision`` says."""
 
     @property
     def at_gate(self) -> bool:
@@ -120,4 +122,5 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.unsupported,
             self.claims,
             self.group,
+            self.zones,
         )

@@ -22,14 +22,19 @@ _PULL_REQUEST = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def shipped_definitions() -> list[Obj]:
-    """The definitions that every embedded cluster starts with."""
-    return [orjson.loads(definition) for definition in _definitions()]
+    """The definitions of this project, which every embedded cluster starts with."""
+    return [orjson.loads(definition) for definition in _definitions("definitions")]
+
+
+def foreign_definitions() -> list[Obj]:
+    """Definitions of other projects that every embedded cluster starts with."""
+    return [orjson.loads(definition) for definition in _definitions("foreign")]
 
 
 @cache
-def _definitions() -> tuple[bytes, ...]:
+def _definitions(name: str) -> tuple[bytes, ...]:
     """The definitions as JSON, because reading YAML takes longer than the rest of starting a cluster."""
-    folder = resources.files("vsched.sim.objects.definitions")
+    folder = resources.files(f"vsched.sim.objects.{name}")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
 

@@ -1,0 +1,346 @@
+"""numa-aware: pods with whole cpus go where the kubelet can align them with NUMA zones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
+from tests.support.zones import DECISION, POLICY, report, volcano_report
+from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
+from vsched.model.pods.shape import ZoneRequest
+from vsched.model.pods.task import Task
+from vsched.plugins.pods.zones import UNREPORTED_SECONDS, ZoneBooks
+
+Obj = dict[str, Any]
+AWARE = policy_of("priority gang", "predicates nodeorder proportion numa-aware")
+NODES = "node n1 cpu=8\nnode n2 cpu=8\nnode n3 cpu=8"
+EMPTY = "0/3 nodes are available: "
+
+
+def pods(count: int, cpu: str, *words: str, job: str = "j") -> str:
+    """A job of Guaranteed pods."""
+    return f"job ns/{job} min={count} pods={count} cpu={cpu} memory=1Gi limits=cpu:{cpu},memory:1Gi {' '.join(words)}"
+
+
+def asking(policy: str) -> str:
+    return f"{POLICY}={policy}"
+
+
+def decided(text: str, *reports: Obj, cycles: int = 1) -> Plan:
+    return decide([*manifests(f"{NODES}\n{text}"), *reports], AWARE, cycles=cycles)
+
+
+SINGLE = asking("single-numa-node")
+
+
+@pytest.mark.parametrize(
+    ("text", "reports", "expected"),
+    [
+        pytest.param(pods(1, "3"), [report("n1", "2", "2")], "n2", id="a zone holds it where the kubelet says so"),
+        pytest.param(
+            pods(1, "3", SINGLE), [report("n1", "2", "2"), report("n3", "1", "3")], "n3", id="a policy needs a report"
+        ),
+        pytest.param(
+            pods(1, "3"),
+            [report(name, "2", "2", policy="best-effort") for name in ("n1", "n2", "n3")],
+            "n1",
+            id="best effort never refuses",
+        ),
+        pytest.param(
+            pods(1, "3"),
+            [report(name, "2", "2", policy="none") for name in ("n1", "n2", "n3")],
+            "n1",
+            id="a kubelet without a policy refuses nothing",
+        ),
+        pytest.param(
+            pods(1, "6", asking("restricted")),
+            [report("n1", "4", "1", policy="restricted"), report("n2", "4", "4", policy="restricted")],
+            "n2",
+            id="restricted: as many zones as it needs, no more",
+        ),
+        pytest.param(
+            pods(1, "2500m"), [report("n1", "1", "1")], "n1", id="a pod with parts of cpus is not aligned"
+        ),
+        pytest.param(
+            "job ns/j min=1 pods=1 cpu=3", [report("n1", "1", "1")], "n1", id="nor is a pod that is not Guaranteed"
+        ),
+        pytest.param(
+            pods(1, "3", SINGLE),
+            [volcano_report("n2", "0-3", dict.fromkeys(range(4), 0) | dict.fromkeys(range(4, 8), 1))],
+            "n2",
+            id="Volcano's report counts cpus by number",
+        ),
+        pytest.param(
+            pods(1, "3", SINGLE),
+            [
+                volcano_report("n2", "0-3", dict.fromkeys(range(4), 0)),
+                report("n2", "1", "1"),
+                report("n3", "4", "4"),
+            ],
+            "n3",
+            id="of a node with both reports, the NodeResourceTopology counts",
+        ),
+        pytest.param(
+            pods(1, "4", SINGLE),
+            [volcano_report("n1", "0-7", dict.fromkeys(range(4), 0) | dict.fromkeys(range(4, 8), 1), reserved="5"),
+             report("n2", "4", "1")],
+            "n2",
+            id="the cpus that the system keeps are not for pods",
+        ),
+    ],
+)  # fmt: skip
+def test_where_a_pod_goes(text: str, reports: list[Obj], expected: str) -> None:
+    assert list(decided(text, *reports).nodes.values()) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "reports", "why"),
+    [
+        pytest.param(pods(1, "3", SINGLE), [], "3 node(s) whose numa info is empty.", id="no node has a report"),
+        pytest.param(
+            pods(1, "3", SINGLE),
+            [report(name, "4", "4", policy="restricted") for name in ("n1", "n2", "n3")],
+            "3 node(s) whose topology policy restricted is different from the task's single-numa-node.",
+            id="nodes of another policy",
+        ),
+        pytest.param(
+            pods(1, "3", SINGLE),
+            [
+                report(name, "4", "4") | {"attributes": [{"name": "cpuManagerPolicy", "value": "none"}]}
+                for name in ("n1", "n2", "n3")
+            ],
+            "3 node(s) whose cpu manager policy isn't static.",
+            id="kubelets that give nobody whole cpus",
+        ),
+        pytest.param(
+            pods(1, "3", SINGLE),
+            [report(name, "0", "0", of="0") for name in ("n1", "n2", "n3")],
+            "3 node(s) whose cpu allocatable map is empty.",
+            id="nodes without cpus for pods",
+        ),
+        pytest.param(
+            pods(1, "3"),
+            [report(name, "2", "2") for name in ("n1", "n2", "n3")],
+            "3 node(s) had too little cpu free in every NUMA node.",
+            id="no zone holds it",
+        ),
+        pytest.param(
+            pods(1, "3"),
+            [report(name, "2", "2", policy="restricted") for name in ("n1", "n2", "n3")],
+            "3 node(s) had too little cpu free in as few NUMA nodes as could hold it.",
+            id="it would be spread",
+        ),
+    ],
+)
+def test_what_is_said(text: str, reports: list[Obj], why: str) -> None:
+    found = decided(text, *reports)
+
+    assert found.why("ns/j.0") == EMPTY + why
+
+
+def test_what_a_session_places_is_taken_from_the_zones() -> None:
+    found = decided(pods(4, "3", SINGLE), report("n1", "4", "4"), report("n2", "4", "4"))
+
+    assert sorted(found.nodes.values()) == ["n1", "n1", "n2", "n2"]
+    assert decided(pods(5, "3", SINGLE), report("n1", "4", "4"), report("n2", "4", "4")).nodes == {}
+
+
+def test_what_an_earlier_session_placed_is_taken_as_well() -> None:
+    text = f"{pods(4, '3', SINGLE)}\n{pods(1, '3', SINGLE, job='late')}"
+
+    found = decided(text, report("n1", "4", "4"), report("n2", "4", "4"), cycles=3)
+    assert len(found.nodes) == 4
+
+
+def test_a_bound_pod_is_told_which_zones() -> None:
+    found = decided(pods(2, "3", SINGLE), report("n1", "4", "4"))
+    decisions = [json.loads(dict(bind.annotations)[DECISION]) for bind in found.reports[0].binds]
+
+    assert decisions == [{"numa": {"0": {"cpu": "3"}}}, {"numa": {"1": {"cpu": "3"}}}]
+
+
+def test_pods_that_nobody_aligns_get_no_annotation() -> None:
+    (bind,) = decided("job ns/j min=1 pods=1 cpu=1", report("n1", "4", "4")).reports[0].binds
+
+    assert bind.annotations == ()
+
+
+def test_fewer_zones_are_better_for_pods_with_a_policy() -> None:
+    wish = asking("best-effort")
+    reports = [report("n1", "2", "2", policy="best-effort"), report("n2", "4", "4", policy="best-effort")]
+
+    assert list(decided(pods(1, "3", wish), *reports).nodes.values()) == ["n2"]
+    assert list(decided(pods(1, "3"), *reports).nodes.values()) == ["n1"], "it states no wish"
+
+
+def test_weight_zero_only_filters() -> None:
+    text = json.dumps(
+        {
+            "actions": "enqueue, allocate",
+            "tiers": [{"plugins": [{"name": "predicates"}, {"name": "numa-aware", "arguments": {"weight": 0}}]}],
+        }
+    )
+    reports = [report("n1", "2", "2", policy="best-effort"), report("n2", "4", "4", policy="best-effort")]
+    found = decide([*manifests(f"{NODES}\n{pods(1, '3', asking('best-effort'))}"), *reports], policy_from(text))
+    assert list(found.nodes.values()) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "evicted"),
+    [
+        pytest.param(
+            f"{DECISION}={json.dumps({'numa': {'1': {'cpu': '4'}}}, separators=(',', ':'))}", ["low.0"], id="known"
+        ),
+        pytest.param("", [], id="unknown: nobody can say whether it helps"),
+    ],
+)
+def test_an_urgent_pod_takes_the_zone_of_a_pod_whose_zones_are(decision: str, evicted: list[str]) -> None:
+    text = f"""
+        class high 10
+        node n1 cpu=6
+        job ns/low phase=Running
+        pods ns/low 1 cpu=4 memory=1Gi limits=cpu:4,memory:1Gi on=n1 {decision}
+        {pods(1, "4", "class=high", SINGLE, job="urgent")}
+    """
+    policy = policy_of("priority", "predicates numa-aware", actions="allocate, preempt")
+
+    found = decide([*manifests(text), report("n1", "2", "0")], policy)
+    assert found.evicted == [evicted]
+
+
+# -- which pods the report counts ------------------------------------------------------------------------------------
+
+ONE = ZoneRequest("", (((0, 2000),),), (), ((0, 2000),))
+
+
+def free_of(pod: ZonedPod, report: NodeZones) -> list[int]:
+    """What is free of the cpus of each zone of n1, with one pod on it."""
+    world = mirror(manifests("node n1 cpu=8")).snapshot(NOW)
+    books = ZoneBooks(ZoneCatalogue({"n1": report}, {"n1": (pod,)}), world.nodes, NOW)
+    return books.zones.free[0, :, 0].tolist()  # type: ignore[no-any-return]
+
+
+def zones(*, reported: float = 0.0, pods: Any = None) -> NodeZones:
+    cpus = (("cpu", 4000),)
+    return NodeZones(
+        "n1", "single-numa-node", zones=(Zone(0, cpus, cpus), Zone(1, cpus, cpus)), reported=reported, pods=pods
+    )
+
+
+SECOND = ((1, (("cpu", 2000),)),)
+
+
+@pytest.mark.parametrize(
+    ("pod", "report", "free"),
+    [
+        pytest.param(ZonedPod("u", "p", ONE), zones(), [2000, 4000], id="a pod that does not run yet is not counted"),
+        pytest.param(
+            ZonedPod("u", "p", ONE, shares=SECOND), zones(), [4000, 2000], id="it holds what was decided for it"
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - 9),
+            zones(),
+            [4000, 4000],
+            id="a report that does not say its time counts what runs",
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - 9),
+            zones(reported=NOW - 20),
+            [2000, 4000],
+            id="a pod that started after the report is not counted",
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - 9),
+            zones(reported=NOW - 5),
+            [4000, 4000],
+            id="a pod that started before the report is",
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - UNREPORTED_SECONDS - 1),
+            zones(reported=NOW - 2 * UNREPORTED_SECONDS),
+            [4000, 4000],
+            id="after five minutes every report counts it",
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - 9, on_paper=True),
+            zones(),
+            [2000, 4000],
+            id="no report counts what a simulation started",
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE), zones(pods=(("u", SECOND),)), [4000, 4000], id="a report that lists it counts it"
+        ),
+        pytest.param(
+            ZonedPod("u", "p", ONE, running=True, started=NOW - 9),
+            zones(reported=NOW - 1, pods=()),
+            [2000, 4000],
+            id="a report that lists others does not",
+        ),
+    ],
+)
+def test_which_pods_are_taken_from_the_report(pod: ZonedPod, report: NodeZones, free: list[int]) -> None:
+    assert free_of(pod, report) == free
+
+
+# -- properties ------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=8),
+    st.sampled_from(["single-numa-node", "restricted", "best-effort"]),
+    st.data(),
+)
+def test_no_zone_goes_below_zero_and_undoing_everything_restores_all(
+    sizes: list[tuple[int, bool]], policy: str, data: st.DataObject
+) -> None:
+    lines = [
+        f"pods ns/j 1 cpu={cpu} memory=1Gi limits=cpu:{cpu},memory:1Gi" + (" on=n1" if placed else "")
+        for cpu, placed in sizes
+    ]
+    reports = [report("n1", "3", "4", policy=policy), report("n2", "1", "4", "2", policy=policy)]
+    snapshot = mirror(
+        [*manifests("\n".join(["node n1 cpu=8", "node n2 cpu=8", "job ns/j min=1", *lines])), *reports]
+    ).snapshot(NOW)
+    nodes = snapshot.nodes.copy()
+    books = ZoneBooks(snapshot.zones, nodes, NOW)
+    before = books.zones.free.copy()
+    tasks: list[Task] = sorted(snapshot.jobs["ns/j"].tasks.values(), key=lambda task: task.name)
+    moves: list[tuple[Task, int]] = []
+    for task in data.draw(st.permutations(tasks)):
+        row = nodes.statics.row[task.node] if task.node else data.draw(st.integers(0, 1))
+        (books.give_back if task.node else lambda one, row=row: books.take(one, row))(task)  # type: ignore[misc]
+        moves.append((task, row))
+        assert (books.zones.free >= 0).all()
+        asked = tasks[0].shape.zones
+        assert asked is not None
+        known, fresh = books.fit(asked), books.zones.fit(books.asked(asked))
+        assert (known.passes == fresh.passes).all(), "what is remembered is what is so"
+        assert (known.chosen == fresh.chosen).all()
+    for task, row in reversed(moves):
+        if task.node:
+            books.take(task, row)
+        else:
+            books.give_back(task)
+
+    assert (books.zones.free == before).all()
+
+
+def test_the_catalogue_is_the_same_object_while_nothing_changes() -> None:
+    cache = mirror([*manifests(f"{NODES}\n{pods(1, '2')}"), report("n1", "4", "4")])
+    first = cache.snapshot(NOW).zones
+
+    assert cache.snapshot(NOW).zones is first
+    assert mirror(manifests(NODES)).snapshot(NOW).zones is NO_ZONES
+
+
+def test_masks_hold_for_nodes_in_any_order() -> None:
+    """Reports of some nodes only, in another order than the nodes."""
+    found = decided(pods(2, "4", SINGLE), report("n3", "4", "0"), report("n2", "0", "4"))
+
+    assert sorted(found.nodes.values()) == ["n2", "n3"]

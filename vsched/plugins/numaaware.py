@@ -1,0 +1,167 @@
+"""numa-aware: places Guaranteed pods with whole cpus only where the kubelet can align them (reference 4.21).
+
+A node's kubelet aligns what containers ask for with NUMA zones, by a policy of its own, and refuses pods where it
+cannot. The plugin foresees this from reports on the nodes' zones. A pod may also require a policy of its node, in the
+annotation ``volcano.sh/numa-topology-policy``: then nodes of other policies, or without reports, are out of the
+question, and nodes where it uses fewer zones have higher scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated
+
+import msgspec
+import numpy as np
+import orjson
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import BindAnnotations, PlacementListener, Plugin, SessionContext
+from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.kernels.numa import SINGLE, count_zones
+from vsched.model.amounts.resources import format_amount
+from vsched.model.nodes.table import Floats, Mask, NodeTable
+from vsched.model.plan import TOPOLOGY_DECISION
+from vsched.model.pods.shape import PodLabels, Shape, ZoneRequest
+from vsched.model.pods.task import Task
+from vsched.plugins.pods.zones import ZoneBooks
+
+NO_REPORT = "node(s) whose numa info is empty"
+NOT_STATIC = "node(s) whose cpu manager policy isn't static"
+OTHER_POLICY = "node(s) whose topology policy {found} is different from the task's {wanted}"
+NO_CPUS = "node(s) whose cpu allocatable map is empty"
+NO_ZONE = "node(s) had too little {resource} free in every NUMA node"
+TOO_FEW = "node(s) had too little {resource} free in as few NUMA nodes as could hold it"
+NOT_TOGETHER = "node(s) had no NUMA nodes with enough of everything that a container requests"
+
+
+class NumaAwareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of numa-aware."""
+
+    weight: Annotated[int, msgspec.Meta(ge=0)] = 1
+    """Of the score; 0 leaves only the filter."""
+
+
+class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener, BindAnnotations):
+    """Filters and scores nodes by the NUMA zones that pods would use, and tells kubelets which."""
+
+    name = "numa-aware"
+    args_type = NumaAwareArgs
+
+    def open(self, context: SessionContext) -> None:
+        """Zones are looked at once the first pod asks for them."""
+        self._catalogue, self._now = context.snapshot.zones, context.snapshot.now
+        self._nodes = context.nodes
+        self._books: ZoneBooks | None = None
+
+    # -- which nodes are possible -----------------------------------------------------------------------------------
+
+    def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
+        """What a pod requires of a node's policy; nothing where it requires none."""
+        if shape.zones is None or not shape.zones.policy:
+            return ()
+        books, wanted, count = self._opened(), shape.zones.policy, len(nodes)
+        static, busy = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+        unknown = np.ones(count, np.bool_)
+        others: dict[str, Mask] = {}
+        for place, found in enumerate(books.reports):
+            row = books.rows[place]
+            unknown[row] = False
+            if not found.static_cpus:
+                static[row] = False
+            elif found.policy != wanted:
+                others.setdefault(found.policy, np.zeros(count, np.bool_))[row] = True
+            elif not any(amount for zone in found.zones for name, amount in zone.allocatable if name == "cpu"):
+                busy[row] = True
+        checks = [
+            Check(NO_REPORT, ~unknown, code=Code.TOPOLOGY),
+            Check(NOT_STATIC, static, code=Code.TOPOLOGY),
+            *(
+                Check(OTHER_POLICY.format(found=policy, wanted=wanted), ~others[policy], code=Code.TOPOLOGY)
+                for policy in sorted(others)
+            ),
+            Check(NO_CPUS, ~busy, code=Code.TOPOLOGY),
+        ]
+        return [check for check in checks if not check.passes.all()]
+
+    def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
+        """Whether some kubelet could refuse such a pod."""
+        return shape.zones is not None and bool(self._catalogue.nodes)
+
+    def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
+        """Where the kubelet could align the pod with what is free in the zones now."""
+        if shape.zones is None or not self._catalogue.nodes:
+            return ()
+        books = self._opened()
+        passes = books.fit(shape.zones).passes
+        if passes.all():
+            return ()
+        return self._reasons(books, shape.zones, passes, len(nodes))
+
+    def _reasons(self, books: ZoneBooks, asked: ZoneRequest, passes: Mask, count: int) -> list[Check]:
+        """The checks by resource; what no single resource explains is told of all together."""
+        found: list[Check] = []
+        left, single = ~passes, books.zones.policy == SINGLE
+        for column, row in books.columns.items():
+            lacks = left & ~books.fit(asked, row).passes
+            left = left & ~lacks
+            for reason, those in ((NO_ZONE, lacks & single), (TOO_FEW, lacks & ~single)):
+                if those.any():
+                    text = reason.format(resource=self._nodes.axis.names[column])
+                    found.append(Check(text, _elsewhere(books, those, count), code=Code.TOPOLOGY))
+        if left.any():
+            found.append(Check(NOT_TOGETHER, _elsewhere(books, left, count), code=Code.TOPOLOGY))
+        return found
+
+    # -- which node is best -------------------------------------------------------------------------------------------
+
+    def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether the pod requires a policy."""
+        return shape.zones is not None and bool(shape.zones.policy) and self.args.weight > 0
+
+    def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
+        """Fewer zones are better: 100 for none, 0 for as many as the candidate with most of them."""
+        if shape.zones is None or not self.is_relative(shape, labels):
+            return None
+        books = self._opened()
+        used = np.zeros(len(nodes), np.int64)
+        used[books.rows] = count_zones(books.fit(shape.zones).chosen)
+        most = int(used[candidates].max(initial=0))
+        if not most:
+            return None
+        return (100.0 - 100 * np.minimum(used, most) // most) * self.args.weight
+
+    # -- what is placed -----------------------------------------------------------------------------------------------
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Take what the task gets from the node's zones."""
+        if task.shape.zones is not None and self._catalogue.nodes:
+            self._opened().take(task, row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """Give it back."""
+        if task.shape.zones is not None and self._catalogue.nodes:
+            self._opened().give_back(task)
+
+    def bind_annotations(self, task: Task) -> Sequence[tuple[str, str]]:
+        """What the task gets of each zone, where the kubelet aligns it."""
+        if task.shape.zones is None or self._books is None:
+            return ()
+        shares = self._books.shares(task)
+        if not shares:
+            return ()
+        numa = {str(zone): {name: format_amount(name, amount) for name, amount in some} for zone, some in shares}
+        return ((TOPOLOGY_DECISION, orjson.dumps({"numa": numa}).decode()),)
+
+    def _opened(self) -> ZoneBooks:
+        if self._books is None:
+            self._books = ZoneBooks(self._catalogue, self._nodes, self._now)
+        return self._books
+
+
+def _elsewhere(books: ZoneBooks, places: Mask, count: int) -> Mask:
+    """bool[nodes]: all nodes but those at these places."""
+    found = np.ones(count, np.bool_)
+    found[books.rows[places]] = False
+    return found
