@@ -272,6 +272,18 @@ def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> 
             id="the nodes have no room for it",
         ),
         pytest.param(
+            full(1, 2, 3, 4, 5) + "\njob ns/a min=4" + pods("w:a", 2) + pods("w:b", 2),
+            [workers(2, 2)],
+            "sub-group w/b needs 2, 1 fits: 8 nodes have too little cpu",
+            id="the last of those that the job needs",
+        ),
+        pytest.param(
+            full(1, 2, 3, 4, 5) + "\njob ns/a min=2" + pods("w:a", 2) + pods("w:b", 2),
+            [workers(2, 1)],
+            "sub-group w/b needs 2, 1 fits: 8 nodes have too little cpu",
+            id="one that the job could do without",
+        ),
+        pytest.param(
             "\njob ns/a min=2" + pods("w:a", 2) + pods("v:b", 1),
             [workers(2, 1), workers(2, 0, name="v")],
             "sub-group v/b needs 2 pods, and 1 exists",
@@ -283,6 +295,15 @@ def test_what_is_said_of_a_sub_group_that_waits(text: str, policies: Sequence[Su
     report = run_cycle(world(FOUR + text, policies), PLAIN, REGISTRY)
 
     assert report.jobs["ns/a"].message == message
+
+
+def test_what_is_said_of_a_pod_whose_sub_group_waits() -> None:
+    text = full(1, 2, 3, 4, 5) + "\njob ns/a min=2" + pods("w:a", 2) + pods("w:b", 2)
+
+    report = run_cycle(world(FOUR + text, [workers(2, 1)]), PLAIN, REGISTRY)
+
+    why = {one.name: one.message for one in report.unschedulable.values() if one.job == "ns/a"}
+    assert why["a.2"] == "would fit, and waits until its sub-group w/b reaches its minimum of 2"
 
 
 def test_a_sub_group_beyond_the_needed_ones_is_not_bound_in_part_while_others_leave() -> None:
@@ -353,6 +374,8 @@ def test_what_is_bound_is_whole_and_close(snapshot: Snapshot) -> None:
     view = session.jobs.get("ns/a")
     if view is None or view.sub_groups is None:
         return
+    names = [entry.task.name for entry in session.committed if entry.status is Status.ALLOCATED]
+    assert len(names) == len(set(names))
     bound, all_nodes = nodes_by_group(session, bound=True), nodes_by_group(session, bound=False)
     counts = Counter(
         view.sub_groups.of(entry.task).name for entry in session.committed if entry.status is Status.ALLOCATED

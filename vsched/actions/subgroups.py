@@ -130,14 +130,17 @@ class GroupPlacing:
         Where that fails, the larger ones go first in a second try: they have the fewest places to go to.
         """
         before, tasks = self._statement.savepoint(), list(sheet)
+        again = self._largest_first(tasks)
         self._place_in_order(sheet, goal)
         if goal.met() or self._session.plugins.job_pipelined(self._job):
             return
-        again = self._largest_first(tasks)
         if again != tasks:
-            self._session.tried.update(task.uid for task in self._statement.tasks)
             self._statement.rollback(before)
-            self._place_in_order(deque(again), goal)
+            # Messages count what found a node in the last try.
+            self._session.tried.difference_update(task.uid for task in tasks)
+            sheet.clear()
+            sheet.extend(again)
+            self._place_in_order(sheet, goal)
 
     def _largest_first(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks of sub-groups that lack their minimum, those that lack most first, and then the others."""

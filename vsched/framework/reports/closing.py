@@ -32,6 +32,7 @@ from vsched.model.plan import (
     Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
+from vsched.model.pods.task import Task
 
 NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 
@@ -223,8 +224,18 @@ def _verdicts(
             kept = session.protected.get(view.key)
             named = explained.named(explained.why.message)
             why = explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
-        reason, message, reasons = _task_reason(waiting, view, outcome, gang, why, fits)
+        reason, message, reasons = _task_reason(
+            waiting, view, outcome, gang, why, _waits_for(view, task) if fits else ""
+        )
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
+
+
+def _waits_for(view: JobView, task: Task) -> str:
+    """What has to be so before a task with room on a node is bound."""
+    group = None if view.sub_groups is None else view.sub_groups.of(task)
+    if group is not None and view.is_ready and not group.is_ready:
+        return f"its sub-group {group.name} reaches its minimum of {group.minimum}"
+    return f"its gang {view.key} reaches its minimum of {view.min_member}"
 
 
 def _verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
@@ -248,9 +259,12 @@ def _task_reason(
     outcome: JobOutcome,
     gang: str,
     why: NodeReasons | Refusal | None,
-    fits: bool,
+    fits: str,
 ) -> tuple[str, str, dict[str, int]]:
-    """Reason, message, and number of nodes by reason; ``gang`` is the message that says why its job waits."""
+    """Reason, message, and number of nodes by reason.
+
+    ``gang`` is the message that says why its job waits, and ``fits`` what a task waits for that found a node.
+    """
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
             return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
@@ -263,8 +277,7 @@ def _task_reason(
     if why is not None:
         return "Unschedulable", why.message, dict(why.reasons)
     if fits:
-        waits = f"would fit, and waits until its gang {view.key} reaches its minimum of {view.min_member}"
-        return "Schedulable", waits, {}
+        return "Schedulable", f"would fit, and waits until {fits}", {}
     if gang and not view.is_ready:
         return "Unschedulable", f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
     return "Unschedulable", "not tried in this cycle", {}

@@ -207,11 +207,11 @@ class UnschedulableReasons:
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
+        if view.sub_groups is not None and (short := view.sub_groups.of(cause).lacks()):
+            return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         if view.is_ready:
             waiting = view.pending_count + view.waiting
             return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
-        if view.sub_groups is not None and (short := view.sub_groups.of(cause).lacks()):
-            return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member < 2:
             return code, "no node takes it"
