@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-"""The form of names, label keys and values, and job keys: never an option or a special word for a shell or kubectl."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*(:(composite\.)?scheduling\.k8s\.io)?")
+"""The form of names, label keys and values, and job keys: never an option or a special word for a shell or kubectl.
+
+Keys of native PodGroups end in their API group.
+"""
 
 
 def line(*words: str) -> str:

@@ -55,6 +55,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
+from vsched.model.jobs.job import JobSpec
 from vsched.model.snapshot import Snapshot
 
 NAMED_MAX = 3
@@ -85,8 +86,11 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
             return _of_job(situation, edit)
         case SetVictimMinimum():
-            minimum = snapshot.jobs[edit.job].spec.min_member
-            return f"minMember {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
+            spec = snapshot.jobs[edit.job].spec
+            minimum = spec.min_member
+            return (
+                f"{_minimum_of(spec)} {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
+            )
         case SetHighestTier():
             now = snapshot.jobs[edit.job].spec.topology
             limit = "no limit" if now is None else now.tier_name or now.highest_tier
@@ -169,6 +173,11 @@ def _written(policy: Policy, edit: SetArgument) -> str:
 # -- phrases ----------------------------------------------------------------------------------------------------------
 
 
+def _minimum_of(spec: JobSpec) -> str:
+    """What the object of a job calls its minimum."""
+    return "minMember" if spec.native is None else "minCount"
+
+
 def _of_job(
     situation: Situation, edit: SetMinMember | SetMinResources | SetRoleMinimum | SetRequest | AddPods | SetPriority
 ) -> str:
@@ -179,7 +188,7 @@ def _of_job(
             return f"minResources {_amounts(edit.amounts)}"
         case SetMinMember():
             fewer = job.spec.min_member - edit.minimum
-            return f"minMember {edit.minimum} ({fewer} fewer){_with_less(edit.min_resources)}"
+            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(edit.min_resources)}"
         case SetRoleMinimum():
             fewer = dict(job.spec.min_task_member).get(edit.role, 0) - edit.minimum
             return f"a minimum of {edit.minimum} {edit.role} ({fewer} fewer)"
