@@ -238,6 +238,22 @@ def test_pods_of_several_shapes_fit_together_or_not_at_all() -> None:
     assert names(session) == ["n3", "n4"]
 
 
+@pytest.mark.parametrize(
+    ("nominated", "wish", "held", "nodes"),
+    [
+        pytest.param("n5 n6", RACK, 2, ["n5", "n6"], id="the rack that was freed for a job is its own"),
+        pytest.param("n5 n7", BLOCK, 2, ["n5", "n7"], id="a block that was freed goes before racks with room"),
+        pytest.param("n1 n3", RACK, 0, ["n1", "n2"], id="nominations that are apart are not held"),
+        pytest.param("n3 n5", SOFT, 2, ["n3", "n5"], id="unless closeness is only wished for"),
+    ],
+)
+def test_nominated_nodes(nominated: str, wish: NetworkTopology, held: int, nodes: list[str]) -> None:
+    pods = "\n".join(f"pods ns/a 1 cpu=4 nominated={node}" for node in nominated.split())
+    session = decided(f"{EIGHT}job ns/a min=2 phase=Inqueue\n{pods}", RACKS, {"ns/a": wish}, PLAIN)
+
+    assert (len(session.held), names(session)) == (held, nodes)
+
+
 def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
     """Each rack is one node with room for two, whose pods refuse to share it: no count by domain tells."""
     nodes = [f"n{number:02}" for number in range(10)]
