@@ -6,8 +6,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 
+from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.questions import recording_of
 from vsched.cli.plan.changes import called
@@ -106,3 +108,29 @@ def test_pods_that_name_no_podgroup_go_by_the_name_of_the_first() -> None:
 
     seen = mirror([*manifests("job x/a min=1 pods=1"), pod("w-2"), pod("w-1")]).snapshot(NOW)
     assert [called(job, key) for key, job in seen.jobs.items()] == ["x/a", "x/w-1 and 1 more"]
+
+
+def test_a_gang_that_asks_for_closeness_is_told_with_its_domain(tmp_path: Path) -> None:
+    rack = hypernode_object("r1", 1, "n2", "n3", tier_name="rack")
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "x"},
+        "spec": {"minMember": 2, "queue": "q", "networkTopology": {"mode": "hard", "highestTierAllowed": 1}},
+    }
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "x", "annotations": {"scheduling.k8s.io/group-name": "g"}},
+            "spec": {"schedulerName": "vsched", "containers": [{"name": "c", "image": "i", "resources": asks}]},
+        }
+        for name in ("g-0", "g-1")
+        for asks in ({"requests": {"cpu": "3"}},)
+    ]
+    path = tmp_path / "new.yaml"
+    path.write_text(yaml.safe_dump_all([rack, group, *pods]), encoding="utf-8")
+    what = what_if(recording_of("node n1 cpu=4\nnode n2 cpu=4\nnode n3 cpu=4\nqueue q"), [submit_of(str(path))])
+    told = {fate.kind: (fate.nodes, fate.domain, fate.tier) for fate in what.changes.submitted}
+    assert told["PodGroup"] == ({"n2": 1, "n3": 1}, "r1", 1)
+    assert "n2, n3 (in r1, tier 1)" in drawn(what)

@@ -22,7 +22,7 @@ def job(node: int, duration: str) -> str:
 
 FULL = "".join(f"node n{number} cpu=4\n" for number in range(1, 9))
 FULL += job(1, "10m") + job(3, "20m") + job(5, "30m") + job(2, "40m") + "".join(job(n, "5h") for n in (4, 6, 7, 8))
-"""Nodes of three racks come free first; the first rack that is free as a whole is r1, with its second node after 40m."""
+"""Nodes of three racks come free first; the first rack that is free as a whole is r1, n2 with it after 40m."""
 WANT = "job ns/a phase=Inqueue min=2 pods=2 cpu=4\n"
 
 

@@ -40,6 +40,10 @@ class Fate(msgspec.Struct, frozen=True):
     phase: str = ""
     message: str = ""
     """Why the rest of it waits."""
+    domain: str = ""
+    """Of a PodGroup that asks for closeness: the closest domain that contains the nodes of its pods."""
+    tier: int | None = None
+    """The tier of ``domain``."""
 
 
 class BindChange(msgspec.Struct, frozen=True):
@@ -142,14 +146,17 @@ def _fate(one: Sent, then: Ran) -> Fate:
     done = len(bound) >= len(uids)
     if one.kind == "PodGroup" and outcome is not None:
         done = done and not outcome.pending and _runs(outcome)
+    group = outcome if one.kind == "PodGroup" else None
     return Fate(
         one.kind,
         one.name,
         len(uids),
         len(bound),
         dict(sorted(Counter(bind.node for bind in bound.values()).items())),
-        outcome.phase if outcome is not None and one.kind == "PodGroup" else "",
+        "" if group is None else group.phase,
         "" if done else message,
+        "" if group is None else group.domain,
+        None if group is None else group.tier,
     )
 
 

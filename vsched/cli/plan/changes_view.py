@@ -18,6 +18,7 @@ from vsched.cli.plan.view import Document
 from vsched.cli.plan.view import as_document as plan_as_document
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, short
+from vsched.cli.show.places import domain_name
 from vsched.model.amounts.resources import parse_amount
 
 ROWS_MAX = 20
@@ -145,7 +146,7 @@ def _submitted(fates: Sequence[Fate], look: Look) -> Table:
             str(fate.pods),
             shift(look, fate.pods, 0, fate.placed),
             Text(f"{fate.placed}/{fate.pods}", style="green" if done else "red"),
-            _where(fate.nodes),
+            _where(fate.nodes) + (f" (in {domain_name(fate.domain)}, tier {fate.tier})" if fate.domain else ""),
             fate.message,
         )
     return _bounded(table, len(fates))
