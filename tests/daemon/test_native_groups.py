@@ -11,7 +11,7 @@ import pytest
 
 from tests.daemon.preempting import POLICY, of_class, priority_class
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import condition_of, digested, node, nodes_of, pod, reasons_of, scheduling
+from tests.support.running import PODGROUPS, condition_of, digested, node, nodes_of, pod, reasons_of, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -109,6 +109,7 @@ async def test_the_job_controller_makes_a_group_that_starts_as_a_gang(version: s
         assert told(cluster, name, version)["reason"] == "Scheduled"
         await digested(cluster, daemon)
         assert reasons_of(cluster, name) >= {"Unschedulable", "Scheduled"}
+        assert not cluster.client.list(PODGROUPS, "default"), "none of Volcano is made for pods that have a group"
 
 
 @needs_kubectl

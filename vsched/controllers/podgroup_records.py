@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, amounts_of, passed_on
 from vsched.controllers.queue_records import ObjectFeed
-from vsched.errors import BadQuantity
+from vsched.errors import BadObject, BadQuantity
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name
 from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
+from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.wire.objects import NetworkTopology
 from vsched.model.shared import shared
 
@@ -123,12 +124,20 @@ class PodGroupRecords:
         if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
             return None
         metadata = item.metadata
-        name = implied_name(metadata)
+        name = "" if _has_native_group(item) else implied_name(metadata)
         if not name or not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
             return None
         live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
         group = shared(f"{metadata.namespace or 'default'}/{name}")
         return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
+
+
+def _has_native_group(pod: wire.Pod) -> bool:
+    """Whether a pod names a PodGroup of Kubernetes itself, or says something there that nobody can read."""
+    try:
+        return bool(group_of_pod(pod.spec.scheduling_group))
+    except BadObject:
+        return True
 
 
 def _owner_of(pod: wire.Metadata) -> Owner:

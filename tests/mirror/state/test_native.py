@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 
 from tests.support import builders as make
 from tests.support.examples import examples
+from tests.support.plans import DEFAULT_POLICY, NOW
 from tests.support.views import view
 from vsched.errors import BadObject
+from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.state.native.subgroups import sub_groups_of
+from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.model.dump.cycle import Recording, decode, encode
+from vsched.model.frozen import freeze
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import (
     API_GROUP,
@@ -29,7 +34,9 @@ from vsched.model.jobs.native import (
     native_name,
     title_of,
 )
+from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology
+from vsched.settings.built_in import REGISTRY
 
 Fields = dict[str, Any]
 QUEUE, LABEL = "scheduling.volcano.sh/queue-name", "kueue.x-k8s.io/queue-name"
@@ -455,3 +462,36 @@ def test_whatever_came_before_the_mirror_is_as_from_a_fresh_list(
             there[position] = WORLD[position]
     fresh = mirror(*(fields for fields in order if any(fields is each for each in there.values())))
     assert view(cache.snapshot(0.0)) == view(fresh.snapshot(0.0))
+
+
+# -- recordings and paper ----------------------------------------------------------------------------------------------
+
+
+def recorded() -> Snapshot:
+    """A tree that fits, and a gang that does not."""
+    node = make.node("n1", status={"allocatable": {"cpu": "4", "memory": "1Gi", "pods": "9"}})
+    asks = {"containers": [make.container("1")]}
+    trees = [tree(minimum=1), *(below(name, schedulingPolicy={"gang": {"minCount": 2}}) for name in "ab")]
+    pods = [pod(f"{name}-{number}", of=name, **asks) for name in "ab" for number in range(2)]
+    late = {"creationTimestamp": "2026-08-01T10:00:00Z"}
+    gang = [group(metadata=late), *(pod(f"g-{number}", **asks) for number in range(3))]
+    return freeze(mirror(make.queue("default"), node, *trees, *pods, *gang).snapshot(NOW))
+
+
+def test_a_recording_decides_the_same_again() -> None:
+    snapshot = recorded()
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    read = decode(encode(Recording(snapshot, "", None))).snapshot
+
+    assert {bind.name[0] for bind in report.binds} == {"a", "b"}
+    assert read.jobs[ROOT].spec == snapshot.jobs[ROOT].spec
+    assert read.jobs[KEY].spec == snapshot.jobs[KEY].spec
+    assert run_cycle(read, DEFAULT_POLICY, REGISTRY) == report
+
+
+def test_a_mirror_on_paper_goes_on_from_there() -> None:
+    snapshot = recorded()
+    paper = ClusterEditor(snapshot, ("volcano",))
+    assert paper.group(KEY) is None, "no object of Volcano stands for it"
+    found = paper.snapshot(NOW)
+    assert run_cycle(found, DEFAULT_POLICY, REGISTRY) == run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)

@@ -111,9 +111,14 @@ class ClusterEditor(EditableMirror):
         return None if facts is None else queue_manifest(facts, self.axis)
 
     def group(self, key: str) -> Manifest | None:
-        """A PodGroup as a manifest; None if there is no PodGroup object of that key."""
+        """A PodGroup as a manifest; None if there is no PodGroup object of that key, or Kubernetes' own alone."""
         spec = self._jobs.group(key)
-        return None if spec is None else group_manifest(spec, self.axis)
+        return group_manifest(spec, self.axis) if spec is not None and self.group_is_volcanos(key) else None
+
+    def group_is_volcanos(self, key: str) -> bool:
+        """Whether an object of Volcano stands for the job of this key, and not one of Kubernetes' own."""
+        spec = self._jobs.group(key)
+        return spec is not None and spec.native is None
 
     def hypernode(self, name: str) -> Manifest | None:
         """A HyperNode as a manifest; None if it does not exist, or cannot be read."""
@@ -135,7 +140,7 @@ class ClusterEditor(EditableMirror):
             case "Queue":
                 return self._defaults.queue_names()
             case "PodGroup":
-                return self._jobs.group_keys()
+                return [key for key in self._jobs.group_keys() if self.group_is_volcanos(key)]
             case "HyperNode":
                 return self.topology.names()
             case _:
