@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.explained import explained
 from tests.support.plans import plan, policy_of
 from tests.support.worlds import World
 from vsched.framework.jobs import JobView
@@ -164,6 +165,9 @@ def test_explain_says_which_role_is_unknown() -> None:
         "task-topology: no pod has the role 'zebra', so the roles' affinities do not count"
     ]
     assert not list(plugin.job_notes(World(f"{NODES}\n{job('ww', f'{AFFINITY}=w')}").snapshot.jobs["ns/j"]))
+    assert explained(f"{NODES}\n{job('ww', f'{AFFINITY}=w,zebra')}", "ns/j", POLICY).notes == (
+        "task-topology: no pod has the role 'zebra', so the roles' affinities do not count",
+    )
 
 
 # -- properties -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+"""Cycles on nodes with NUMA zones, and of jobs with roles that share nodes: under made-up names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.plans import NOW, manifests, mirror
+from tests.support.zones import DECISION, POLICY, report, volcano_report
+from vsched.framework.cycle import run_cycle
+from vsched.model.dump.cycle import Recording, decode, encode
+from vsched.model.frozen import freeze
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+from vsched.web.pages.recording import DIFFERS, anonymous, policy_of, replay
+
+POLICIES = Path(__file__).parents[3] / "config" / "policies"
+DECIDED = '{"numa":{"1":{"cpu":"2"}}}'
+ZONES = f"""
+node falcon-1 cpu=8
+node falcon-2 cpu=8
+node falcon-3 cpu=8
+job acme/old
+pods acme/old 1 cpu=2 memory=1Gi limits=cpu:2,memory:1Gi on=falcon-1 bound {DECISION}={DECIDED}
+job acme/new min=2 pods=2 cpu=3 memory=1Gi limits=cpu:3,memory:1Gi {POLICY}=single-numa-node
+job acme/late min=1 pods=1 cpu=4 memory=1Gi limits=cpu:4,memory:1Gi {POLICY}=single-numa-node
+"""
+REPORTS = [report("falcon-1", "3", "4"), volcano_report("falcon-2", "0-2", dict.fromkeys(range(4), 0), pods={})]
+WISHES = "volcano.sh/task-topology"
+ROLES = f"""
+node falcon-1 cpu=8
+node falcon-2 cpu=8
+job acme/train min=4 {WISHES}-affinity=server,worker {WISHES}-anti-affinity=server;worker
+pods acme/train 2 cpu=1 role=server
+pods acme/train 2 cpu=1 role=worker
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reports", "policy", "bound"),
+    [
+        pytest.param(ZONES, REPORTS, "numa.yaml", 2, id="zones"),
+        pytest.param(ROLES, [], "roles.yaml", 4, id="roles"),
+    ],
+)
+def test_made_up_names_change_no_decision(text: str, reports: list[dict[str, object]], policy: str, bound: int) -> None:
+    written = (POLICIES / policy).read_text(encoding="utf-8")
+    snapshot = freeze(mirror([*manifests(text), *reports]).snapshot(NOW))
+    recording = Recording(
+        snapshot, written, run_cycle(snapshot, load_text(written, "policy", REGISTRY).policy, REGISTRY)
+    )
+    assert recording.report is not None
+    assert len(recording.report.binds) == bound
+
+    found = anonymous(recording, REGISTRY)
+    data = encode(found)
+    assert found.head.says != DIFFERS
+    assert not [word for word in (b"acme", b"falcon", b"server") if word in data]
+    again = decode(data)
+    assert replay(again, policy_of(again, REGISTRY), REGISTRY).report == found.report
