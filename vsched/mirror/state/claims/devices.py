@@ -23,6 +23,9 @@ class _Assumed(msgspec.Struct, gc=False):
     consumers: tuple[Consumer, ...] = ()
     """Pods that it is being reserved for."""
     allocation: Allocation | None = None
+    on_plain: bool = False
+    """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions. Most are
+    like that, so what was watched follows from what is shown, and is not kept."""
 
 
 class DeviceStore(ShownClaims[DeviceClaim]):
@@ -51,6 +54,11 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         return len(self._assumed) + len(self._released) + len(self._planned)
 
     # What the watch says
+
+    def watched(self, key: str) -> DeviceClaim | None:
+        """A claim as watched, None where there is none."""
+        assumed, shown = self._assumed.get(key), self.claims.get(key)
+        return _plain(shown) if shown is not None and assumed is not None and assumed.on_plain else super().watched(key)
 
     def put_claim(self, key: str, claim: DeviceClaim | None) -> bool:
         """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
@@ -95,8 +103,9 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             self.allocated.put(planned, None)
             changed = True
         for key in self._assumed_for.pop(pod):
+            watched = self.watched(key)
             self._end(key, pod)
-            changed |= self._show(key, self.watched(key))
+            changed |= self._show(key, watched)
         return changed
 
     def publish(self) -> bool:
@@ -112,7 +121,10 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         before, shown = self.claims.get(key), None if watched is None else self._overlaid(watched)
         if watched is None:
             self._drop(key)
-        if watched is None or shown is watched:
+        assumed = self._assumed.get(key)
+        if assumed is not None:
+            assumed.on_plain = watched is not None and _is_plain(watched)
+        if watched is None or shown is watched or (assumed is not None and assumed.on_plain):
             self._watched.pop(key, None)
         else:
             self._watched[key] = watched
@@ -128,7 +140,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
     def _overlaid(self, watched: DeviceClaim) -> DeviceClaim:
         key, shown = watched.key, watched
         if key in self._released:
-            shown = msgspec.structs.replace(watched, allocation=None, consumers=(), failed="", ready=True)
+            shown = _plain(watched)
         assumed = self._assumed.get(key)
         if assumed is None:
             return shown
@@ -195,6 +207,15 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if planned is not None and not gone and claim.allocation is not None:
             del self._planned[claim.owner]
             self.allocated.put(planned, None)
+
+
+def _plain(claim: DeviceClaim) -> DeviceClaim:
+    """The claim without devices, consumers and conditions."""
+    return msgspec.structs.replace(claim, allocation=None, consumers=(), failed="", ready=True)
+
+
+def _is_plain(claim: DeviceClaim) -> bool:
+    return claim.allocation is None and not claim.consumers and not claim.failed and claim.ready
 
 
 def _without(assumed: _Assumed, pod: str) -> tuple[Consumer, ...]:
