@@ -8,8 +8,8 @@ follows what changed since the last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.kernels.domains import Topology, members, tally
@@ -23,7 +23,7 @@ Contribution = Callable[[PodLabels, Shape], int]
 Weighted = Iterator[tuple[Mapping[str, int], int]]
 
 
-class Move(NamedTuple):
+class Move(msgspec.Struct, gc=False):
     """One pod more (``by=1``) or less (``by=-1``) on a node in this cycle."""
 
     labels: PodLabels
@@ -58,13 +58,14 @@ class DomainCounter:
         """Apply the moves that were not read yet."""
         known = self._known
         for position in range(self.position, len(moves)):
-            labels, shape, row, by = moves[position]
+            move = moves[position]
+            labels, shape = move.labels, move.shape
             key = (id(labels), id(shape))  # both live as long as the list of moves
             amount = known.get(key)
             if amount is None:
                 amount = known[key] = self._contribution(labels, shape)
-            if amount and (self._eligible is None or self._eligible[row]):
-                self._add(row, by * amount)
+            if amount and (self._eligible is None or self._eligible[move.row]):
+                self._add(move.row, move.by * amount)
         self.position = len(moves)
 
     def _add(self, row: int, amount: int) -> None:
@@ -161,7 +162,7 @@ class PodsOnNodes:
     def _pods(self) -> tuple[PlacedPods, PlacedPods]:
         """The snapshot's pods, and the changes of this cycle so far."""
         names = self.statics.names
-        for labels, shape, row, by in self._moves[self._moved_position :]:
-            self._moved.shift(labels, shape, names[row], by)
+        for move in self._moves[self._moved_position :]:
+            self._moved.shift(move.labels, move.shape, names[move.row], move.by)
         self._moved_position = len(self._moves)
         return self._placed, self._moved
