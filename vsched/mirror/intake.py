@@ -99,7 +99,7 @@ class ObjectIntake(WatchHandler):
         """Called with a pod of ours that another scheduler has bound."""
         self.on_claim: Handlers[str] = Handlers()
         """Called with ``namespace/name`` of a PersistentVolumeClaim or a ResourceClaim that has changed or is gone."""
-        self._claims = ClaimStore(self.on_claim)
+        self._claims = ClaimStore(self.on_claim, lambda uid: self._pods.known_uid(uid))
         self.topology = TopologyStore()
         self._zones = ZoneStore()
         self._scheduler_names = scheduler_names

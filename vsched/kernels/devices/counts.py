@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.inventory import NOWHERE, Inventory
 from vsched.kernels.devices.matching import Want, match
@@ -60,8 +62,8 @@ class FreeCounts:
         """Only counts that were asked for while uses were leaving."""
         self.version = 0
         """Rises with each change."""
-        self.journal: list[int] = []
-        """Nodes whose own devices changed, in order."""
+        self.journal = array("q")
+        """Rows of nodes whose own devices changed, in order."""
         self.far = 0
         """The version in which a device changed last that several nodes reach."""
         self._versions: dict[int, int] = {}

@@ -88,10 +88,12 @@ class MirrorFeeder:
             group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": world.tiers}
         self._feed("PodGroup", [group])
         pods = [self._pod(namespace, name, at, request, running) for at in range(size)]
-        for pod in pods if world.claims and not running else ():
-            self._feed_all(pod_objects(world.claims, number, min(ZONES, world.nodes), pod["metadata"]))
+        claiming = pods if world.claims and not running else ()
+        for pod in claiming:
             use_claims(world.claims, pod)
         self._feed("Pod", pods)
+        for pod in claiming:  # as in a cluster, where claims are made for pods that are there
+            self._feed_all(pod_objects(world.claims, number, min(ZONES, world.nodes), pod["metadata"]))
 
     def _feed_claims(self) -> None:
         """Create the classes and drivers for claims, and what drivers publish about nodes."""

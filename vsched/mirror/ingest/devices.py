@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -87,13 +87,13 @@ class DatedClass(NamedTuple):
     created: float
 
 
-def device_claim_of(found: wire.ResourceClaim, key: str) -> DeviceClaim:
-    """What a ResourceClaim says."""
+def device_claim_of(found: wire.ResourceClaim, key: str, known_uid: Callable[[str], str] = str) -> DeviceClaim:
+    """What a ResourceClaim says; ``known_uid`` gives the string under which a pod's uid is kept already."""
     metadata, status = found.metadata, found.status
     with naming("ResourceClaim", metadata):
         read(status.reserved_for, CONSUMERS_MAX, "status.reservedFor")
         failed, ready = _conditions(status.allocation, status.devices or ())
-        owner = pod_owner_of(metadata)
+        owner = known_uid(pod_owner_of(metadata))
         return DeviceClaim(
             key,
             metadata.uid,

@@ -80,6 +80,11 @@ class PodStore:
         """The pod of this uid as snapshots show it, None where there is none."""
         return self._tasks.get(uid)
 
+    def known_uid(self, uid: str) -> str:
+        """The string that the pod of this uid has, the given one where there is no such pod."""
+        task = self._tasks.get(uid)
+        return uid if task is None else task.uid
+
     # What the watch says
 
     def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:

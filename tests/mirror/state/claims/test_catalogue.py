@@ -43,6 +43,14 @@ def test_a_cluster_without_claims_has_the_empty_catalogue() -> None:
     assert world.snapshot().claims is NO_CLAIMS
 
 
+def test_a_claim_made_for_a_pod_shares_the_uid_of_the_pod() -> None:
+    world = World(holder())
+    owner = {"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
+    world.add(devices.resource_claim(metadata={"ownerReferences": [owner]}))
+    [task] = seen(world).users["ns/gpus"].values()
+    assert seen(world).claims["ns/gpus"].owner is task.uid, "one string, because there are many of them"
+
+
 def test_every_kind_is_in_the_catalogue_until_it_is_gone() -> None:
     objects = [
         volumes.claim(),

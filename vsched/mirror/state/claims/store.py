@@ -52,12 +52,16 @@ _UNSERVED = frozenset({"DeviceTaintRule"})
 class ClaimStore:
     """Volumes, devices, the claims for them, and the pods that use these."""
 
-    def __init__(self, on_claim: Callable[[str], None] = lambda key: None) -> None:
+    def __init__(
+        self, on_claim: Callable[[str], None] = lambda key: None, known_uid: Callable[[str], str] = str
+    ) -> None:
         self.volumes = VolumeStore()
         self.devices = DeviceStore()
         self.users = ClaimUsers(self.devices.claims)
         self.extended = ExtendedResources()
         self._on_claim = on_claim
+        self._known_uid = known_uid
+        """Gives the string under which a pod's uid is kept already: a claim made for the pod shares it."""
         self.unread = NO_CLAIMS.unread
         """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
@@ -88,7 +92,7 @@ class ClaimStore:
                 return volumes.put_attachment(key, attachment_of(found))
             case wire.ResourceClaim():
                 before = devices.watched(key)
-                device_claim = device_claim_of(found, key if before is None else before.key)
+                device_claim = device_claim_of(found, key if before is None else before.key, self._known_uid)
                 remarks += remarks_on_claim(device_claim.spec)
                 return self._told(key, devices.put_claim(key, device_claim))
             case wire.ResourceSlice():
