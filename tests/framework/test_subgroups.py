@@ -7,34 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.small import SmallCluster
+from tests.support.subgroups import job_of, workers
 from vsched.framework.jobs import JobView
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.surplus import Surplus
-from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.topology.constraints import SubGroupPolicy
 
 P, W, A, R, L = Status.PENDING, Status.PIPELINED, Status.ALLOCATED, Status.RUNNING, Status.RELEASING
-LETTERS = {"p": P, "w": W, "r": R, "l": L, "s": Status.SUCCEEDED}
-
-
-def workers(size: int, minimum: int) -> SubGroupPolicy:
-    return SubGroupPolicy("w", size, minimum, match_keys=("rack",))
-
-
-def job_of(text: str, *policies: SubGroupPolicy, min_member: int = 0, roles: tuple[tuple[str, int], ...] = ()) -> Job:
-    """A job of sub-groups ``rack:letters``; each letter is a pod and its status. Pods of rack ``-`` have no label."""
-    cluster = SmallCluster().node("n1")
-    job = cluster.job("j", 0, min_member=min_member, min_task_member=roles, sub_groups=policies)
-    for word in text.split():
-        rack, _, letters = word.partition(":")
-        for number, letter in enumerate(letters):
-            labels = {} if rack == "-" else {"rack": rack}
-            status = LETTERS[letter]
-            node = "" if status in (P, W) else "n1"
-            cluster.task(job, f"{rack}{number}", cluster.shape(), status, node, labelled=labels, role=rack)
-    return job
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.framework.test_subgroups import job_of, workers
 from tests.support.small import SmallCluster
+from tests.support.subgroups import job_of, workers
 from tests.support.voting import agreed
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import NoArgs, Vote

@@ -7,12 +7,17 @@ its answer varies; ``when_ties_go_to_first_name`` is the one with equal nodes se
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from tests.scenarios.test_scenarios import FOLDER, plan_of, read
+from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
 
-FILES = sorted((FOLDER / "sub-groups").glob("*.yaml"))
+FILES = sorted((Path(__file__).parent.parent / "data" / "scenarios" / "sub-groups").glob("*.yaml"))
 BY_NAME = "of equal domains the first by name is taken; Volcano keeps no order among them"
 DIFFERENT = {
     "sub-groups-01": (BY_NAME, {"c1/p1": "s0-n1", "c1/p2": "s0-n2"}),
@@ -23,9 +28,11 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_decides_as_volcano_does(path: Path) -> None:
-    case = read(path)
+    case: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings = load_text(yaml.safe_dump(case["policy"]), case["name"], REGISTRY)
+    manifests = decode_manifests((Origin(case["name"], str(at)), found) for at, found in enumerate(case["objects"]))
 
-    plan = plan_of(case)
+    plan = make_plan(manifests, settings.policy, OUR_NAMES, cycles=1, now=0.0)
 
     cycle = plan["cycles"][0]
     found = {bind["pod"]: bind["node"] for bind in cycle["binds"]}
