@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -15,7 +16,7 @@ from vsched.explain.explaining import explain
 from vsched.explain.places import LISTED_MAX
 from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
-from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 from vsched.settings.built_in import REGISTRY
 
@@ -128,8 +129,8 @@ def test_of_many_domains_the_fullest_and_the_roomiest_are_listed_and_all_are_cou
 
 def text_of(found: Explanation) -> list[str]:
     assert found.places is not None
-    console = Console(file=StringIO(), width=100, no_color=True)
-    console.print(places_table(found.places, look_for(100, wide=False, unicode=True)))
+    console = Console(file=StringIO(), width=160, no_color=True)
+    console.print(places_table(found.places, look_for(160, wide=False, unicode=True)))
     assert isinstance(console.file, StringIO)
     return [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
 
@@ -143,3 +144,32 @@ def test_a_terminal_shows_the_tree() -> None:
         "b1 2 (block) 4 4 of 4 (not allowed)",
     ]
     assert text_of(explained(RUNS, RACK))[1:3] == ["its pods are in r1, tier 1", "domain tier nodes its pods"]
+
+
+SEGMENT = SubGroupPolicy("seg", size=2, minimum=2, match_keys=("seg",), topology=RACK)
+
+
+def test_sub_groups_are_told_with_their_own_domains() -> None:
+    text = (
+        NODES
+        + "job ns/a phase=Running min=4\n"
+        + "".join(f"pods ns/a 1 cpu=2 on={node} labels=seg:a\n" for node in ("n1", "n2"))
+        + "pods ns/a 2 cpu=9 named=more labels=seg:b\n"
+    )
+    snapshot = snapshot_of(text, RACKS, {})
+    job = snapshot.jobs["ns/a"]
+    job.spec = msgspec.structs.replace(job.spec, sub_groups=(SEGMENT,))
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", kind="PodGroup", simulations=0)
+    assert found is not None
+    assert found.places is not None
+    rack = "one domain of tier 1 (rack) or closer"
+    assert [(one.name, one.holds, one.domain, one.tier, one.asks) for one in found.places.sub_groups] == [
+        ("seg/b", 0, "", None, rack),
+        ("seg/a", 2, "r1", 1, rack),
+    ]
+    assert (found.places.asks, found.places.domain) == ("as close as possible", "r1")
+    assert text_of(found)[-2:] == [
+        f"sub-group seg/b has 0 pods of at least 2 on nodes; asks for {rack}",
+        f"sub-group seg/a has 2 pods of at least 2 on nodes, in r1, tier 1; asks for {rack}",
+    ]

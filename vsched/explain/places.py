@@ -10,18 +10,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.records import DomainRoom, JobPlaces, TierCounts
+from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.framework.subgroups import SubGroup
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.subgroups import LEFT_OVER
 from vsched.model.topology.tiers import NO_DOMAIN, Tier
 
 LISTED_MAX = 6
 """How many domains of a tier are chosen."""
+SUB_GROUPS_MAX = 16
+"""How many sub-groups are listed."""
 SOFT = NetworkTopology(hard=False)
 """The wish of a job of which only sub-groups ask for closeness."""
 
@@ -63,6 +67,32 @@ def places_of(session: Session, view: JobView, tasks: Sequence[Task]) -> JobPlac
         None if settled is None else settled.level,
         tuple(_counts(sight, len(found), len(tasks)) for sight, found in zip(sights, chosen, strict=True)),
         tuple(_tree(sights, chosen, parents)),
+        *_sub_groups(session, view, sights),
+    )
+
+
+def _sub_groups(session: Session, view: JobView, sights: Sequence[TierSight]) -> tuple[tuple[SubGroupPlace, ...], int]:
+    """Where the sub-groups of a job are, some of them, and how many it has."""
+    if view.sub_groups is None:
+        return (), 0
+    groups = view.sub_groups.groups.values()
+    ordered = sorted(groups, key=lambda group: (group.key == LEFT_OVER, not group.lacks(waiting=True), group.key))
+    return tuple(_sub_group(session, view, group, sights) for group in ordered[:SUB_GROUPS_MAX]), len(groups)
+
+
+def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequence[TierSight]) -> SubGroupPlace:
+    topology = group.topology or view.spec.topology or SOFT
+    footing = session.places.footing(view, topology, group)
+    at = footing.lowest()
+    number = None if at is None else footing.domain(at)
+    tier = sights[at].tier if at is not None and number is not None else None
+    return SubGroupPlace(
+        group.name,
+        "" if group.topology is None else asks_of(group.topology, sights),
+        group.minimum,
+        footing.pods,
+        "" if tier is None or number is None else tier.domains[number],
+        None if tier is None else tier.level,
     )
 
 

@@ -142,6 +142,20 @@ class TierCounts(msgspec.Struct, frozen=True):
     listed: int
 
 
+class SubGroupPlace(msgspec.Struct, frozen=True):
+    """Where a sub-group of a job is."""
+
+    name: str
+    asks: str
+    """What it asks for itself, in words; empty for nothing."""
+    minimum: int
+    holds: int
+    """How many of its pods are on nodes, or go there."""
+    domain: str = ""
+    """The closest domain that contains all nodes of its pods; empty without such pods."""
+    tier: int | None = None
+
+
 class JobPlaces(msgspec.Struct, frozen=True):
     """Where a job that asks for closeness is, and where it could be."""
 
@@ -157,6 +171,10 @@ class JobPlaces(msgspec.Struct, frozen=True):
     """Closest first."""
     domains: tuple[DomainRoom, ...] = ()
     """The domains with most of its pods, then those with most room, as a tree: each after the one that contains it."""
+    sub_groups: tuple[SubGroupPlace, ...] = ()
+    """Some of its sub-groups, those that lack pods first."""
+    sub_group_count: int = 0
+    """How many it has."""
 
 
 class Explanation(msgspec.Struct, frozen=True):

@@ -79,9 +79,13 @@ async def test_names_of_domains_are_words_and_nothing_else(visit: Sitting) -> No
     room = {"name": EVIL, "tier": 1, "depth": 0, "nodes": 1, "holds": 1, "room": 1, "usable": True}
     tier = {"tier": 1, "name": EVIL, "allowed": True, "domains": 5, "enough": 0, "listed": 1}
     places = {"asks": EVIL, "wanted": 2, "domain": EVIL, "tier": 1, "tiers": [tier], "domains": [room]}
+    group = {"name": EVIL, "asks": EVIL, "minimum": 2, "holds": 1, "domain": EVIL, "tier": 1}
+    places |= {"sub_groups": [group], "sub_group_count": 20}
     found = {"kind": "PodGroup", "key": "default/large", "state": "waits", "message": "", "places": places}
     await page.route("**/explain/**", lambda route: route.fulfill(json=found))
     await page.evaluate("location.hash = '#jobs?which=all&open=job:default/large'")
     await expect(page.locator(".domains strong")).to_have_text(EVIL)
+    await expect(page.locator(".sub-groups li")).to_contain_text(f"{EVIL} has 1 pod of at least 2 on nodes, in {EVIL}")
+    await expect(page.locator("#panel")).to_contain_text("and 19 more sub-groups")
     assert await page.locator("img").count() == 0
     await page.unroute("**/explain/**")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
-from vsched.explain.records import DomainRoom, JobPlaces, TierCounts
+from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
 from vsched.framework.wording import counted
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 
@@ -27,7 +27,18 @@ def places_table(places: JobPlaces, look: Look) -> RenderableType:
         parts.append(Text(f"its pods are in {domain_name(places.domain)}, tier {places.tier}"))
     parts.append(_tree(places, look))
     parts += [Text(line, style="dim") for line in map(_left_out, places.tiers) if line]
+    parts += [Text(f"sub-group {_sub_group(one)}") for one in places.sub_groups]
+    more = places.sub_group_count - len(places.sub_groups)
+    if more > 0:
+        parts.append(Text(f"and {counted(more, 'more sub-group', 'more sub-groups')}", style="dim"))
     return Group(*parts)
+
+
+def _sub_group(one: SubGroupPlace) -> str:
+    """``seg/a has 2 pods of at least 4 on nodes, in r1, tier 1; asks for one domain of tier 1 (rack) or closer``."""
+    where = f", in {domain_name(one.domain)}, tier {one.tier}" if one.domain else ""
+    asks = f"; asks for {one.asks}" if one.asks else ""
+    return f"{one.name} has {counted(one.holds, 'pod', 'pods')} of at least {one.minimum} on nodes{where}{asks}"
 
 
 def _tree(places: JobPlaces, look: Look) -> Table:

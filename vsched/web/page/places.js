@@ -16,7 +16,16 @@ export function places(found) {
   const made = [make("p", { text: `${asks.join("")}.` }), tree(found, names)];
   const left = found.tiers.filter((one) => one.domains > one.listed).map(leftOut);
   if (left.length) made.push(make("p", { class: "muted", text: `Not shown: ${left.join("; ")}.` }));
+  if (found.sub_groups?.length) made.push(make("ul", { class: "sub-groups", "aria-label": "Sub-groups" }, ...found.sub_groups.map(subGroup)));
+  const more = (found.sub_group_count ?? 0) - (found.sub_groups?.length ?? 0);
+  if (more > 0) made.push(make("p", { class: "muted", text: `and ${counted(more, "more sub-group")}` }));
   return made;
+}
+
+function subGroup(one) {
+  const where = one.domain ? `, in ${named(one.domain)}, tier ${count(one.tier)}` : "";
+  const asks = one.asks ? `; it asks for ${one.asks}` : "";
+  return make("li", {}, "sub-group ", make("strong", { text: one.name }), ` has ${counted(one.holds, "pod")} of at least ${count(one.minimum)} on nodes${where}${asks}`);
 }
 
 function leftOut(one) {
