@@ -10,7 +10,9 @@ import pytest
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.zones import DECISION, report, volcano_report
 from vsched.framework.cycle import run_cycle
+from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.nodes.zones import NO_ZONES, ZonedPod
@@ -61,6 +63,23 @@ def test_of_two_reports_on_a_node_the_first_kind_counts_as_long_as_it_is_there()
     assert len(found.snapshot(NOW).zones.nodes["n1"].zones) == 1
     found.replace("Numatopology", [])
     assert found.snapshot(NOW).zones is NO_ZONES
+
+
+def test_only_a_report_that_says_something_new_is_a_reason_for_a_session() -> None:
+    """Agents write reports again and again."""
+
+    def at(second: int, *free: str) -> wire.NodeResourceTopology:
+        found = report("n1", *free, managedFields=[{"time": f"2026-01-01T00:00:0{second}Z"}])
+        decoded = wire.decode("NodeResourceTopology", json.dumps(found).encode())
+        assert isinstance(decoded, wire.NodeResourceTopology)
+        return decoded
+
+    store = ZoneStore()
+    assert store.put("n1", at(1, "4"))
+    first = store.publish()
+    assert not store.put("n1", at(2, "4")), "the time alone has changed"
+    assert store.publish() is not first, "which is shown all the same"
+    assert store.put("n1", at(3, "2"))
 
 
 def test_what_a_simulation_starts_is_never_counted_by_a_report() -> None:

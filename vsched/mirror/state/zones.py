@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from vsched.mirror import wire
 from vsched.mirror.ingest.zones import shares_of, volcano_zones_of, zones_of
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, ZoneCatalogue, ZonedPod
@@ -38,16 +40,17 @@ class ZoneStore:
         return sum(map(len, self._reports.values()))
 
     def put(self, key: str, found: wire.NodeResourceTopology | wire.Numatopology) -> bool:
-        """Take in a report; True where it says something new. Raises BadObject."""
+        """Take in a report; True where it says something new, besides its time. Raises BadObject."""
         if isinstance(found, wire.NodeResourceTopology):
             reports, made = self._reports[KINDS[0]], zones_of(found)
         else:
             reports, made = self._reports[KINDS[1]], volcano_zones_of(found)
-        if reports.get(key) == made:
+        before = reports.get(key)
+        if before == made:
             return False
         reports[key] = made
         self._dirty.add(key)
-        return True
+        return before is None or replace(before, reported=made.reported) != made
 
     def drop(self, kind: str, key: str) -> bool:
         """A report is gone; True where there was one."""
