@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from tests.support.hypernodes import hypernode_object
 from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import until, until_answered
 from vsched.sim.cluster import Cluster
 from vsched.writes.status.domains import ALLOCATED_HYPERNODE
@@ -72,3 +75,27 @@ async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
         assert (rooms["r1"], rooms["r2"]) == (0, 1)
         assert {each["domain"] for each in found["changes"]} <= {"r1", "r2", "spine"}
         assert any(each["message"].startswith("the end of job default/one, in r1") for each in found["changes"])
+
+
+@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+async def test_a_gang_starts_with_the_command_that_was_suggested(tmp_path: Path) -> None:
+    nodes = [node(name, cpu="4") for name in ("n1", "n3")]
+    async with (
+        Cluster(nodes, manifests=TREE) as cluster,
+        scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
+        aiohttp.ClientSession() as http,
+    ):
+        await until(lambda: "--listen-address" in daemon.ports)
+        cluster.apply(close("wide", 2))
+
+        async def suggested() -> Obj:
+            url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/wide"
+            async with http.get(url) as response:
+                changes = (await response.json()).get("changes", []) if response.status == 200 else []
+            return next((one for one in changes if one["message"].startswith("highestTierAllowed")), {})
+
+        change = await until_answered(suggested)
+        assert change["message"] == "highestTierAllowed 2 (now 1), in spine of tier 2"
+        await shell(cluster, tmp_path, change["command"])
+        await until(lambda: sorted(nodes_of(cluster, "wide").values()) == ["n1", "n3"])
+        await until(lambda: shown(cluster, "wide") == change["domain"] == "spine")
