@@ -24,8 +24,12 @@ class _Assumed(msgspec.Struct, gc=False):
     """Pods that it is being reserved for."""
     allocation: Allocation | None = None
     on_plain: bool = False
-    """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions. Most are
-    like that, so what was watched follows from what is shown, and is not kept."""
+    """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions."""
+
+
+_AS_SHOWN = _Assumed("", on_plain=True)
+"""Stands for what was decided about a claim that the watch shows without devices, consumers and conditions. Most are
+like that: what was watched and what was decided follow from what is shown, so neither is kept."""
 
 
 class DeviceStore(ShownClaims[DeviceClaim]):
@@ -110,6 +114,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
 
     def publish(self) -> bool:
         """Show all changes; True where there were any."""
+        for key in self.claims.changed:
+            self._show_allocated(key)
         allocated = self.allocated.publish()
         self.changes.add(allocated)
         changed = [each.publish() for each in (self.claims, self.made, self.classes)]
@@ -122,26 +128,44 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if watched is None:
             self._drop(key)
         assumed = self._assumed.get(key)
+        on_plain = assumed is not None and watched is not None and _is_plain(watched)
         if assumed is not None:
-            assumed.on_plain = watched is not None and _is_plain(watched)
-        if watched is None or shown is watched or (assumed is not None and assumed.on_plain):
+            assumed.on_plain = on_plain
+        if watched is None or shown is watched or on_plain:
             self._watched.pop(key, None)
         else:
             self._watched[key] = watched
-        holds = shown
-        if watched is not None and key in self._released:
-            holds = _together(watched, shown)
-        self.allocated.put(key, holds if holds is not None and holds.allocation is not None else None)
         if before == shown:
-            return False
-        self.claims.put(key, shown)
-        return True
+            self._show_allocated(key)
+        else:
+            self.claims.put(key, shown)  # the publication shows its devices
+        if on_plain:
+            self._assumed[key] = _AS_SHOWN
+        return before != shown
+
+    def _show_allocated(self, key: str) -> None:
+        """Show which devices a claim has: also those that it is to give back."""
+        holds = self.claims.get(key)
+        watched = self.watched(key) if key in self._released else None
+        if watched is not None:
+            holds = _together(watched, holds)
+        self.allocated.put(key, holds if holds is not None and holds.allocation is not None else None)
+
+    def _decided(self, key: str) -> _Assumed | None:
+        """What was decided about a claim, to be changed before it is shown again; None where nothing was."""
+        assumed = self._assumed.get(key)
+        if assumed is _AS_SHOWN:
+            shown = self.claims.get(key)
+            assert shown is not None, f"{key}: a claim that is not there has assumptions"
+            assumed = _Assumed(shown.uid, shown.consumers, shown.allocation, on_plain=True)
+            self._assumed[key] = assumed
+        return assumed
 
     def _overlaid(self, watched: DeviceClaim) -> DeviceClaim:
         key, shown = watched.key, watched
         if key in self._released:
             shown = _plain(watched)
-        assumed = self._assumed.get(key)
+        assumed = self._decided(key)
         if assumed is None:
             return shown
         if assumed.uid != watched.uid:
@@ -167,11 +191,11 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if watched is None or watched.uid != uid:
             return None
         self._assumed_for.add(task.uid, watched.key)
-        return self._assumed.setdefault(key, _Assumed(uid))
+        return self._decided(key) or self._assumed.setdefault(key, _Assumed(uid))
 
     def _end(self, key: str, pod: str) -> None:
         """Nothing is assumed of a claim for a pod any more."""
-        assumed = self._assumed.get(key)
+        assumed = self._decided(key)
         if assumed is not None:
             assumed.consumers = _without(assumed, pod)
             if not assumed.consumers:
@@ -179,7 +203,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
 
     def _drop(self, key: str) -> None:
         """A claim is gone, with all assumptions about it."""
-        assumed = self._assumed.pop(key, None)
+        assumed = self._decided(key)
+        self._assumed.pop(key, None)
         self._released.discard(key)
         for one in assumed.consumers if assumed is not None else ():
             self._discard(one.uid, key)

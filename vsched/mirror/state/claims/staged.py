@@ -16,6 +16,11 @@ class StagedMap(Generic[V]):
         self._pending: dict[str, V | None] = {}
         """Changes since the last publication; None for what is gone."""
 
+    @property
+    def changed(self) -> Collection[str]:
+        """The names of what changed since the last publication."""
+        return self._pending.keys()
+
     def get(self, name: str) -> V | None:
         """The item as it is now, None where there is none."""
         return self._pending[name] if name in self._pending else self.published.get(name)
