@@ -22,6 +22,7 @@ from vsched.model.claims.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
+    DeviceTraits,
     Version,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
@@ -116,9 +117,10 @@ def device_catalogue(users: Sequence[Task]) -> DeviceCatalogue:
     taints = (DeviceTaint(Taint("acme.corp/broken", "acme"), 5.0),)
     counters = (("acme-set", (("acme-slices", 7000),)),)
     policy = ("gpu.acme.corp/memory", CapacityPolicy(1000, (1000, 2000)))
+    traits = DeviceTraits(None, taints, counters, (policy,), True, ("AcmeReady",), ("AcmeBroken",))
     devices = (
-        Device(first, MODEL, "n1", None, taints, counters, (policy,), True, ("AcmeReady",), ("AcmeBroken",)),
-        Device(second, MODEL, "", (IN_ZONE,)),
+        Device(first, MODEL, "n1", traits),
+        Device(second, MODEL, "", DeviceTraits((IN_ZONE,))),
     )
     return DeviceCatalogue(
         claims={claim.key: claim for claim in claims},

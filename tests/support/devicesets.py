@@ -25,6 +25,7 @@ from vsched.model.claims.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
+    DeviceTraits,
     Quantities,
 )
 from vsched.model.nodes.table import NodeTable, Taint
@@ -63,10 +64,12 @@ def device(
     return Device(
         DeviceId(driver, pool or node, name),
         DeviceModel(driver, tuple(found), capacity, shareable),
-        node=node,
-        taints=tuple(DeviceTaint(Taint(text.partition(":")[0], "", text.partition(":")[2])) for text in taints),
-        consumes=tuple((counters, tuple(sorted(some.items()))) for counters, some in (consumes or {}).items()),
-        **fields,
+        node,
+        DeviceTraits(
+            taints=tuple(DeviceTaint(Taint(text.partition(":")[0], "", text.partition(":")[2])) for text in taints),
+            consumes=tuple((counters, tuple(sorted(some.items()))) for counters, some in (consumes or {}).items()),
+            **fields,
+        ),
     )
 
 

@@ -313,9 +313,9 @@ def accepts(
         if uses[number] and held > dict(one.model.capacity).get("gpu/memory", 0):
             return False
         if before + uses[number]:
-            slots += sum(amount for _, some in one.consumes for _, amount in some)
+            slots += sum(amount for _, some in one.traits.consumes for _, amount in some)
     return slots <= 3 or not any(
-        uses[number] and not books.held[number] and inventory.devices[number].consumes for number in uses
+        uses[number] and not books.held[number] and inventory.devices[number].traits.consumes for number in uses
     )
 
 

@@ -30,6 +30,7 @@ from vsched.model.claims.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
+    DeviceTraits,
     Version,
 )
 from vsched.model.nodes.table import Taint
@@ -190,7 +191,7 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
         ),
         pytest.param(
             devices_of(of.device(), node="", pool="n1", spec={"nodeSelector": volumes.in_topology("zone", "a")}),
-            Device(GPU, MODEL, nodes=(NodeTerm((Requirement("zone", "In", ("a",)),)),)),
+            Device(GPU, MODEL, "", DeviceTraits(nodes=(NodeTerm((Requirement("zone", "In", ("a",)),)),))),
             id="for some nodes",
         ),
         pytest.param(
@@ -200,7 +201,7 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
         ),
         pytest.param(
             devices_of(of.device(), node="", pool="n1", spec={"perDeviceNodeSelection": True}),
-            Device(GPU, MODEL, nodes=()),
+            Device(GPU, MODEL, "", DeviceTraits(nodes=())),
             id="for no node",
         ),
         pytest.param(
@@ -234,12 +235,12 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
         ),
         pytest.param(
             devices_of(of.device(taints=("k=v:NoExecute",))),
-            Device(GPU, MODEL, "n1", taints=(DeviceTaint(Taint("k", "v", "NoExecute")),)),
+            Device(GPU, MODEL, "n1", DeviceTraits(taints=(DeviceTaint(Taint("k", "v", "NoExecute")),))),
             id="a taint",
         ),
         pytest.param(
             devices_of(of.device(consumesCounters=[{"counterSet": "s", "counters": {"c": {"value": "1"}}}])),
-            Device(GPU, MODEL, "n1", consumes=(("s", (("c", 1000),)),)),
+            Device(GPU, MODEL, "n1", DeviceTraits(consumes=(("s", (("c", 1000),)),))),
             id="counters",
         ),
         pytest.param(
@@ -260,22 +261,32 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
                 GPU,
                 DeviceModel(of.DRIVER, (), (("memory", 4000), ("slots", 2000)), True),
                 "n1",
-                policies=(
-                    ("memory", CapacityPolicy(1000, (), 1000, 4000, 500)),
-                    ("slots", CapacityPolicy(1000, (1000, 2000))),
+                DeviceTraits(
+                    policies=(
+                        ("memory", CapacityPolicy(1000, (), 1000, 4000, 500)),
+                        ("slots", CapacityPolicy(1000, (1000, 2000))),
+                    )
                 ),
             ),
             id="parts of it can be had, by rules",
         ),
         pytest.param(
             devices_of(of.device(bindsToNode=True, bindingConditions=["R"], bindingFailureConditions=["F"])),
-            Device(GPU, MODEL, "n1", binds_to_node=True, binding_conditions=("R",), binding_failures=("F",)),
+            Device(
+                GPU, MODEL, "n1", DeviceTraits(binds_to_node=True, binding_conditions=("R",), binding_failures=("F",))
+            ),
             id="binding conditions",
         ),
     ],
 )
 def test_a_device(found: tuple[Device, ...], expected: Device) -> None:
     assert found == (expected,)
+
+
+def test_devices_share_equal_traits() -> None:
+    taints = ("k=v:NoExecute",)
+    first, second, other = devices_of(of.device("a", taints=taints), of.device("b", taints=taints), of.device("c"))
+    assert first.traits is second.traits != other.traits
 
 
 def test_devices_that_are_alike_share_their_model() -> None:

@@ -141,7 +141,7 @@ class DeviceBooks:
         """How often the device can be allocated; ``taken`` is what one allocation takes of a device for several."""
         found = self._inventory.devices[device]
         in_use = self.is_in_use(device, later=later)
-        if found.consumes and not in_use and not self.has_counters(device, later=later):
+        if found.traits.consumes and not in_use and not self.has_counters(device, later=later):
             return 0
         if taken is None:
             return 0 if in_use else 1
@@ -163,7 +163,7 @@ class DeviceBooks:
 
     def _change(self, use: Holding, held: int, leaving: int) -> None:
         device = use.device
-        counting = bool(self._inventory.devices[device].consumes)
+        counting = bool(self._inventory.devices[device].traits.consumes)
         before = (self.held[device] > 0, self.held[device] > self.leaving[device]) if counting else (False, False)
         self.held[device] += held
         self.leaving[device] += leaving

@@ -18,7 +18,7 @@ def consumption(device: Device, requested: Quantities) -> Quantities | None:
     """
     driver = device.model.driver
     wanted = {_full(name, driver): amount for name, amount in requested}
-    policies = {_full(name, driver): policy for name, policy in device.policies}
+    policies = {_full(name, driver): policy for name, policy in device.traits.policies}
     taken = []
     for name, most in device.model.capacity:
         full = _full(name, driver)

@@ -136,7 +136,7 @@ class Inventory:
     def counters(self, device: int) -> list[tuple[Counter, int]]:
         """What a device takes of counters while it is in use."""
         pool = int(self.pool[device])
-        consumes = self.devices[device].consumes
+        consumes = self.devices[device].traits.consumes
         return [((pool, counters, name), amount) for counters, amounts in consumes for name, amount in amounts]
 
     def rows(self, group: int) -> Ints:
@@ -282,9 +282,9 @@ def _block(pool: DevicePool) -> PoolBlock:
         node=_ids(tuple([nodes.setdefault(device.node, len(nodes)) if device.node else NOWHERE for device in devices])),
         nodes=tuple(nodes),
         shareable=_mask(tuple([device.model.shareable for device in devices])),
-        binding=any(device.binding_conditions for device in devices),
-        tainted=tuple(position for position, device in enumerate(devices) if device.taints),
-        counting=tuple(position for position, device in enumerate(devices) if device.consumes),
+        binding=any(device.traits.binding_conditions for device in devices),
+        tainted=tuple(position for position, device in enumerate(devices) if device.traits.taints),
+        counting=tuple(position for position, device in enumerate(devices) if device.traits.consumes),
     )
 
 
@@ -373,7 +373,7 @@ def _groups(
     for at, block in enumerate(blocks):
         for position in np.flatnonzero(block.node == NOWHERE).tolist():
             number = firsts[at] + position
-            group[number] = found.setdefault(devices[number].nodes, len(found))
+            group[number] = found.setdefault(devices[number].traits.nodes, len(found))
     return group, tuple(_reach(terms, statics) for terms in found)
 
 
@@ -388,6 +388,6 @@ def _incomplete(blocks: tuple[PoolBlock, ...], statics: NodeStatics) -> Mask:
         if block.usable:
             continue
         mask[[row for name in block.nodes if (row := statics.row.get(name)) is not None]] = True
-        for terms in {device.nodes for device in block.pool.devices if not device.node}:
+        for terms in {device.traits.nodes for device in block.pool.devices if not device.node}:
             mask |= _reach(terms, statics)
     return mask

@@ -143,7 +143,7 @@ def _ask(answers: _Answers, models: Mask, inventory: Inventory) -> tuple[Mask, M
 def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
     units = selected.astype(np.int64)
     for number in inventory.tainted:
-        if units[number] and is_repelled(inventory.devices[number].taints, want.tolerations):
+        if units[number] and is_repelled(inventory.devices[number].traits.taints, want.tolerations):
             units[number] = 0
     if not want.admin:
         units[list(too_large(inventory))] = 0
@@ -164,7 +164,7 @@ def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
 def _once(
     device: Device, requested: Quantities, known: dict[Hashable, tuple[Quantities | None, int]]
 ) -> tuple[Quantities | None, int]:
-    key = (device.model.driver, device.model.capacity, device.policies)
+    key = (device.model.driver, device.model.capacity, device.traits.policies)
     found = known.get(key)
     if found is None:
         amounts = consumption(device, requested)

@@ -224,7 +224,7 @@ class _Search:
         return bool(shares) or self._books.is_in_use(device, later=self._later) or self._has_counters(device)
 
     def _has_counters(self, device: int) -> bool:
-        consumes = self._inventory.devices[device].consumes
+        consumes = self._inventory.devices[device].traits.consumes
         return not consumes or self._books.has_counters(device, later=self._later, besides=self._counters)
 
     def _count(self, device: int, sign: int) -> None:

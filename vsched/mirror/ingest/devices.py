@@ -52,6 +52,7 @@ from vsched.model.claims.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
+    DeviceTraits,
     Quantities,
     Version,
 )
@@ -270,12 +271,17 @@ def _device(
     node = spec.node_name
     if spec.per_device_node_selection:
         node, reached = fields.node_name, _reached(fields.node_selector, fields.node_name, fields.all_nodes, at)
-    shareable = bool(fields.allow_multiple_allocations)
-    policies = ((name, each) for name, each in (fields.capacity or {}).items() if each.request_policy is not None)
     return Device(
         DeviceId(*pool, shared(fields.name)),
-        _model(pool[0], _attributes(fields), _capacity(fields.capacity, at), shareable),
+        _model(pool[0], _attributes(fields), _capacity(fields.capacity, at), bool(fields.allow_multiple_allocations)),
         shared(node or ""),
+        _traits(fields, reached, at),
+    )
+
+
+def _traits(fields: DeviceFields, reached: tuple[NodeTerm, ...] | None, at: str) -> DeviceTraits:
+    policies = ((name, each) for name, each in (fields.capacity or {}).items() if each.request_policy is not None)
+    traits = DeviceTraits(
         reached,
         tuple(taint_of(each, f"{at}.taints[{number}]") for number, each in enumerate(fields.taints or ())),
         tuple(
@@ -289,12 +295,18 @@ def _device(
                 if each.request_policy is not None
             )
         )
-        if shareable
+        if fields.allow_multiple_allocations
         else (),
         bool(fields.binds_to_node),
         tuple(fields.binding_conditions or ()),
         tuple(fields.binding_failure_conditions or ()),
     )
+    return _same_traits(traits)
+
+
+@lru_cache(maxsize=512)
+def _same_traits(traits: DeviceTraits) -> DeviceTraits:
+    return traits
 
 
 def _model(

@@ -56,9 +56,7 @@ def copies(device: Device, pool: str, node: str, count: int) -> list[Device]:
             device,
             id=DeviceId(device.id.driver, pool, f"{device.id.device}-new-{number}"),
             node=node,
-            nodes=None,
-            taints=(),
-            consumes=(),
+            traits=replace(device.traits, nodes=None, taints=(), consumes=()),
         )
         for number in range(count)
     ]

@@ -38,6 +38,7 @@ from vsched.model.claims.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
+    DeviceTraits,
     Version,
 )
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
@@ -105,6 +106,9 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         "id": device,
         "model": shared,
         "node": node,
+        "traits": shared,
+    },
+    DeviceTraits: {
         "nodes": parts,
         "taints": parts,
         "consumes": _COUNTERS,

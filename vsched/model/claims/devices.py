@@ -67,15 +67,11 @@ class DeviceTaint(msgspec.Struct, frozen=True, gc=False):
     """When it was added, seconds since the epoch; 0 where that is not known."""
 
 
-class Device(msgspec.Struct, frozen=True, gc=False):
-    """A device of a pool."""
+class DeviceTraits(msgspec.Struct, frozen=True, gc=False):
+    """What few devices have. Those that are alike share one object: most devices have none of it."""
 
-    id: DeviceId
-    model: DeviceModel
-    node: str = ""
-    """The node that has it; empty where ``nodes`` says which nodes reach it."""
     nodes: tuple[NodeTerm, ...] | None = None
-    """Where ``node`` is empty: the nodes that reach it (any one term); None for every node."""
+    """Of a device that is not on one node: the nodes that reach it (any one term); None for every node."""
     taints: tuple[DeviceTaint, ...] = ()
     consumes: tuple[tuple[str, Quantities], ...] = ()
     """What it takes of its pool's counters: (counter set, amounts by counter)."""
@@ -84,6 +80,16 @@ class Device(msgspec.Struct, frozen=True, gc=False):
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failures: tuple[str, ...] = ()
+
+
+class Device(msgspec.Struct, frozen=True, gc=False):
+    """A device of a pool."""
+
+    id: DeviceId
+    model: DeviceModel
+    node: str = ""
+    """The node that has it; empty where ``traits.nodes`` says which nodes reach it."""
+    traits: DeviceTraits = DeviceTraits()
 
 
 class DevicePool(msgspec.Struct, frozen=True, gc=False):

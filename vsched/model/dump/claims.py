@@ -12,16 +12,21 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
+    CapacityPolicy,
     ClaimSpec,
     Device,
     DeviceClaim,
     DeviceClass,
+    DeviceId,
     DeviceModel,
     DevicePool,
+    DeviceTaint,
+    DeviceTraits,
     Quantities,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
+from vsched.model.pods.shape import NodeTerm
 from vsched.model.pods.task import Task
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -53,6 +58,21 @@ class PoolLine(msgspec.Struct, frozen=True):
     counters: tuple[tuple[str, Quantities], ...] = ()
     complete: bool = True
     problem: str = ""
+
+
+class DeviceLine(msgspec.Struct, frozen=True):
+    """A device with its traits."""
+
+    id: DeviceId
+    model: DeviceModel
+    node: str = ""
+    nodes: tuple[NodeTerm, ...] | None = None
+    taints: tuple[DeviceTaint, ...] = ()
+    consumes: tuple[tuple[str, Quantities], ...] = ()
+    policies: tuple[tuple[str, CapacityPolicy], ...] = ()
+    binds_to_node: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    binding_failures: tuple[str, ...] = ()
 
 
 class VolumeParts(msgspec.Struct, frozen=True):
@@ -134,7 +154,8 @@ def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tupl
     yield "claims", pieces(found.claims.values(), {"spec": specs.at})
     yield "classes", pieces(found.classes.values())
     yield "pools", pieces(map(_pool_line, found.pools))
-    yield "devices", pieces((one for pool in found.pools for one in pool.devices), {"model": models.at})
+    devices = (_device_line(one) for pool in found.pools for one in pool.devices)
+    yield "devices", pieces(devices, {"model": models.at})
     yield "allocated", [positions.at(key) for key in found.allocated]
     yield "users", _pods(found.users, tasks)
     yield "extended", found.extended
@@ -148,6 +169,10 @@ def _pool_line(pool: DevicePool) -> PoolLine:
     return PoolLine(
         pool.driver, pool.name, pool.generation, len(pool.devices), pool.counters, pool.complete, pool.problem
     )
+
+
+def _device_line(device: Device) -> DeviceLine:
+    return DeviceLine(device.id, device.model, device.node, *msgspec.structs.astuple(device.traits))
 
 
 def _pods(found: Mapping[str, Mapping[str, Task]], tasks: Numbered[str]) -> Iterator[Piece]:
@@ -181,7 +206,8 @@ def _volumes(parts: VolumeParts, tasks: Sequence[Task]) -> VolumeCatalogue:
 def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
     specs, models = records(parts.specs, ClaimSpec), records(parts.models, DeviceModel)
     claims = records(parts.claims, DeviceClaim, {"spec": specs.__getitem__})
-    devices = iter(records(parts.devices, Device, {"model": models.__getitem__}))
+    traits: dict[DeviceTraits, DeviceTraits] = {}
+    devices = (_device(line, traits) for line in records(parts.devices, DeviceLine, {"model": models.__getitem__}))
     return DeviceCatalogue(
         claims=_by("key", claims),
         classes=_by("name", records(parts.classes, DeviceClass)),
@@ -201,6 +227,20 @@ def _pool(line: PoolLine, devices: Iterator[Device]) -> DevicePool:
             f"pool {line.name} of {line.driver}: {line.devices} devices announced, and {len(mine)} are there"
         )
     return DevicePool(line.driver, line.name, line.generation, mine, line.counters, line.complete, line.problem)
+
+
+def _device(line: DeviceLine, known: dict[DeviceTraits, DeviceTraits]) -> Device:
+    """The device of a line; ``known`` has the traits of other devices, to be shared."""
+    traits = DeviceTraits(
+        line.nodes,
+        line.taints,
+        line.consumes,
+        line.policies,
+        line.binds_to_node,
+        line.binding_conditions,
+        line.binding_failures,
+    )
+    return Device(line.id, line.model, line.node, known.setdefault(traits, traits))
 
 
 def _by(field: str, found: Iterable[R]) -> dict[str, R]:

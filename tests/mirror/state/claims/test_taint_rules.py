@@ -25,10 +25,10 @@ def pools(world: World) -> dict[str, DevicePool]:
 def tainted(world: World) -> dict[str, list[str]]:
     """The taints of each device that has some."""
     return {
-        "/".join(device.id): [f"{one.taint.key}={one.taint.value}:{one.taint.effect}" for one in device.taints]
+        "/".join(device.id): [f"{one.taint.key}={one.taint.value}:{one.taint.effect}" for one in device.traits.taints]
         for pool in pools(world).values()
         for device in pool.devices
-        if device.taints
+        if device.traits.taints
     }
 
 

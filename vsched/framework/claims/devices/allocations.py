@@ -29,8 +29,8 @@ def allocation_of(picks: Sequence[Pick], asked: ClaimAsk, inventory: Inventory, 
             _share(uid, at, device) if pick.shared and not pick.admin else "",
             pick.taken,
             tolerations[pick.request],
-            device.binding_conditions,
-            device.binding_failures,
+            device.traits.binding_conditions,
+            device.traits.binding_failures,
         )
         for at, (pick, device) in enumerate(zip(picks, devices, strict=True))
     ]
@@ -42,9 +42,10 @@ def _nodes(devices: Sequence[Device], node: str) -> tuple[NodeTerm, ...] | None:
     expressions: dict[Requirement, None] = {}
     fields: dict[Requirement, None] = {}
     for device in devices:
-        if device.node or device.binds_to_node or (device.nodes is not None and len(device.nodes) != 1):
+        traits = device.traits
+        if device.node or traits.binds_to_node or (traits.nodes is not None and len(traits.nodes) != 1):
             return _only(node)
-        for term in device.nodes or ():
+        for term in traits.nodes or ():
             expressions.update(dict.fromkeys(term.expressions))
             fields.update(dict.fromkeys(term.fields))
     return (NodeTerm(tuple(expressions), tuple(fields)),) if expressions or fields else None

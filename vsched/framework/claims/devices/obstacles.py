@@ -65,7 +65,7 @@ class DeviceObstacles:
             if number is None:
                 if self._is_gone(one):
                     return device_gone(claim, one)
-            elif is_repelled(self._inventory.devices[number].taints, one.tolerations, EVICTING):
+            elif is_repelled(self._inventory.devices[number].traits.taints, one.tolerations, EVICTING):
                 return device_tainted(claim, one)
         return None
 

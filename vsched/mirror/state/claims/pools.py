@@ -139,7 +139,10 @@ class PoolStore:
 
 def _with_taints(device: Device, rules: Sequence[TaintRule]) -> Device:
     more = tuple(rule.taint for rule in rules if rule.taints(device.id))
-    return msgspec.structs.replace(device, taints=(*device.taints, *more)) if more else device
+    if not more:
+        return device
+    traits = msgspec.structs.replace(device.traits, taints=(*device.traits.taints, *more))
+    return msgspec.structs.replace(device, traits=traits)
 
 
 def _problem(devices: tuple[Device, ...], counters: tuple[tuple[str, Quantities], ...]) -> str:
