@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support import builders as make
@@ -94,6 +94,13 @@ def run(world: World, there: dict[tuple[str, str], Fields], step: tuple[str, Any
 
 
 @settings(max_examples=examples(150), deadline=None)
+@example(
+    [
+        ("MODIFIED", device_claim("b", "uid-1", "gpu-0", ["a"])),
+        ("bind", ("a", ClaimPlan(reserve=("ns/b",)))),
+        ("DELETED", device_claim("b", "uid-1", "", [])),
+    ]
+)
 @given(st.lists(steps, max_size=25))
 def test_what_is_taken_back_leaves_what_the_watch_shows(taken: list[tuple[str, Any]]) -> None:
     world, there = World(), dict[tuple[str, str], Fields]()

@@ -135,10 +135,10 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             self._watched.pop(key, None)
         else:
             self._watched[key] = watched
-        if before == shown:
-            self._show_allocated(key)
-        else:
-            self.claims.put(key, shown)  # the publication shows its devices
+        if before != shown:
+            self.claims.put(key, shown)
+        if before == shown or shown is None:
+            self._show_allocated(key)  # otherwise the publication does it, which may not hear of a claim that is gone
         if on_plain:
             self._assumed[key] = _AS_SHOWN
         return before != shown
