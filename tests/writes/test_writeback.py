@@ -163,6 +163,7 @@ async def test_gangs_that_are_about_to_run_are_told_of_once_they_do(
     async with bench(replace(QUICK, jobs=patient)) as test:
         test.submit(snapshot, jobs={"ns/g": first})
         test.submit(snapshot, jobs={"ns/g": next_})
+        await until(lambda: len(test.server.of("podgroups")) >= written)
         await asyncio.sleep(0.15)  # several times what an urgent write waits, and nothing of a patient one
         assert len(test.server.of("podgroups")) == written
 
