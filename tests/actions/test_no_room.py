@@ -30,6 +30,11 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
 def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
+    for job in sorted(lost, key=session.plugins.job_key):
+        queue = session.queue(job)
+        if not session.plugins.overused(queue) and not try_one(session, queue, job, sheets[job.key]):
+            del sheets[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
     for queue, job, lane in JobTurns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
         if session.plugins.overused(queue):

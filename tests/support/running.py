@@ -155,3 +155,9 @@ async def scheduling(
             daemon.stop()
             await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
             task.cancel()
+
+
+def has_listed(daemon: Daemon) -> bool:
+    """Whether a daemon has listed all kinds that the API server serves."""
+    details = daemon.health.ready().details
+    return all(synced or kind in details["absent"] for kind, synced in details["synced"].items())

@@ -74,6 +74,20 @@ RESOURCES: dict[str, ApiResource] = {
 }
 """By kind: all that the mirror keeps."""
 
+SELDOM_SERVED = frozenset(
+    str(RESOURCES[kind])
+    for kind in (
+        "HyperNode",
+        "DeviceTaintRule",
+        "PodGroup.scheduling.k8s.io",
+        "CompositePodGroup",
+        "Workload",
+        "NodeResourceTopology",
+        "Numatopology",
+    )
+)
+"""The resources that most clusters do not serve, so that it needs no warning."""
+
 OLDER: dict[str, tuple[ApiResource, ...]] = {
     "DeviceTaintRule": (_TAINT_RULES("v1alpha3"),),
     **{

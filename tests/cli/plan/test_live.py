@@ -106,6 +106,8 @@ def test_the_fate_of_what_is_submitted_comes_first(asker: Asker) -> None:
         "nodes": {},
         "phase": "Inqueue",
         "message": "",
+        "domain": "",
+        "tier": None,
     }
     assert sum(changes["submitted"][0]["nodes"].values()) == 2
     large_one = changes["submitted"][1]

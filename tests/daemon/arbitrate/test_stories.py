@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.running import condition_of
+from tests.support.running import condition_of, has_listed
 from tests.support.sharing import (
     ALLOCATIONS,
     CONSUMERS,
@@ -224,9 +224,7 @@ async def test_of_two_arbitrators_one_acts_and_the_other_goes_on_where_it_stoppe
         first = await end.enter_async_context(arbitrating(cluster.url, leader_elect=True, lease=lease, rules=patient))
         await until(lambda: runs(cluster) == {"one": 2} and overused(cluster, "one") == "False")
         async with arbitrating(cluster.url, leader_elect=True, lease=lease) as second:
-            await until(
-                lambda: second.election.role == "standby" and all(second.health.ready().details["synced"].values())
-            )
+            await until(lambda: second.election.role == "standby" and has_listed(second))
             cluster.apply([deployment("two", 1)])
             await until(since)
             began = since()

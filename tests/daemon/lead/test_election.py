@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.fault_proxy import faulty
-from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.running import gang, has_listed, node, nodes_of, scheduling
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection, home_of, led
@@ -151,7 +151,7 @@ async def test_a_daemon_whose_lease_is_taken_ends_and_the_next_leader_goes_on() 
         assert spec_of(cluster)["holderIdentity"] == "another"
         cluster.apply(gang("b", 2))
         async with scheduling(cluster.url, leader_elect=True, lease=OFTEN) as standby:
-            await until(lambda: all(standby.health.ready().details["synced"].values()))
+            await until(lambda: has_listed(standby))
             assert standby.health.ready().details["role"] == "standby"
             assert not nodes_of(cluster, "b")
             take(cluster, "")

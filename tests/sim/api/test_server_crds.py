@@ -25,12 +25,16 @@ async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
         "buckets.kube-arbitrator.incubator.k8s.io",
         "commands.bus.volcano.sh",
         "consumers.kube-arbitrator.incubator.k8s.io",
+        "hypernodes.topology.volcano.sh",
+        "noderesourcetopologies.topology.node.k8s.io",
+        "numatopologies.nodeinfo.volcano.sh",
         "podgroups.scheduling.volcano.sh",
         "queues.scheduling.volcano.sh",
     ]
     for item in reply.body["items"]:
         conditions = {each["type"]: each["status"] for each in item["status"]["conditions"]}
-        approval = {APPROVED: "False"} if item["spec"]["group"].endswith("k8s.io") else {}
+        approved = "api-approved.kubernetes.io" in item["metadata"].get("annotations", {})
+        approval = {APPROVED: str(approved)} if item["spec"]["group"].endswith("k8s.io") else {}
         assert conditions == {"NamesAccepted": "True", "Established": "True", **approval}
 
 

@@ -8,8 +8,9 @@ from prometheus_client import CollectorRegistry
 
 from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
-from vsched.kube.watch.deltas import Statistics
+from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
+from vsched.mirror.resources import SELDOM_SERVED
 from vsched.web.metrics.counters import Metrics
 
 
@@ -47,7 +48,9 @@ class ProcessTelemetry:
         """A watch has changed its state or its problem."""
         resource = str(statistics.resource)
         if statistics.problem:
-            self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
+            usual = statistics.state is WatchState.MISSING and resource in SELDOM_SERVED
+            log = self._log.info if usual else self._log.warning
+            log("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
         else:
             self._log.debug("watch", resource=resource, state=statistics.state.value)
 
