@@ -83,7 +83,7 @@ def _claims(plan: ClaimPlan | None) -> Document:
     return {
         "claims": {
             "volumes": {one.claim: one.volume or None for one in plan.volumes},
-            "devices": {one.claim: ["/".join(each.device) for each in one.allocation.devices] for one in plan.devices},
+            "devices": {one.claim: [each.device.path for each in one.allocation.devices] for one in plan.devices},
         }
     }
 

@@ -89,10 +89,11 @@ def device_levers(wants: MissingMinimum, wishes: list[DeviceWish], usable: Mask,
         short = max(1, wish.number - int(wish.free[row]))
         most = min(ADDED_MAX, short + wish.number * (wants.missing - 1))
         inventory = inventory_of(snapshot.claims.devices.pools, snapshot.nodes.statics)
-        like, node = inventory.devices[wish.like].id, snapshot.nodes.statics.names[row]
+        device, node = inventory.devices[wish.like].id, snapshot.nodes.statics.names[row]
+        chosen = (device.driver, device.pool, device.device)
         name = wish.request.device_class
 
-        def more(step: int, node: str = node, name: str = name, like: tuple[str, str, str] = like) -> AddDevices:
+        def more(step: int, node: str = node, name: str = name, like: tuple[str, str, str] = chosen) -> AddDevices:
             return AddDevices(node, name, like, step)
 
         yield Lever(Rank.MACHINES, more, max(short, most), short, max(1, int(wish.has[row])), "machines")

@@ -13,7 +13,7 @@ import numpy as np
 from vsched.kernels.devices.capacity import times
 from vsched.kernels.devices.inventory import NOWHERE, Counter, Inventory, counter_totals, renumbered
 from vsched.model.claims.devices import Quantities
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Ids, Mask
 
 MANY = 64
 """So many uses are added by arrays."""
@@ -35,10 +35,10 @@ class DeviceBooks:
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
-        self.held: Ints = np.zeros(len(inventory), dtype=np.int64)
-        """int64[devices]: uses, leaving ones included."""
-        self.leaving: Ints = np.zeros(len(inventory), dtype=np.int64)
-        """int64[devices]: uses that are leaving."""
+        self.held: Ids = np.zeros(len(inventory), dtype=np.int32)
+        """int32[devices]: uses, leaving ones included."""
+        self.leaving: Ids = np.zeros(len(inventory), dtype=np.int32)
+        """int32[devices]: uses that are leaving."""
         self.moving = 0
         """How many uses are leaving; without any, later is as now."""
         self._used: tuple[dict[int, dict[str, int]], dict[int, dict[str, int]]] = {}, {}
@@ -72,7 +72,7 @@ class DeviceBooks:
             return
         counting = {device for members in self._inventory.counting.values() for device in members}
         plain = [use.device for use in uses if not use.consumed and use.device not in counting]
-        self.held += np.bincount(plain, minlength=len(self.held)).astype(np.int64)
+        self.held += np.bincount(plain, minlength=len(self.held)).astype(np.int32)
         self.changed.extend(plain)
         self.add(use for use in uses if use.consumed or use.device in counting)
 
@@ -85,7 +85,7 @@ class DeviceBooks:
         number, position = renumbered(self._inventory, inventory)
         there = number != NOWHERE
         for field in ("held", "leaving"):
-            uses = np.zeros(len(inventory), dtype=np.int64)
+            uses = np.zeros(len(inventory), dtype=np.int32)
             uses[number[there]] = getattr(self, field)[there]
             setattr(other, field, uses)
         all_used, leaving = ({int(number[one]): amounts for one, amounts in used.items()} for used in self._used)

@@ -130,7 +130,7 @@ def _match(want: Want, inventory: Inventory) -> Match:
 def _ask(answers: _Answers, models: Mask, inventory: Inventory) -> tuple[Mask, Mask, str]:
     """Of these models: those that the selector matches, and those for which it has no answer, with the first reason."""
     reads = answers.expression.reads
-    kind, first = kinds(inventory, reads) if reads is not None else Kinds(*2 * (np.arange(len(models)),))
+    kind, first = kinds(inventory, reads) if reads is not None else _each(len(models))
     matched, unanswered = np.zeros(len(first), dtype=np.bool_), np.zeros(len(first), dtype=np.bool_)
     message = ""
     for number in np.unique(kind[models]).tolist():
@@ -138,6 +138,11 @@ def _ask(answers: _Answers, models: Mask, inventory: Inventory) -> tuple[Mask, M
         matched[number], unanswered[number] = answer is True, isinstance(answer, str)
         message = message or (answer if isinstance(answer, str) else "")
     return models & matched[kind], models & unanswered[kind], message
+
+
+def _each(models: int) -> Kinds:
+    """Each model is a kind of its own."""
+    return Kinds(np.arange(models, dtype=np.int32), np.arange(models, dtype=np.int64))
 
 
 def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:

@@ -16,8 +16,8 @@ ATTRIBUTES, CAPACITY = "attributes", "capacity"
 class Kinds(NamedTuple):
     """Models that are equal in some respects."""
 
-    kind: Ints
-    """int64[models]: the number of the model's kind."""
+    kind: Ids
+    """int32[models]: the number of the model's kind."""
     first: Ints
     """int64[kinds]: the first model of each."""
 
@@ -56,7 +56,7 @@ def kinds(inventory: Inventory, reads: tuple[tuple[str, str], ...]) -> Kinds:
         for column in (_plain(inventory), *(values(inventory, where, name) for where, name in reads)):
             # Made small again at each step, so that the products fit.
             kind = np.unique(kind * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)[1]
-        return Kinds(kind, np.unique(kind, return_index=True)[1])
+        return Kinds(kind.astype(np.int32), np.unique(kind, return_index=True)[1])
 
     return inventory.keep(("kinds", reads), compute)
 

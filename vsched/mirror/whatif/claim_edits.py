@@ -81,7 +81,7 @@ class EditableClaims(PaperClaims):
         origin = self.devices.pools.pool((like.driver, like.pool))
         found = next((one for one in origin.devices if one.id == like), None) if origin is not None else None
         if origin is None or found is None:
-            raise BadInput(f"device {'/'.join(like)}: there is none of this name")
+            raise BadInput(f"device {like.path}: there is none of this name")
         mine = (pool for pool in self.devices.pools.all() if pool.driver == like.driver)
         before = next((pool for pool in mine if any(one.node == node for one in pool.devices)), None)
         name = (like.driver, before.name if before is not None else f"{node}-new")

@@ -44,7 +44,7 @@ def pool_on(pool: DevicePool, like: str, name: str) -> DevicePool:
     """The part of a pool that is on one node, on another node."""
     called = name if pool.name == like else f"{pool.name}-{name}"
     devices = tuple(
-        replace(device, id=device.id._replace(pool=called), node=name) for device in pool.devices if device.node == like
+        replace(device, id=replace(device.id, pool=called), node=name) for device in pool.devices if device.node == like
     )
     return replace(pool, name=called, devices=devices)
 

@@ -46,11 +46,6 @@ from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, 
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
 
 
-def device(renaming: Renaming, found: DeviceId) -> DeviceId:
-    """The name of a device; a pool is often called after its node."""
-    return DeviceId(name(renaming, found.driver), value(renaming, found.pool), name(renaming, found.device))
-
-
 def request(renaming: Renaming, found: str) -> str:
     """The name of a request; that of an extended resource, which has a domain, stays."""
     return found if "." in found else name(renaming, found)
@@ -103,7 +98,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     DeviceSelector: {"expression": expression},
     DevicePool: {"driver": name, "name": value, "devices": parts, "counters": _COUNTERS, "problem": sentence},
     Device: {
-        "id": device,
+        "id": parts,
         "model": shared,
         "node": node,
         "traits": shared,
@@ -115,6 +110,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         "policies": pairs(name),
         **_CONDITIONS,
     },
+    DeviceId: {"driver": name, "pool": value, "device": name},
     DeviceModel: {"driver": name, "attributes": pairs(name, attribute), "capacity": _QUANTITIES},
     Version: {"text": name},
     DeviceTaint: {"taint": parts},
@@ -142,7 +138,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     Allocation: {"devices": parts, "nodes": parts},
     AllocatedDevice: {
         "request": request,
-        "device": device,
+        "device": parts,
         "share": uid,
         "consumed": _QUANTITIES,
         "tolerations": parts,

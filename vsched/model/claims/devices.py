@@ -5,8 +5,6 @@ Names of attributes and capacities are as the driver writes them; one without a 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 from vsched.model.nodes.table import Taint
@@ -22,12 +20,17 @@ MOST_CONSUMERS = 256
 """How many pods a ResourceClaim can be reserved for."""
 
 
-class DeviceId(NamedTuple):
+class DeviceId(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The name of a device in the cluster."""
 
     driver: str
     pool: str
     device: str
+
+    @property
+    def path(self) -> str:
+        """``driver/pool/device``, as people read it."""
+        return f"{self.driver}/{self.pool}/{self.device}"
 
 
 class Version(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import asdict, astuple
+
 from vsched.mirror.wire.devices import AllocationFields
 from vsched.model.amounts.quantity import format_milli
 from vsched.model.claims.devices import AllocatedDevice, Allocation
@@ -34,7 +36,7 @@ def allocation_fields(
 
 
 def _result(device: AllocatedDevice, tolerations: list[Any] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"request": device.request, **device.device._asdict()}
+    found: dict[str, Any] = {"request": device.request, **asdict(device.device)}
     if device.admin:
         found["adminAccess"] = True
     if tolerations:
@@ -92,4 +94,4 @@ def is_same(read: AllocationFields, decided: Allocation | None) -> bool:
     if decided is None:
         return True
     has = sorted((result.request, *result.identity) for result in read.results)
-    return has == sorted((each.request, *each.device, each.share) for each in decided.devices)
+    return has == sorted((each.request, *astuple(each.device), each.share) for each in decided.devices)

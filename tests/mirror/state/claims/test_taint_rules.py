@@ -25,7 +25,7 @@ def pools(world: World) -> dict[str, DevicePool]:
 def tainted(world: World) -> dict[str, list[str]]:
     """The taints of each device that has some."""
     return {
-        "/".join(device.id): [f"{one.taint.key}={one.taint.value}:{one.taint.effect}" for one in device.traits.taints]
+        device.id.path: [f"{one.taint.key}={one.taint.value}:{one.taint.effect}" for one in device.traits.taints]
         for pool in pools(world).values()
         for device in pool.devices
         if device.traits.taints

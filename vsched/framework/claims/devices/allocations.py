@@ -57,5 +57,6 @@ def _only(node: str) -> tuple[NodeTerm, ...]:
 
 
 def _share(uid: str, at: int, device: Device) -> str:
-    digest = sha256("\0".join((uid, str(at), *device.id)).encode()).digest()
+    name = device.id
+    digest = sha256("\0".join((uid, str(at), name.driver, name.pool, name.device)).encode()).digest()
     return str(UUID(bytes=digest[:16], version=4))

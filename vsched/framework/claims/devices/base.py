@@ -199,4 +199,5 @@ def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[
 
 def _pools(claim: DeviceClaim) -> set[PoolName]:
     """The pools of a claim's devices."""
-    return {one.device[:2] for one in claim.allocation.devices} if claim.allocation is not None else set()
+    devices = claim.allocation.devices if claim.allocation is not None else ()
+    return {(one.device.driver, one.device.pool) for one in devices}

@@ -49,13 +49,13 @@ def binding_failed(claim: DeviceClaim) -> Refusal:
 
 def device_gone(claim: DeviceClaim, lost: AllocatedDevice) -> Refusal:
     """A device of the claim is in no slice any more."""
-    name = "/".join(lost.device)
+    name = lost.device.path
     return refused(f"resourceclaim {claim.key}: its device {name} is not there any more", claim.key)
 
 
 def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
     """A device of the claim got a taint that makes pods leave it."""
-    name = "/".join(tainted.device)
+    name = tainted.device.path
     return refused(
         f"resourceclaim {claim.key}: its device {name} has a taint that the claim does not tolerate", claim.key
     )
