@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -22,6 +23,9 @@ settings.register_profile(
     derandomize=IN_CI,
 )
 settings.load_profile("shared-machine")
+
+# What daemons in the test's own process log is not printed by commands that run beside them.
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
 
 
 @pytest.hookimpl(optionalhook=True)

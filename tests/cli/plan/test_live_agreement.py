@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 
+from tests.support.examples import examples
 from tests.support.held import holding
 from tests.support.whatifs import Edited, cluster_of, edits_of, make, more_work, policy_text
 from vsched.cli.plan.edits import InOrder, editing
@@ -26,7 +27,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-CASES, AT_ONCE = 30, 5
+CASES, AT_ONCE = examples(30), 5
 MADE_UP = re.compile(r"podgroup-[-0-9a-f]+")
 """PodGroups of single pods are named by the pod's uid."""
 ABRUPT = ClusterSettings(ControllerSettings(PodTimes(termination=0.0), orphan_quarantine=0.0))

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.support.queue_commands import COMMANDS, annotations, queue, state
-from tests.support.running import gang, node, nodes_of, podgroup, queue_status, scheduling
+from tests.support.running import gang, has_listed, node, nodes_of, podgroup, queue_status, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.controllers.queues import STATE_WISH
@@ -121,8 +121,9 @@ async def test_closing_and_opening_say_what_comes_next(tmp_path: Path) -> None:
 async def test_where_there_are_no_commands_the_annotation_is_set(tmp_path: Path) -> None:
     async with cluster_with(tmp_path, queue("a")) as shell:
         shell.cluster.client.delete(COMMAND_DEFINITIONS, "", "commands.bus.volcano.sh")
-        async with scheduling(shell.cluster.url):
+        async with scheduling(shell.cluster.url) as daemon:
             await opened(shell, "a")
+            await until(lambda: has_listed(daemon))  # it logs what is not served
             assert await shell.printed("close", "a") == "queue a: Closed\n"
             assert annotations(shell.cluster, "a")[STATE_WISH] == "closed"
             assert await shell.printed("open", "a") == "queue a: Open\n"
