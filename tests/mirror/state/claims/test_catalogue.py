@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support import builders as make
@@ -320,7 +320,17 @@ OBJECTS = st.one_of(
 )
 
 
+MADE_AGAIN = [
+    ("MODIFIED", volumes.claim("a", volume="a", metadata={"uid": "uid-a"}), True),
+    ("MODIFIED", volumes.volume("b", "1Gi", claim="a", storage_class="gold", status={"phase": "Available"}), False),
+    ("DELETED", volumes.claim("a"), False),
+    ("MODIFIED", volumes.claim("a", metadata={"uid": "uid-b"}), False),
+]
+"""A volume is reserved for the name of a bound claim, and then the claim is made again."""
+
+
 @settings(max_examples=examples(100), deadline=None)
+@example(MADE_AGAIN)
 @given(st.lists(st.tuples(st.sampled_from(["MODIFIED", "MODIFIED", "DELETED"]), OBJECTS, st.booleans()), max_size=25))
 def test_whatever_comes_and_goes_the_catalogue_is_that_of_what_is_there(
     events: list[tuple[str, Fields, bool]],

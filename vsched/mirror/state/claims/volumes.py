@@ -58,7 +58,7 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         self._watched_volumes: dict[str, Volume] = {}
         """Volumes as watched, where snapshots show them differently."""
         self._reserving: dict[str, set[str]] = {}
-        """By claim that is not bound: the volumes whose ``claimRef`` names it."""
+        """By claim: the volumes whose ``claimRef`` names it, without the one that it is bound to."""
         self._chosen: dict[str, _Chosen] = {}
         self._chosen_by: dict[str, set[str]] = {}
         """Claims by the pod that something was decided for."""
@@ -90,10 +90,10 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         if before == claim:
             return False
         self._released.discard(key)
+        if before is not None and before.bound:
+            self._put_reserving(key, before.volume)
         if claim is not None and claim.bound:
-            self._reserving.pop(key, None)
-        elif claim is not None and before is not None and before.bound:
-            self._reserving_again(key)
+            self._drop_reserving(key, claim.volume)
         return self._show(key, claim)
 
     def put_volume(self, name: str, volume: Volume | None) -> bool:
@@ -283,24 +283,27 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         """Note which claim a volume is reserved for; returns the claims for which that may have changed."""
         touched = set()
         if before is not None and before.claim:
-            names = self._reserving.get(before.claim)
-            if names is not None:
-                names.discard(before.name)
-                if not names:
-                    del self._reserving[before.claim]
+            self._drop_reserving(before.claim, before.name)
             touched.add(before.claim)
         if after is not None and after.claim and not after.spent:
             claim = self.watched(after.claim)
-            if claim is None or not claim.bound:
+            if claim is None or not claim.bound or claim.volume != after.name:
                 self._reserving.setdefault(after.claim, set()).add(after.name)
                 touched.add(after.claim)
         return {key for key in touched if (found := self.watched(key)) is not None and not found.bound}
 
-    def _reserving_again(self, key: str) -> None:
-        """A claim that was bound is not any more: another one of its name, most likely. This is rare."""
-        for name, volume in self.volumes.items():
-            if volume.claim == key:
-                self._reserving.setdefault(key, set()).add(name)
+    def _put_reserving(self, key: str, name: str) -> None:
+        """Count the volume of a claim among those that are reserved for it, if it says so."""
+        volume = self.watched_volume(name)
+        if volume is not None and volume.claim == key and not volume.spent:
+            self._reserving.setdefault(key, set()).add(name)
+
+    def _drop_reserving(self, key: str, name: str) -> None:
+        names = self._reserving.get(key)
+        if names is not None:
+            names.discard(name)
+            if not names:
+                del self._reserving[key]
 
 
 def _is_settled(watched: VolumeClaim, chosen: _Chosen) -> bool:
