@@ -324,7 +324,7 @@ MADE_AGAIN = [
     ("MODIFIED", volumes.claim("a", volume="a", metadata={"uid": "uid-a"}), True),
     ("MODIFIED", volumes.volume("b", "1Gi", claim="a", storage_class="gold", status={"phase": "Available"}), False),
     ("DELETED", volumes.claim("a"), False),
-    ("MODIFIED", volumes.claim("a", metadata={"uid": "uid-b"}), False),
+    ("MODIFIED", volumes.claim("a", metadata={"uid": "uid-a"}), False),
 ]
 """A volume is reserved for the name of a bound claim, and then the claim is made again."""
 
