@@ -94,8 +94,8 @@ Examples:
   kubectl --kubeconfig sim.kubeconfig auth can-i list pods --as system:serviceaccount:vsched:vsched
 
 \b
-  vsched cluster --runtime-config scheduling.k8s.io/v1beta1=true --kubeconfig-out /tmp/sim.kubeconfig
-  kubectl --kubeconfig /tmp/sim.kubeconfig get workloads,podgroups.scheduling.k8s.io
+  vsched cluster --runtime-config scheduling.k8s.io/v1beta1=true --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig get workloads,podgroups.scheduling.k8s.io
 
 \b
   vsched cluster --nodes 200 --faults config/faults.yaml
