@@ -14,7 +14,7 @@ from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics,
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.mirror.resources import COMMANDS, OLDER, RESOURCES
+from vsched.mirror.resources import COMMANDS, OLDER, RESOURCES, SELDOM_SERVED
 
 ObjectSink = PartsSink[wire.Object]
 
@@ -87,10 +87,6 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     "Command": Followed(COMMANDS, False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
-
-
-NONE_IF_NOT_SERVED = frozenset({"HyperNode", wire.NATIVE_POD_GROUP, "CompositePodGroup", "Workload"})
-"""Optional kinds of which there are simply no objects where the API server does not know them."""
 
 
 class MirrorSink:
@@ -197,7 +193,7 @@ def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], stati
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
     on_state(statistics)
     if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
-        none = kind in NONE_IF_NOT_SERVED and statistics.state is WatchState.MISSING
+        none = kind in SELDOM_SERVED and statistics.state is WatchState.MISSING
         cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
 
 

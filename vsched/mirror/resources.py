@@ -75,8 +75,7 @@ RESOURCES: dict[str, ApiResource] = {
 """By kind: all that the mirror keeps."""
 
 SELDOM_SERVED = frozenset(
-    str(RESOURCES[kind])
-    for kind in (
+    {
         "HyperNode",
         "DeviceTaintRule",
         "PodGroup.scheduling.k8s.io",
@@ -84,9 +83,10 @@ SELDOM_SERVED = frozenset(
         "Workload",
         "NodeResourceTopology",
         "Numatopology",
-    )
+    }
 )
-"""The resources that most clusters do not serve, so that it needs no warning."""
+"""The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody
+is warned."""
 
 OLDER: dict[str, tuple[ApiResource, ...]] = {
     "DeviceTaintRule": (_TAINT_RULES("v1alpha3"),),

@@ -10,8 +10,10 @@ from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
 from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
-from vsched.mirror.resources import SELDOM_SERVED
+from vsched.mirror.resources import RESOURCES, SELDOM_SERVED
 from vsched.web.metrics.counters import Metrics
+
+_SELDOM_SERVED = frozenset(str(RESOURCES[kind]) for kind in SELDOM_SERVED)
 
 
 class ProcessTelemetry:
@@ -48,7 +50,7 @@ class ProcessTelemetry:
         """A watch has changed its state or its problem."""
         resource = str(statistics.resource)
         if statistics.problem:
-            usual = statistics.state is WatchState.MISSING and resource in SELDOM_SERVED
+            usual = statistics.state is WatchState.MISSING and resource in _SELDOM_SERVED
             log = self._log.info if usual else self._log.warning
             log("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
         else:

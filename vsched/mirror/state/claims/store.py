@@ -19,6 +19,7 @@ from vsched.mirror.ingest.volumes import (
     volume_claim_of,
     volume_of,
 )
+from vsched.mirror.resources import SELDOM_SERVED
 from vsched.mirror.state.claims.devices import DeviceStore
 from vsched.mirror.state.claims.extended import ExtendedResources
 from vsched.mirror.state.claims.users import ClaimUsers
@@ -45,8 +46,8 @@ KINDS = frozenset(
     }
 )
 """The kinds of objects that are kept here."""
-_UNSERVED = frozenset({"DeviceTaintRule"})
-"""Kinds that most clusters do not serve: where they cannot be read, nothing is missing."""
+_NEEDED = KINDS - SELDOM_SERVED
+"""Those without which something is missing where they cannot be read, for whatever reason."""
 
 
 class ClaimStore:
@@ -139,7 +140,7 @@ class ClaimStore:
 
     def set_unread(self, kind: str, why: str) -> bool:
         """Say why a kind of object cannot be read, empty where it can; True where that has changed."""
-        if kind not in KINDS - _UNSERVED or self.unread.get(kind, "") == why:
+        if kind not in _NEEDED or self.unread.get(kind, "") == why:
             return False
         unread = {**self.unread, kind: why}
         self.unread = {kind: why for kind, why in sorted(unread.items()) if why}
