@@ -130,7 +130,10 @@ def test_weight_zero_gives_no_scores_and_keeps_the_order() -> None:
     plugin = world.opened(TaskTopologyPlugin(TaskTopologyArgs(weight=0)))
 
     assert not plugin.scores_task(world.task("j.1"))
-    assert plugin.task_key(world.task("j.1")) < plugin.task_key(world.task("j.0"))  # type: ignore[operator]
+    first, last = plugin.task_key(world.task("j.1")), plugin.task_key(world.task("j.0"))
+    assert isinstance(first, tuple)
+    assert isinstance(last, tuple)
+    assert first < last
 
 
 def scores_of(world: World, plugin: TaskTopologyPlugin, name: str) -> list[float]:
@@ -215,24 +218,30 @@ def plainly(wished: TaskTopology, tasks: list[Task]) -> list[int | None]:
         place = wished.order.index(task.role) if task.role in wished.order else len(wished.order)
         return 1, place, -kinds[task.role], task.name
 
+    def affinity(task: Task, bucket: list[Task]) -> int:
+        return sum(
+            related(wished.affinity, task.role, other.role) - related(wished.anti_affinity, task.role, other.role)
+            for other in bucket
+        )
+
+    def asked(bucket: list[Task]) -> float:
+        requests = (amount for other in bucket if not other.node for amount in other.shape.request)
+        return sum(amount / 2**20 if column == 1 else amount for column, amount in requests)
+
+    def choice(task: Task) -> int | None:
+        if task.node:
+            return next((number for number, bucket in enumerate(buckets) if bucket[0].node == task.node), None)
+        liked = [
+            (-count, asked(bucket), number)
+            for number, bucket in enumerate(buckets)
+            if (count := affinity(task, bucket)) >= 0
+        ]
+        return min(liked)[-1] if liked else None
+
     buckets: list[list[Task]] = []
     found: dict[str, int] = {}
     for task in sorted((task for task in tasks if task.role in kinds), key=rank):
-        best, chosen = 0, None
-        for number, bucket in enumerate(buckets):
-            if task.node:
-                if bucket[0].node == task.node:
-                    chosen = number
-                continue
-            count = sum(
-                related(wished.affinity, task.role, other.role) - related(wished.anti_affinity, task.role, other.role)
-                for other in bucket
-            )
-            asked = sum(
-                a / 2**20 if c == 1 else a for other in bucket if not other.node for c, a in other.shape.request
-            )
-            if count >= 0 and (chosen is None or (-count, asked) < best):  # type: ignore[operator]
-                best, chosen = (-count, asked), number  # type: ignore[assignment]
+        chosen = choice(task)
         if chosen is None:
             chosen = len(buckets)
             buckets.append([])

@@ -23,12 +23,12 @@ RACK, BLOCK = LabelTier("rack", 1, "rack"), LabelTier("block", 2, "block")
 def nodes(labelled: Mapping[str, str] | Iterable[str]) -> NodeStatics:
     """Nodes by name; labels as ``key=value,key=value``."""
     texts = labelled if isinstance(labelled, Mapping) else dict.fromkeys(labelled, "")
-    return NodeStatics(
-        [
-            NodeAttributes(name, dict(part.split("=", 1) for part in text.split(",") if part))  # type: ignore[misc]
-            for name, text in sorted(texts.items())
-        ]
-    )
+    return NodeStatics([NodeAttributes(name, labels_of(text)) for name, text in sorted(texts.items())])
+
+
+def labels_of(text: str) -> dict[str, str]:
+    pairs = (part.split("=", 1) for part in text.split(",") if part)
+    return {pair[0]: pair[1] for pair in pairs}
 
 
 def shown(tiers: Tiers, statics: NodeStatics) -> dict[int, dict[str, str]]:

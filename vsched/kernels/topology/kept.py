@@ -6,7 +6,7 @@ Nodes change often in what does not matter here: the images that they have, for 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,8 @@ class _Kept(NamedTuple):
     sources: tuple[object, ...]
     names: tuple[str, ...]
     columns: tuple[LabelColumn, ...]
-    value: object
+    value: Any
+    """Of the type that the computation returns: what it is called names it."""
 
     def holds(self, sources: tuple[object, ...], names: tuple[str, ...], columns: tuple[LabelColumn, ...]) -> bool:
         same = self.sources == sources and self.names == names
@@ -33,7 +34,8 @@ def kept(
     columns = tuple(statics.label(key) for key in keys)
     last = statics.kept.get(what)
     if isinstance(last, _Kept) and last.holds(sources, statics.names, columns):
-        return last.value  # type: ignore[return-value]  # what it is called names the computation
+        known: T = last.value
+        return known
     value = compute()
     statics.kept[what] = _Kept(sources, statics.names, columns, value)
     return value

@@ -124,7 +124,8 @@ def _library() -> ModuleType:
     """RE2, loaded when the first pattern is read."""
     import re2
 
-    return re2  # type: ignore[no-any-return]
+    library: ModuleType = re2
+    return library
 
 
 def _options() -> Any:
