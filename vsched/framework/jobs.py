@@ -136,7 +136,7 @@ class JobView:
 
         The bound keeps a small job from getting ahead of others because somebody raises its minimum.
         """
-        return not self.is_ready and self.min_member - self.ready <= self.running
+        return self.running > 0 and not self.is_ready and self.min_member - self.ready <= self.running
 
     @property
     def is_ready(self) -> bool:
