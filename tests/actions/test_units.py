@@ -21,6 +21,7 @@ CHEAPEST = taking(
     "predicates",
     args={"enableTopologyAwarePreemption": True, "minCandidateNodesAbsolute": 2},
 )
+GANG_PREEMPT = taking("allocate, gangpreempt", "priority gang", "predicates")
 RECLAIM = taking("allocate, reclaim", "gang proportion", "predicates")
 TWO_NODES = "class high 9\nnode n1 cpu=2\nnode n2 cpu=2\n"
 SPREAD = "job x/g min={minimum} phase=Running\npods x/g 2 cpu=1 on=n1\npods x/g 2 cpu=1 on=n2\n"
@@ -62,6 +63,13 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
             TWO_NODES + SPREAD.format(minimum=1) + WANT.replace("min=1 pods=1", "min=3 pods=3"),
             ["g.0", "g.1", "g.2", "g.3"],
             id="what it leaves on other nodes is used, and it is counted once",
+        ),
+        pytest.param(
+            GANG_PREEMPT,
+            "class high 9\nnode n1 cpu=4\nnode n2 cpu=2\njob x/g min=9 phase=Running\n"
+            "pods x/g 2 cpu=2 on=n1\npods x/g 1 cpu=2 on=n2\njob ns/want class=high phase=Inqueue min=1 pods=1 cpu=2",
+            ["g.0", "g.1", "g.2"],
+            id="all of it where gangs take too, although it is below its minimum already",
         ),
         pytest.param(
             RECLAIM,

@@ -44,6 +44,11 @@ def test_jobs_without_sub_groups_have_none() -> None:
     assert JobView(job_of("a:p")).sub_groups is None
 
 
+def test_only_a_job_that_runs_has_lost_pods() -> None:
+    assert not JobView(job_of("a:pp", workers(2, 1))).has_lost_pods
+    assert JobView(job_of("a:rp", workers(2, 1))).has_lost_pods
+
+
 def counted(groups: SubGroups) -> object:
     sizes = {
         key: (one.ready, one.waiting, one.pending, one.best_effort, one.is_ready) for key, one in groups.groups.items()
@@ -92,7 +97,7 @@ def test_counts_follow_every_move_and_going_back_restores_them(moves: list[tuple
 def test_what_a_job_can_lose(text: str, policy: SubGroupPolicy, minimum: int, lost: list[str]) -> None:
     view = JobView(job_of(text, policy, min_member=minimum))
     assert view.sub_groups is not None
-    surplus = Surplus(view, view.sub_groups)
+    surplus = Surplus(view)
 
     running = [task for task in view.job.tasks.values() if task.status is R]
     assert [task.name for task in running if surplus.lose(task)] == lost
@@ -101,7 +106,7 @@ def test_what_a_job_can_lose(text: str, policy: SubGroupPolicy, minimum: int, lo
 def test_roles_keep_their_minimum_as_well() -> None:
     view = JobView(job_of("a:rr b:rr", workers(1, 0), min_member=2, roles=(("a", 2),)))
     assert view.sub_groups is not None
-    surplus = Surplus(view, view.sub_groups)
+    surplus = Surplus(view)
 
     assert [task.name for task in view.job.tasks.values() if surplus.lose(task)] == ["b0", "b1"]
 
@@ -111,5 +116,5 @@ def test_pipelined_pods_count_where_they_are_said_to() -> None:
     assert view.sub_groups is not None
     task = next(task for task in view.job.tasks.values() if task.name == "b0")
 
-    assert not Surplus(view, view.sub_groups).lose(task)
-    assert Surplus(view, view.sub_groups, waiting=True).lose(task)
+    assert not Surplus(view).lose(task)
+    assert Surplus(view, waiting=True).lose(task)

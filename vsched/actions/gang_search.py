@@ -7,10 +7,11 @@ room, fewer tasks leave.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import msgspec
 
+from vsched.actions.units import unit_of
 from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimArgs, VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -33,32 +34,6 @@ class GangArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Whether a job may lose its minimum, all of it then."""
 
 
-class OfOneGang:
-    """What a job has beyond its minimum and the minima of its roles; all it has where it is below its minimum already.
-
-    It is asked task by task. Each task that the job can lose counts as lost from then on.
-    """
-
-    def __init__(self, job: JobView) -> None:
-        over = job.ready - job.min_member
-        self._left = job.ready if over < 0 else over
-        self._of_roles: dict[str, int] = {}
-        if over >= 0 and job.roles is not None and job.gates_minimum:
-            for role, minimum in job.spec.min_task_member:
-                counts = job.roles.get(role)
-                self._of_roles[role] = 0 if counts is None else counts.ready - minimum
-
-    def lose(self, task: Task) -> bool:
-        """Whether the job can lose this task too; if so, the task counts as lost."""
-        of_role = self._of_roles.get(task.role, 1)
-        if self._left <= 0 or of_role <= 0:
-            return False
-        self._left -= 1
-        if task.role in self._of_roles:
-            self._of_roles[task.role] = of_role - 1
-        return True
-
-
 class GangSearch(VictimSearch):
     """What both actions have in common."""
 
@@ -72,14 +47,14 @@ class GangSearch(VictimSearch):
 
     def agreed(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
         """What jobs can spare first, then the tasks whose jobs would have to leave as a whole."""
-        surplus: dict[str, OfOneGang | Surplus] = {}
+        can_lose: dict[str, Callable[[Task], bool]] = {}
         spare: list[Task] = []
         whole: dict[str, list[Task]] = {}
         for victim in self._voted(task, candidates):
-            if victim.job not in surplus:
-                surplus[victim.job] = self._surplus(victim.job)
+            if victim.job not in can_lose:
+                can_lose[victim.job] = self._can_lose(victim.job)
             if not super().leaves_whole(victim):
-                if surplus[victim.job].lose(victim):
+                if can_lose[victim.job](victim):
                     spare.append(victim)
                     continue
                 if not self._whole_bundles:
@@ -92,19 +67,27 @@ class GangSearch(VictimSearch):
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the job would lose what it needs with this task."""
-        return super().leaves_whole(victim) or not self._surplus(victim.job).lose(victim)
+        return super().leaves_whole(victim) or not self._can_lose(victim.job)(victim)
 
     def left_whole(self, evictions: Sequence[LedgerEntry]) -> list[str]:
-        """The jobs among these evictions that had their minimum, and lost it in this session."""
+        """Also the jobs that had what they need, and lost it in this session."""
         jobs = {step.job.key: step.job for step in evictions}
-        return [key for key, job in jobs.items() if job.ready < job.min_member <= job.job.ready]
+        return [key for key, job in jobs.items() if job.spec.leaves_whole or self._is_broken_up(job)]
 
-    def _surplus(self, key: str) -> OfOneGang | Surplus:
+    def _is_broken_up(self, job: JobView) -> bool:
+        if job.sub_groups is not None and not unit_of(self.session, job):
+            return True
+        return job.ready < job.min_member <= job.job.ready
+
+    def _can_lose(self, key: str) -> Callable[[Task], bool]:
+        """Says task by task whether a job can lose it; a job below its minimum can lose all it has."""
         view = self.session.view(key)
         assert view is not None, "candidates are tasks of jobs of the snapshot"
-        if view.sub_groups is None or view.ready < view.min_member:
-            return OfOneGang(view)
-        return Surplus(view, view.sub_groups)
+        return _any_task if view.ready < view.min_member else Surplus(view).lose
+
+
+def _any_task(task: Task) -> bool:
+    return True
 
 
 class GangPreemptSearch(GangSearch, PreemptSearch):

@@ -117,7 +117,7 @@ class VictimSearch(ABC):
 
     def left_whole(self, evictions: Sequence[LedgerEntry]) -> Iterable[str]:
         """The jobs among these evictions of which nothing is left, because one victim took the rest along."""
-        return dict.fromkeys(step.job.key for step in evictions if self.leaves_whole(step.task))
+        return dict.fromkeys(step.job.key for step in evictions if step.job.spec.leaves_whole)
 
     def _unit(self, key: str) -> list[tuple[Task, int]] | None:
         view = self.session.view(key)

@@ -1,4 +1,4 @@
-"""Which tasks a job with sub-groups can lose and still keep what it needs (reference 3.6, step 5)."""
+"""Which tasks a job can lose and still keep what it needs (reference 3.6, step 5)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Surplus:
     It is asked task by task. Each task that the job can lose counts as lost from then on.
     """
 
-    def __init__(self, job: JobView, sub_groups: SubGroups, *, waiting: bool = False) -> None:
+    def __init__(self, job: JobView, *, waiting: bool = False) -> None:
         """With ``waiting``, pipelined tasks count as if they had started."""
-        self._sub_groups = sub_groups
+        self._sub_groups = job.sub_groups
         self._waiting = waiting
         self._of_job = job.ready + (job.waiting if waiting else 0) - job.min_member
         self._of_roles: dict[str, int] = {}
@@ -33,18 +33,24 @@ class Surplus:
 
     def lose(self, task: Task) -> bool:
         """Whether the job can lose this task too; if so, the task counts as lost."""
-        group = self._sub_groups.of(task)
         if self._of_job <= 0 or self._of_roles.get(task.role, 1) <= 0:
             return False
-        if self._breaks(group):
-            policy = group.key.policy
-            spare = self._spare(policy)
-            if spare <= 0:
-                return False
-            self._of_policies[policy] = spare - 1
+        if self._sub_groups is not None and not self._lose_of_group(self._sub_groups, task):
+            return False
         self._of_job -= 1
         if task.role in self._of_roles:
             self._of_roles[task.role] -= 1
+        return True
+
+    def _lose_of_group(self, groups: SubGroups, task: Task) -> bool:
+        """The same by what the job needs of sub-groups."""
+        group = groups.of(task)
+        if self._breaks(group):
+            policy = group.key.policy
+            spare = self._spare(groups, policy)
+            if spare <= 0:
+                return False
+            self._of_policies[policy] = spare - 1
         self._lost[group.key] = self._lost.get(group.key, 0) + 1
         return True
 
@@ -53,10 +59,9 @@ class Surplus:
         have = group.occupied(waiting=self._waiting) - self._lost.get(group.key, 0)
         return group.key.policy != NO_POLICY and have == group.minimum
 
-    def _spare(self, policy: int) -> int:
+    def _spare(self, groups: SubGroups, policy: int) -> int:
         spare = self._of_policies.get(policy)
         if spare is None:
-            groups = self._sub_groups
             complete = groups.pipelined_of(policy) if self._waiting else groups.ready_of(policy)
             spare = complete - groups.policies[policy].minimum
         return spare

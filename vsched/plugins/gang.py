@@ -166,8 +166,7 @@ class Gang(
         if view is None:
             assert not isinstance(job, JobView)
             view = self._views[job.key] = JobView(job)
-        assert view.sub_groups is not None, "the caller has looked"
-        return Surplus(view, view.sub_groups, waiting=waiting)
+        return Surplus(view, waiting=waiting)
 
     def job_condition(self, job: JobView) -> Condition | None:
         """Unschedulable while the minimum is not met, Scheduled once it is met.
