@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ PRIORITY_OFFSET = 1 << 31
 """Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
 Cost = tuple[int, int, int, float]
+NO_VICTIMS: Cost = (-PRIORITY_OFFSET, 0, 0, 0.0)
 
 
 def cost_of(victims: Sequence[Task]) -> Cost:
@@ -32,11 +33,27 @@ def cost_of(victims: Sequence[Task]) -> Cost:
     the most important victim is better. No victims cost least.
     """
     if not victims:
-        return -PRIORITY_OFFSET, 0, 0, 0.0
+        return NO_VICTIMS
     highest = max(victim.priority for victim in victims)
     weight = sum(victim.priority + PRIORITY_OFFSET for victim in victims)
     earliest = min(victim.started for victim in victims if victim.priority == highest)
     return highest, weight, len(victims), -earliest
+
+
+def cheapest_of(domains: Iterable[Domain], cost_in: Callable[[Domain], Cost | None]) -> Domain | None:
+    """The domain with the least cost, of equal ones that of the closest tier, then by name; None without any.
+
+    ``cost_in`` says what room in a domain costs, None where there is none to be had. Nothing costs less than no victim.
+    """
+    best: tuple[Cost, int, str] | None = None
+    found: Domain | None = None
+    for domain in domains:
+        cost = cost_in(domain)
+        if cost is not None and (best is None or (cost, domain.level, domain.name) < best):
+            best, found = (cost, domain.level, domain.name), domain
+        if cost == NO_VICTIMS:
+            break
+    return found
 
 
 class Wanted(NamedTuple):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from vsched.actions.freeing import Cost, Wanted, cost_of, domains_to_free
+from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
 from vsched.actions.pools import Pools
 from vsched.actions.room import make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
@@ -110,18 +110,16 @@ def cheapest(
     topology: NetworkTopology,
 ) -> Domain | None:
     """The domain where room for the tasks costs least, of equal ones that of the closest tier; None without any."""
-    best: tuple[Cost, int, str] | None = None
-    found: Domain | None = None
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
     wanted = Wanted(tasks, missing, topology, session.places.footing(job, topology))
+
+    def cost_in(domain: Domain) -> Cost | None:
+        with session.node_selection.within(domain.rows), session.statement() as statement:
+            return _cost_here(session, Attempt(session, search, pools, statement, pick), statement, tasks)
+
     with session.plugins.rehearsal():
-        for domain in domains_to_free(session, search, pools, wanted, search.domains_max):
-            with session.node_selection.within(domain.rows), session.statement() as statement:
-                cost = _cost_here(session, Attempt(session, search, pools, statement, pick), statement, tasks)
-            if cost is not None and (best is None or (cost, domain.level, domain.name) < best):
-                best, found = (cost, domain.level, domain.name), domain
-    return found
+        return cheapest_of(domains_to_free(session, search, pools, wanted, search.domains_max), cost_in)
 
 
 def _cost_here(session: Session, attempt: Attempt, statement: Statement, tasks: Sequence[Task]) -> Cost | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.actions.freeing import Cost, Wanted, cost_of, domains_to_free
+from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
 from vsched.actions.room import has_room
 from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
@@ -50,19 +50,16 @@ def _room_for(
         return _fill(session, attempt, tasks, wanted)
     footing = session.places.footing(attempt.search.job, group.topology, group)
     asks = Wanted(tasks, wanted, group.topology, footing)
-    best: tuple[Cost, int, str] | None = None
-    found: Domain | None = None
-    for domain in list(domains_to_free(session, attempt.search, attempt.pools, asks, most_tried)):
+
+    def cost_in(domain: Domain) -> Cost | None:
         before = attempt.mark()
         with session.node_selection.within(domain.rows):
             done = _fill(session, attempt, tasks, wanted)
         steps = session.ledger.log[before.step :]
         attempt.back_to(before)
-        cost = cost_of([step.task for step in steps if step.cause is not None])
-        if done and (best is None or (cost, domain.level, domain.name) < best):
-            best, found = (cost, domain.level, domain.name), domain
-        if done and not any(step.cause is not None for step in steps):
-            break  # nothing costs less
+        return cost_of([step.task for step in steps if step.cause is not None]) if done else None
+
+    found = cheapest_of(domains_to_free(session, attempt.search, attempt.pools, asks, most_tried), cost_in)
     if found is None:
         return False
     with session.node_selection.within(found.rows):
