@@ -14,9 +14,9 @@ from tests.support.examples import examples
 from tests.support.plans import policy_from
 from tests.support.topologies import RACKS, decided, nodes_of, opened
 from vsched.errors import BadPolicy
+from vsched.framework.places.domains import grouping
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
-from vsched.kernels.topology.packing import sums_by_domain
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.plugins.networktopology import NetworkTopologyAware
 
@@ -194,7 +194,7 @@ def test_sums_by_domain_follow_placements_and_what_is_taken_back(steps: list[tup
     task = left["a"][0]
     kept = plugin.task_score(task, session.nodes, np.ones(8, dtype=np.bool_))
     fresh = {
-        (position, column): sums_by_domain(session.nodes.requested[column], tier.ids, len(tier.domains))
+        (position, column): grouping(session.nodes.statics, tier).sums(session.nodes.requested[column])
         for position, tier in enumerate(session.places.tiers.tiers[:-1])
         for column in (0, 1)
     }

@@ -11,10 +11,11 @@ from typing import Self
 import msgspec
 
 from vsched.framework.jobs import JobView
+from vsched.framework.places.domains import grouping
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import TaskScore
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, SumByDomain, TierSource
-from vsched.kernels.topology.packing import closeness, faded, fullness, sums_by_domain, with_share
+from vsched.kernels.topology.packing import closeness, faded, fullness, with_share
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import NO_DOMAIN, Floats, Mask, NodeTable
@@ -203,7 +204,7 @@ class NetworkTopologyAware(
         found = sums.get((position, column))
         if found is None:
             tier, values = self._known_tiers()[position], nodes.requested if sums is self._used else nodes.allocatable
-            found = sums[position, column] = sums_by_domain(values[column], tier.ids, len(tier.domains))
+            found = sums[position, column] = grouping(nodes.statics, tier).sums(values[column]).astype(float)
         return found
 
     def _counted(self, request: Amounts) -> list[tuple[int, int, int]]:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vsched.kernels.topology.packing import closeness, faded, fullness, sums_by_domain, with_share
+from vsched.kernels.topology.packing import closeness, faded, fullness, with_share
 from vsched.model.topology.tiers import WHOLE_CLUSTER, Tier
 
 
@@ -24,16 +22,6 @@ TIERS = (RACKS, BLOCKS, tier(3, [0] * 5, WHOLE_CLUSTER))
 
 def floats(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array(values, dtype=np.float64)
-
-
-@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 1 << 40)), max_size=20))
-def test_sums_are_those_of_nodes_one_by_one(nodes: list[tuple[int, int]]) -> None:
-    ids = np.array([number for number, _ in nodes], dtype=np.int32)
-    values = np.array([value for _, value in nodes], dtype=np.int64)
-
-    found = sums_by_domain(values, ids, 4)
-
-    assert found.tolist() == [sum(value for number, value in nodes if number == domain) for domain in range(4)]
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vsched.model.nodes.table import NO_DOMAIN, Floats, Ids, Ints
+from vsched.model.nodes.table import NO_DOMAIN, Floats
 from vsched.model.topology.tiers import Tier
-
-
-def sums_by_domain(values: Ints, ids: Ids, domains: int) -> Floats:
-    """float64[domains]: the sum of int64[nodes] over the nodes of each domain."""
-    return np.bincount(ids + 1, weights=values, minlength=domains + 1)[1:].astype(np.float64)
 
 
 def fullness(used: Sequence[Floats], has: Sequence[Floats], asked: Sequence[int], weights: Sequence[int]) -> Floats:
     """float64[domains]: the weighted mean of the parts that would be used; 0 where a resource would not suffice.
 
-    The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains].
+    The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains]. Unlike a node in
+    ``kernels.binpack``, which filters have let pass, a domain may lack a resource altogether: then it does not suffice.
     """
     total = np.zeros(len(used[0]))
     enough = np.ones(len(used[0]), dtype=np.bool_)
