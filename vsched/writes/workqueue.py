@@ -101,6 +101,11 @@ class Workqueue(Generic[K, V]):
         self._enter(key, value, due)
         return True
 
+    def retry(self, key: K, value: V, wait_seconds: float) -> None:
+        """Write ``value`` again after ``wait_seconds``, unless a newer one waits for ``key``."""
+        if self.get(key) is None:
+            self.put(key, value, wait_seconds)
+
     def _enter(self, key: K, value: V, due: float) -> None:
         self._values[key] = value
         self._number += 1

@@ -80,6 +80,19 @@ async def test_a_write_that_fails_is_repeated() -> None:
         await until(lambda: at.written() == [("g", "r1")] * 3)
 
 
+async def test_a_write_that_fails_is_not_repeated_once_the_job_has_moved() -> None:
+    async with bench() as at:
+        at.server.open.clear()
+        at.server.reply = lambda sent: Reply(500) if len(at.server.sent) < 2 else Reply()
+        at.domains.submit(snapshot(), R1)
+        await until(lambda: at.server.in_flight == 1)
+        at.domains.submit(snapshot(), msgspec.structs.replace(R1, domain="b1", tier=2))
+        at.server.open.set()
+        await until(lambda: at.written() == [("g", "r1"), ("g", "b1")])
+        await until(lambda: not at.domains.workqueue.busy)
+        assert at.written() == [("g", "r1"), ("g", "b1")]
+
+
 async def test_what_is_gone_is_not_asked_for_again() -> None:
     async with bench() as at:
         at.server.reply = lambda sent: Reply(404)

@@ -12,12 +12,12 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.kube.backoff import doubled
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import domain_write
 from vsched.writes.limits import Attempts
 from vsched.writes.status.nominations import FINAL
+from vsched.writes.status.writer import FIRST_RETRY_SECONDS, Failures
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
@@ -31,7 +31,7 @@ class DomainSettings(msgspec.Struct, frozen=True):
     """A change waits this long for further changes."""
     repeat_seconds: float = 30.0
     """The watch has this long to show the annotation before it is written again."""
-    retry_seconds: float = 2.0
+    retry_seconds: float = FIRST_RETRY_SECONDS
     """The wait after a failure; it doubles up to the ceiling."""
     retry_ceiling_seconds: float = 60.0
     workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
@@ -48,7 +48,7 @@ class JobDomains:
         self._clock = clock
         self._asked: LRUCache[str, tuple[str, float]] = LRUCache(settings.remembered)
         """The domain last put in the workqueue for a job, and when by the monotonic clock."""
-        self._failures: LRUCache[str, int] = LRUCache(settings.remembered)
+        self._failures: Failures[str] = Failures(settings.retry_ceiling_seconds, settings.retry_seconds)
         self.workqueue: Workqueue[str, str] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
@@ -64,7 +64,7 @@ class JobDomains:
         if asked is not None and asked[0] == outcome.domain and now < asked[1] + self._settings.repeat_seconds:
             return
         self._asked[key] = (outcome.domain, now)
-        self._failures.pop(key, None)
+        self._failures.forget(key)
         self.workqueue.put(key, outcome.domain, self._settings.grace_seconds)
 
     def forget(self, keys: Iterable[str]) -> None:
@@ -72,13 +72,12 @@ class JobDomains:
         for key in keys:
             self.workqueue.discard(key)
             self._asked.pop(key, None)
-            self._failures.pop(key, None)
+            self._failures.forget(key)
 
     async def _write(self, key: str, domain: str) -> None:
         answer = await self._writer.send(domain_write(key, ALLOCATED_HYPERNODE, domain), self._settings.attempts)
         if answer.done or answer.code in FINAL:
-            self._failures.pop(key, None)
+            self._failures.forget(key)
             return
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        settings = self._settings
-        self.workqueue.put(key, domain, doubled(settings.retry_seconds, settings.retry_ceiling_seconds, failures))
+        self._failures.count(key)
+        self.workqueue.retry(key, domain, self._failures.wait_seconds(key))

@@ -129,7 +129,7 @@ class HyperNodeStatuses:
             return
         now = self._clock.monotonic()
         asked = self._asked.get(name)
-        wait_seconds = self._statuses.wait_seconds(name, 0.0)
+        wait_seconds = self._statuses.wait_seconds(name)
         if asked is not None and asked[0] == content:
             if self.workqueue.get(name) is not None:
                 return
@@ -153,7 +153,7 @@ class HyperNodeStatuses:
         answer = await self._statuses.send(lambda _: hypernode_write(name, content.nodes, conditions))
         self._statuses.answered(name, answer)
         if not answer.done:
-            self.workqueue.put(name, content, self._statuses.wait_seconds(name, 0.0))
+            self.workqueue.retry(name, content, self._statuses.wait_seconds(name))
 
 
 def content_of(standing: Standing) -> HyperNodeContent:

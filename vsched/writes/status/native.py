@@ -14,7 +14,6 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.kube.backoff import doubled
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
@@ -24,7 +23,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import native_condition_write, podgroup_reference, time_stamp
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.status.podgroups import JobStatusSettings
-from vsched.writes.status.writer import FIRST_RETRY_SECONDS
+from vsched.writes.status.writer import Failures
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 
@@ -138,7 +137,7 @@ class NativeStatuses:
         self._settings = settings
         self._clock = clock
         self._written: LRUCache[tuple[str, str], Written] = LRUCache(settings.remembered)
-        self._failures: LRUCache[tuple[str, str], int] = LRUCache(settings.remembered)
+        self._failures: Failures[tuple[str, str]] = Failures(settings.retry_ceiling_seconds)
         self.workqueue: Workqueue[tuple[str, str], GroupCondition] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
@@ -199,14 +198,12 @@ class NativeStatuses:
         write = native_condition_write(due.key, due.uid, due.version, condition)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._failures.pop(key, None)
+            self._failures.forget(key)
             self._say(due, self._written.get(key))
             self._written[key] = Written(due.uid, due.content)
         elif answer.code not in (404, 409):  # it is gone, or another one has its name
-            failures = self._failures[key] = self._failures.get(key, 0) + 1
-            ceiling = self._settings.retry_ceiling_seconds
-            if self.workqueue.get(key) is None:  # else something newer is to be written
-                self.workqueue.put(key, due, doubled(FIRST_RETRY_SECONDS, ceiling, failures))
+            self._failures.count(key)
+            self.workqueue.retry(key, due, self._failures.wait_seconds(key))
 
     def _say(self, due: GroupCondition, before: Written | None) -> None:
         """Record an Event, unless the condition only counts otherwise than before."""

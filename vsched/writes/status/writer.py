@@ -1,8 +1,9 @@
-"""Sends the statuses of one kind. PodGroups and Queues share it."""
+"""Sends the statuses of one kind, and counts failures by object. PodGroups, Queues and HyperNodes share it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
@@ -13,12 +14,36 @@ from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.writer import NO_ANSWER, Write, Writer, WriteResult
 
+K = TypeVar("K", bound=Hashable)
+
 FIRST_RETRY_SECONDS = 2.0
 REMEMBERED = 50_000
 """Objects whose failures are counted."""
 
 OnStatusWritten = Callable[[str, str, str | None], None]
 """Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
+
+
+class Failures(Generic[K]):
+    """Failures in a row by object: the wait before its next write doubles with each, up to the ceiling."""
+
+    def __init__(self, ceiling_seconds: float, first_seconds: float = FIRST_RETRY_SECONDS) -> None:
+        self._first_seconds = first_seconds
+        self._ceiling_seconds = ceiling_seconds
+        self._counts: LRUCache[K, int] = LRUCache(REMEMBERED)
+
+    def count(self, key: K) -> None:
+        """A write has failed."""
+        self._counts[key] = self._counts.get(key, 0) + 1
+
+    def forget(self, key: K) -> None:
+        """Reset the count."""
+        self._counts.pop(key, None)
+
+    def wait_seconds(self, key: K, usual_seconds: float = 0.0) -> float:
+        """The wait before the next write of an object: as usual, or longer after failures."""
+        failures = self._counts.get(key, 0)
+        return doubled(self._first_seconds, self._ceiling_seconds, failures) if failures else usual_seconds
 
 
 class StatusWriter:
@@ -40,9 +65,8 @@ class StatusWriter:
         self._served = served
         """None where every definition of the kind has a status subresource."""
         self._attempts = attempts
-        self._ceiling_seconds = ceiling_seconds
         self._on_written = on_written
-        self._failures: LRUCache[str, int] = LRUCache(REMEMBERED)
+        self._failures: Failures[str] = Failures(ceiling_seconds)
 
     async def send(self, make: Callable[[bool], Write]) -> WriteResult:
         """Send the write that ``make`` returns; its argument says whether there is a status subresource."""
@@ -60,14 +84,13 @@ class StatusWriter:
             if answer.code == 404 and self._served is not None:
                 # The object is gone, or its definition has changed under us.
                 self._served.forget()
-            self._failures[key] = self._failures.get(key, 0) + 1
+            self._failures.count(key)
         self._on_written(self._kind, key, answer.resource_version)
 
     def forget(self, key: str) -> None:
         """Reset the count of failures."""
-        self._failures.pop(key, None)
+        self._failures.forget(key)
 
-    def wait_seconds(self, key: str, usual_seconds: float) -> float:
+    def wait_seconds(self, key: str, usual_seconds: float = 0.0) -> float:
         """The wait before the next write of an object: as usual, or longer after failures."""
-        failures = self._failures.get(key, 0)
-        return doubled(FIRST_RETRY_SECONDS, self._ceiling_seconds, failures) if failures else usual_seconds
+        return self._failures.wait_seconds(key, usual_seconds)
