@@ -27,9 +27,10 @@ POLICY = Policy((), ())
 
 
 class SmallMirror:
-    """A mirror of one node; keeps what it is told to assume."""
+    """A mirror that shows one snapshot; keeps what it is told to assume."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: Snapshot) -> None:
+        self.shown = shown
         self.snapshots = 0
         self.assumed: list[CycleReport] = []
         self.broken: dict[tuple[str, str], Problem] = {}
@@ -37,7 +38,7 @@ class SmallMirror:
 
     def snapshot(self, now: float) -> Snapshot:
         self.snapshots += 1
-        return SmallCluster().node("n1").snapshot()
+        return self.shown
 
     def assume(self, report: CycleReport) -> None:
         self.assumed.append(report)
@@ -47,10 +48,16 @@ class Running:
     """A loop with everything around it."""
 
     def __init__(
-        self, loop: Loop, trigger: Trigger, mirror: SmallMirror, telemetry: Telemetry, snapshots: SnapshotService
+        self,
+        loop: Loop,
+        trigger: Trigger,
+        mirror: SmallMirror,
+        telemetry: Telemetry,
+        snapshots: SnapshotService,
+        writeback: Writeback,
     ) -> None:
         self.loop, self.trigger, self.mirror, self.telemetry = loop, trigger, mirror, telemetry
-        self.snapshots = snapshots
+        self.snapshots, self.writeback = snapshots, writeback
         self.turns = 0
 
     def metric(self, name: str, labels: dict[str, str] | None = None) -> float:
@@ -62,9 +69,12 @@ async def looping(
     decide: Callable[[Snapshot, Policy, Trace], CycleReport],
     period_seconds: float = 60.0,
     first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+    shown: Snapshot | None = None,
 ) -> AsyncIterator[Running]:
+    """``shown`` is the snapshot of each session, by default one of a single node."""
     async with recording() as (_, client):
-        mirror, telemetry, trigger = SmallMirror(), Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
+        mirror = SmallMirror(shown or SmallCluster().node("n1").snapshot())
+        telemetry, trigger = Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
         writer = writer_to(client)
         dispatcher = Dispatcher(writer, telemetry.outcome, DispatchSettings())
         writeback = Writeback(
@@ -74,7 +84,7 @@ async def looping(
         snapshots = SnapshotService(trigger.pull)
         parts = SessionParts(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots)
         loop = Loop(parts, trigger, SystemClock(), lambda: None, first_pause_seconds)
-        running = Running(loop, trigger, mirror, telemetry, snapshots)
+        running = Running(loop, trigger, mirror, telemetry, snapshots, writeback)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
             task = group.create_task(running.loop.run())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.preempting import POLICY, of_class, priority_class
+from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import PODGROUPS, condition_of, digested, node, nodes_of, pod, reasons_of, scheduling
 from tests.support.waiting import until
@@ -147,6 +148,21 @@ async def test_a_group_that_was_scheduled_stays_so_when_its_pods_go() -> None:
         await digested(cluster, daemon)
 
         assert told(cluster, "g") == began
+
+
+async def test_bindings_that_fail_are_told_as_an_error_of_the_scheduler() -> None:
+    settings = ClusterSettings(native_groups=(NEWER,))
+    async with Cluster([node("n1")], settings=settings) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url):
+        proxy.spoil("POST", ".*/binding", 422, times=1000, message="the server does not like it")
+        cluster.apply([group("g", 2), *members("g", 2)])
+        await until(lambda: told(cluster, "g"))
+        assert (told(cluster, "g")["status"], told(cluster, "g")["reason"]) == ("False", "SchedulerError")
+        assert "the server does not like it" in told(cluster, "g")["message"]
+        await until(lambda: "SchedulerError" in reasons_of(cluster, "g"))
+
+        proxy.mend()
+        await until(lambda: told(cluster, "g")["status"] == "True")
+        assert told(cluster, "g")["reason"] == "Scheduled"
 
 
 async def test_pods_wait_for_their_group_and_are_told_so() -> None:

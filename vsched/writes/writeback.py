@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from vsched.clock import Clock
+from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.mirror.problems import Problem
 from vsched.model.plan import Bind, CycleReport, Evict
@@ -118,6 +119,10 @@ class Writeback:
         self.hypernodes.submit(snapshot)
         self.pods.submit(snapshot, report)
         self.nominations.submit(report)
+
+    def session_failed(self, snapshot: Snapshot, error: Exception) -> None:
+        """Queue what is to be told of a session that ended in an error."""
+        self.native.session_failed(snapshot, f"the scheduler failed, and tries again: {why_unreadable(error)}")
 
     def bound(self, bind: Bind) -> None:
         """Record an Event on a pod that it was bound, if the budget of Events allows."""

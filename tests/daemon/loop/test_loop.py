@@ -6,10 +6,12 @@ import asyncio
 import time
 
 from tests.daemon.looping import looping
+from tests.support.native import native_world
 from tests.support.waiting import until
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.model.jobs.native import native_key
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 
@@ -62,6 +64,20 @@ async def test_a_session_that_fails_is_told_and_the_next_one_runs() -> None:
     async with looping(decide, period_seconds=0.01, first_pause_seconds=0.005) as running:
         await until(lambda: running.telemetry.findings.cycles >= 1)
         assert running.metric("vsched_cycle_exceptions_total") == 2
+
+
+async def test_native_groups_are_told_of_a_session_that_failed() -> None:
+    def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        raise ZeroDivisionError("a bug")
+
+    shown = native_world()
+    async with looping(decide, shown=shown) as running:
+        running.trigger.pull()
+        await until(lambda: running.writeback.native.workqueue.busy)
+        due = running.writeback.native.workqueue.get((native_key("ns", "g"), "PodGroupInitiallyScheduled"))
+        assert due is not None
+        assert (due.met, due.reason) == (False, "SchedulerError")
+        assert due.message == "the scheduler failed, and tries again: ZeroDivisionError: a bug"
 
 
 async def test_a_session_under_way_is_finished_before_the_loop_ends() -> None:

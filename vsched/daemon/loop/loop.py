@@ -157,10 +157,11 @@ class Loop:
         return ended - began
 
     async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-        """The decisions of the cycle, made in a thread. A cycle that ends in an error is recorded."""
+        """The decisions of the cycle, made in a thread. A cycle that ends in an error is told and recorded."""
         try:
             return await asyncio.to_thread(self._parts.decide, snapshot, policy, trace)
         except Exception as error:
+            self._parts.writeback.session_failed(snapshot, error)
             if self._parts.recorder is not None:
                 await self._parts.recorder.died(snapshot, policy, error)
             raise

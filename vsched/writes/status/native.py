@@ -14,6 +14,8 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
+from vsched.framework.codes import Code
+from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
@@ -28,6 +30,8 @@ from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 
 SCHEDULED_REASON, UNSCHEDULABLE, INVALID = "Scheduled", "Unschedulable", "Invalid"
+SCHEDULER_ERROR = "SchedulerError"
+"""A binding or a reservation failed, or the session ended in an error: it is no lack of room that keeps the group."""
 DISRUPTED, PREEMPTION = "DisruptionTarget", "PreemptionByScheduler"
 
 
@@ -68,11 +72,27 @@ def condition_type(version: str, *, composite: bool) -> str:
     return "PodGroupScheduled" if version == OLDEST_VERSION else "PodGroupInitiallyScheduled"
 
 
-def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[tuple[GroupCondition, tuple[bool, str, str] | None]]:
-    """The conditions of a job's groups, each with the content that its object has, None where it has none.
+Due = tuple[GroupCondition, tuple[bool, str, str] | None]
+"""A condition, with the content that the group's object has; None where it has none."""
+
+
+def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[Due]:
+    """The conditions of a job's groups.
 
     Groups that were scheduled once need none, and neither do those that are on their way.
     """
+    waits = next((one for one in outcome.conditions if one.kind == UNSCHEDULABLE and one.status == "True"), None)
+    failed = outcome.code == Code.BINDING or outcome.message.startswith(NOT_HAD)
+    message = waits.message if waits is not None and not failed else outcome.message
+    return _conditions(job, message, SCHEDULER_ERROR if failed else UNSCHEDULABLE, outcome.code)
+
+
+def failures_of(job: Job, error: str) -> Iterator[Due]:
+    """The conditions of a job's groups that are not scheduled yet, after a session that ended in an error."""
+    return (due for due in _conditions(job, error, SCHEDULER_ERROR, "") if not due[0].met)
+
+
+def _conditions(job: Job, message: str, unmet: str, code: str) -> Iterator[Due]:
     spec, native = job.spec, job.spec.native
     assert native is not None, job.key
     said = next(iter(spec.conditions), None)
@@ -88,13 +108,11 @@ def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[tuple[GroupConditio
         *((said.reason, said.message, said.since) if said is not None else ()),
     )
     scheduled = _scheduled_of(job, root, native)
-    waits = next((one for one in outcome.conditions if one.kind == UNSCHEDULABLE and one.status == "True"), None)
-    message = waits.message if waits is not None else outcome.message
     for group in (root, *native.children):
         met = (group.composite, group.name) in scheduled
         if group.started or not (met or message):
             continue
-        reason = SCHEDULED_REASON if met else INVALID if native.invalid and group.composite else UNSCHEDULABLE
+        reason = SCHEDULED_REASON if met else INVALID if native.invalid and group.composite else unmet
         before = (False, group.reason, group.message) if group.reason else None
         yield (
             GroupCondition(
@@ -107,7 +125,7 @@ def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[tuple[GroupConditio
                 reason,
                 "" if met else message,
                 0.0 if met else group.since,
-                outcome.code,
+                code,
             ),
             before,
         )
@@ -165,6 +183,14 @@ class NativeStatuses:
                     ),
                     None,
                 )
+
+    def session_failed(self, snapshot: Snapshot, error: str) -> None:
+        """Take note that the session which was to place these groups ended in an error."""
+        for key in snapshot.active:
+            job = snapshot.jobs[key]
+            if job.spec.native is not None and job.pending:
+                for due, before in failures_of(job, error):
+                    self._submit(due, before)
 
     def _submit(self, due: GroupCondition, before: tuple[bool, str, str] | None) -> None:
         key = due.key, due.kind
