@@ -17,6 +17,7 @@ from vsched.mirror.whatif.edits import (
     SetGroupLimit,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetNodeAmount,
     SetOvercommit,
     SetQueueAmount,
@@ -24,6 +25,8 @@ from vsched.mirror.whatif.edits import (
     SetRequest,
     SetRoleMinimum,
     SetStorage,
+    SetSubGroupSize,
+    SetSubGroupTier,
     SetThreshold,
     SetVictimMinimum,
     Uncordon,
@@ -43,6 +46,12 @@ def a_notch_less(edit: Edit) -> Edit | None:
             return with_(edit, amounts={name: amount + _notch(name), **dict(others)})
         case SetRoleMinimum():
             return with_(edit, minimum=edit.minimum + 1, members=edit.members + 1)
+        case SetSubGroupTier():
+            return with_(edit, tier=edit.tier - 1)
+        case SetMinSubGroups():
+            return with_(edit, minimum=edit.minimum + 1, min_resources={})
+        case SetSubGroupSize():
+            return with_(edit, size=edit.size + 1, min_resources={})
         case SetRequest():
             return with_(edit, amount=edit.amount + _notch(edit.resource))
         case SetQueueAmount() | SetNodeAmount() | SetGroupLimit():

@@ -41,6 +41,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.model.topology.tiers import WHOLE_CLUSTER
 
 SIMULATIONS_MAX = 600
 """The default budget. A search takes 50 to 200 simulations of 0.5 ms to a few ms each, depending on the cluster."""
@@ -152,6 +153,8 @@ class ChangeSearch:
         if found is None:
             return change
         words, domain = found
+        if job.spec.topology is None and domain.name == WHOLE_CLUSTER:
+            return change  # only its sub-groups ask for closeness
         return msgspec.structs.replace(
             change, message=f"{change.message}, in {words}", domain=domain.name, tier=domain.level
         )

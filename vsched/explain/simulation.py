@@ -139,7 +139,9 @@ def reached(session: Session, goal: Goal) -> bool:
 
 
 def has_minimum(view: JobView, placed: int) -> bool:
-    """Whether a job has its minimum and the minima of its roles, with ``placed`` more pods placed."""
+    """Whether a job has its minimum and those of its roles and sub-groups, with ``placed`` more pods placed."""
+    if view.sub_groups is not None and not view.sub_groups.are_pipelined:
+        return False
     return view.job.ready + placed >= view.min_member and not view.roles_missing(waiting=True)
 
 

@@ -40,6 +40,7 @@ from vsched.mirror.whatif.edits import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetNodeAmount,
     SetOvercommit,
     SetPriority,
@@ -50,6 +51,8 @@ from vsched.mirror.whatif.edits import (
     SetRequest,
     SetRoleMinimum,
     SetStorage,
+    SetSubGroupSize,
+    SetSubGroupTier,
     SetThreshold,
     SetVictimMinimum,
     Tolerate,
@@ -57,7 +60,7 @@ from vsched.mirror.whatif.edits import (
     UseAction,
 )
 from vsched.model.snapshot import Snapshot
-from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 GIB = 1 << 30
 WORLD = """
@@ -71,9 +74,15 @@ job x/ruled min=1 pods=1 cpu=1 selector=zone:z apart=b port=80
 job x/g min=2
 job x/close min=1
 job x/named min=1
+job x/parts min=9 minResources=cpu:9,gpu:9
 pods x/g 2 cpu=1 gated
 """
 WISHES = {"x/close": NetworkTopology(highest_tier=1), "x/named": NetworkTopology(tier_name="rack")}
+POLICIES = (
+    SubGroupPolicy("worker", 4, 2, match_keys=("w",), topology=NetworkTopology(highest_tier=1)),
+    SubGroupPolicy("", 1, 1, match_keys=("v",), topology=NetworkTopology(tier_name="rack")),
+)
+"""The sub-groups of x/parts."""
 SAID: list[tuple[Edit, str, str]] = [
     (SetMinMember("x/b", 6), "minMember 6 (2 fewer)", '{"spec":{"minMember":6}}'),
     (
@@ -106,6 +115,36 @@ SAID: list[tuple[Edit, str, str]] = [
         SetHighestTier("x/named", 2),
         "highestTierAllowed 2 (now rack)",
         '{"networkTopology":{"highestTierAllowed":2,"highestTierName":null}}',
+    ),
+    (
+        SetSubGroupTier("x/parts", 0, 2),
+        "highestTierAllowed 2 of sub-group policy worker (now 1)",
+        '[{"op":"test","path":"/spec/subGroupPolicy/0/name","value":"worker"},'
+        '{"op":"test","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":1},'
+        '{"op":"add","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":2}]',
+    ),
+    (
+        SetSubGroupTier("x/parts", 1, 2),
+        "highestTierAllowed 2 of sub-group policy subGroupPolicy[1] (now rack)",
+        '[{"op":"test","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName","value":"rack"},'
+        '{"op":"remove","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName"},'
+        '{"op":"add","path":"/spec/subGroupPolicy/1/networkTopology/highestTierAllowed","value":2}]',
+    ),
+    (
+        SetMinSubGroups("x/parts", 0, 1, 5, {"cpu": 5000, "example.com/gpu": 5000}),
+        "minSubGroups 1 of sub-group policy worker (1 fewer), and minMember 5, "
+        "and minResources cpu 5, example.com/gpu 5",
+        '{"op":"test","path":"/spec/subGroupPolicy/0/minSubGroups","value":2},'
+        '{"op":"add","path":"/spec/subGroupPolicy/0/minSubGroups","value":1},'
+        '{"op":"add","path":"/spec/minMember","value":5},'
+        '{"op":"add","path":"/spec/minResources/cpu","value":"5"},'
+        '{"op":"add","path":"/spec/minResources/example.com~1gpu","value":"5"}]',
+    ),
+    (
+        SetSubGroupSize("x/parts", 0, 3, 9),
+        "subGroupSize 3 of sub-group policy worker (1 fewer)",
+        '{"op":"test","path":"/spec/subGroupPolicy/0/subGroupSize","value":4},'
+        '{"op":"add","path":"/spec/subGroupPolicy/0/subGroupSize","value":3}]',
     ),
     (EndJobs(("x/b",)), "the end of job x/b", ""),
     (EndJobs(("x/b", "x/g", "x/h", "x/i")), "the end of jobs x/b, x/g, x/h and 1 more", ""),
@@ -233,6 +272,8 @@ def snapshot() -> Snapshot:
     found = mirror([*manifests(WORLD), *volumes]).snapshot(NOW)
     for key, wish in WISHES.items():
         found.jobs[key].spec = msgspec.structs.replace(found.jobs[key].spec, topology=wish)
+    parts = found.jobs["x/parts"]
+    parts.spec = msgspec.structs.replace(parts.spec, sub_groups=POLICIES)
     return found
 
 

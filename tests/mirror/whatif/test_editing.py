@@ -38,6 +38,7 @@ from vsched.mirror.whatif.edits import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetNodeAmount,
     SetOvercommit,
     SetPriority,
@@ -276,6 +277,9 @@ def _with_usage() -> Any:
     ("edit", "names"),
     [
         pytest.param(SetMinMember("x/none", 1), "job x/none", id="no such job"),
+        pytest.param(
+            SetMinSubGroups("x/new", 0, 1, 1), "job x/new: its spec has no subGroupPolicy.0.", id="no such policy"
+        ),
         pytest.param(OpenQueue("none"), "queue none", id="no such queue"),
         pytest.param(Uncordon(("none",)), "node none", id="no such node"),
         pytest.param(AddPods("x/new", "none", 1), "pod x/none", id="no such pod"),

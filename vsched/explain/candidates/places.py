@@ -116,15 +116,19 @@ def _limit(topology: NetworkTopology, tiers: Tiers) -> int | None:
     return topology.highest_tier
 
 
-def _wider(wants: MissingMinimum, topology: NetworkTopology) -> Iterator[Lever]:
+def levels_above(wants: MissingMinimum, topology: NetworkTopology) -> tuple[Sequence[int], int]:
+    """The tiers above those that a hard constraint allows, closest first, and how many tiers there are in all."""
     tiers = tiers_known(wants)
     limit = None if topology.key or tiers.is_flat else _limit(topology, tiers)
-    if limit is None:
-        return
-    levels = [tier.level for tier in tiers.tiers if tier.level > limit]
+    levels = [] if limit is None else [tier.level for tier in tiers.tiers if tier.level > limit]
+    return levels, len(tiers.tiers)
+
+
+def _wider(wants: MissingMinimum, topology: NetworkTopology) -> Iterator[Lever]:
+    levels, tiers = levels_above(wants, topology)
     if levels:
         edit = partial(_raised, wants.job.key, levels)
-        yield Lever(Rank.ELSEWHERE, edit, len(levels), whole=len(tiers.tiers))
+        yield Lever(Rank.ELSEWHERE, edit, len(levels), whole=tiers)
 
 
 def _raised(key: str, levels: Sequence[int], step: int) -> SetHighestTier:

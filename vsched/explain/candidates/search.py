@@ -17,6 +17,7 @@ from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank,
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import queue_levers
+from vsched.explain.candidates.subgroups import sub_group_levers
 from vsched.framework.points.levers import ArgumentLever
 from vsched.mirror.whatif.edits import (
     AddPods,
@@ -62,6 +63,7 @@ def levers(wants: MissingMinimum) -> list[Lever]:
     found = chain(
         _undone(wants),
         _smaller(wants),
+        sub_group_levers(wants),
         _other_rules(wants),
         _higher(wants),
         queue_levers(wants),

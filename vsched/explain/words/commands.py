@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from vsched.explain.words.commands_pods import of_pods
+from vsched.explain.words.commands_subgroups import PODGROUPS, of_sub_groups
 from vsched.explain.words.lines import as_json, is_plain, line
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.whatif.edits import (
@@ -34,13 +35,17 @@ from vsched.mirror.whatif.edits import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetPriority,
     SetQueueAmount,
     SetQueueWeight,
     SetQuota,
     SetReclaimable,
     SetRoleMinimum,
+    SetSubGroupSize,
+    SetSubGroupTier,
     SetVictimMinimum,
+    SubGroupEdit,
     Tolerate,
     Uncordon,
 )
@@ -52,7 +57,7 @@ from vsched.model.snapshot import Snapshot
 
 GATED_MAX = 16
 """The most gated pods for which commands are made, one command for each pod."""
-QUEUES, PODGROUPS = "queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"
+QUEUES = "queues.scheduling.volcano.sh"
 NATIVE_PODGROUPS, COMPOSITES = f"podgroups.{API_GROUP}", f"compositepodgroups.{API_GROUP}"
 VOLCANO_JOBS = "jobs.batch.volcano.sh"
 CONSUMERS = "consumers.kube-arbitrator.incubator.k8s.io"
@@ -87,6 +92,9 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             | SetJobQueue()
             | SetRoleMinimum()
             | SetHighestTier()
+            | SetSubGroupTier()
+            | SetMinSubGroups()
+            | SetSubGroupSize()
         ):
             return _of_group(snapshot, edit)
         case CreatePriorityClass():
@@ -130,7 +138,14 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
 
 
 OfGroup = (
-    SetMinMember | SetVictimMinimum | SetMinResources | SetPriority | SetJobQueue | SetRoleMinimum | SetHighestTier
+    SetMinMember
+    | SetVictimMinimum
+    | SetMinResources
+    | SetPriority
+    | SetJobQueue
+    | SetRoleMinimum
+    | SetHighestTier
+    | SubGroupEdit
 )
 
 
@@ -159,6 +174,8 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
             fields = {"queue": edit.queue}
         case SetHighestTier():
             fields = _highest_tier(spec, edit)
+        case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
+            return of_sub_groups(spec, edit)
     return [_patch(PODGROUPS, edit.job, {"spec": fields})]
 
 

@@ -36,6 +36,7 @@ from vsched.mirror.whatif.edits import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetNodeAmount,
     SetOvercommit,
     SetPriority,
@@ -46,8 +47,11 @@ from vsched.mirror.whatif.edits import (
     SetRequest,
     SetRoleMinimum,
     SetStorage,
+    SetSubGroupSize,
+    SetSubGroupTier,
     SetThreshold,
     SetVictimMinimum,
+    SubGroupEdit,
     Tolerate,
     Uncordon,
     UseAction,
@@ -57,6 +61,8 @@ from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import JobSpec
 from vsched.model.snapshot import Snapshot
+from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.subgroups import title_of
 
 NAMED_MAX = 3
 """A phrase names at most this many nodes, and counts the others."""
@@ -92,9 +98,9 @@ def told(situation: Situation, edit: Edit) -> str:
                 f"{_minimum_of(spec)} {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
             )
         case SetHighestTier():
-            now = snapshot.jobs[edit.job].spec.topology
-            limit = "no limit" if now is None else now.tier_name or now.highest_tier
-            return f"highestTierAllowed {edit.tier} (now {limit})"
+            return f"highestTierAllowed {edit.tier} (now {_limit_of(snapshot.jobs[edit.job].spec.topology)})"
+        case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
+            return _of_sub_groups(snapshot.jobs[edit.job].spec, edit)
         case EndJobs():
             return f"the end of {_jobs(edit.jobs)}"
         case CreatePriorityClass():
@@ -207,6 +213,23 @@ def _of_job(
             if edit.priority_class:
                 return f"priority class {edit.priority_class}"
             return f"a priority of {edit.priority} (now {job.priority})"
+
+
+def _limit_of(topology: NetworkTopology | None) -> str:
+    return "no limit" if topology is None else topology.tier_name or str(topology.highest_tier)
+
+
+def _of_sub_groups(spec: JobSpec, edit: SubGroupEdit) -> str:
+    policy = spec.sub_groups[edit.policy]
+    whose = f"of sub-group policy {title_of(spec.sub_groups, edit.policy)}"
+    if isinstance(edit, SetSubGroupTier):
+        return f"highestTierAllowed {edit.tier} {whose} (now {_limit_of(policy.topology)})"
+    if isinstance(edit, SetMinSubGroups):
+        phrase = f"minSubGroups {edit.minimum} {whose} ({policy.minimum - edit.minimum} fewer)"
+    else:
+        phrase = f"subGroupSize {edit.size} {whose} ({policy.size - edit.size} fewer)"
+    members = f", and minMember {edit.members}" if edit.members != spec.min_member else ""
+    return f"{phrase}{members}{_with_less(edit.min_resources)}"
 
 
 def _of_queue(snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetGroupLimit) -> str:

@@ -112,6 +112,41 @@ class SetHighestTier(msgspec.Struct, frozen=True, tag_field="edit", tag="highest
     tier: int
 
 
+class SetSubGroupTier(msgspec.Struct, frozen=True, tag_field="edit", tag="subGroupTier"):
+    """Let each sub-group of one policy of a job be in one domain of a higher tier (``highestTierAllowed``)."""
+
+    job: str
+    policy: int
+    """The position of the policy in ``subGroupPolicy``."""
+    tier: int
+
+
+class SetMinSubGroups(msgspec.Struct, frozen=True, tag_field="edit", tag="minSubGroups"):
+    """Lower how many sub-groups of one policy a job needs (``minSubGroups``)."""
+
+    job: str
+    policy: int
+    """The position of the policy in ``subGroupPolicy``."""
+    minimum: int
+    members: int
+    """The new ``minMember`` of the whole gang."""
+    min_resources: dict[str, int] = {}
+    """The new ``minResources`` by resource; empty if they stay, or the job states none."""
+
+
+class SetSubGroupSize(msgspec.Struct, frozen=True, tag_field="edit", tag="subGroupSize"):
+    """Lower the minimum of each sub-group of one policy of a job (``subGroupSize``)."""
+
+    job: str
+    policy: int
+    """The position of the policy in ``subGroupPolicy``."""
+    size: int
+    members: int
+    """The new ``minMember`` of the whole gang."""
+    min_resources: dict[str, int] = {}
+    """The new ``minResources`` by resource; empty if they stay, or the job states none."""
+
+
 class RemoveGates(msgspec.Struct, frozen=True, tag_field="edit", tag="removeGates"):
     """Remove the scheduling gates from the pods of a job, except the gate of its queue."""
 
@@ -346,6 +381,7 @@ class UseAction(msgspec.Struct, frozen=True, tag_field="edit", tag="action"):
     action: str
 
 
+SubGroupEdit = SetSubGroupTier | SetMinSubGroups | SetSubGroupSize
 JobEdit = (
     SetMinMember
     | SetMinResources
@@ -356,6 +392,7 @@ JobEdit = (
     | Tolerate
     | DropRule
     | SetHighestTier
+    | SubGroupEdit
     | RemoveGates
     | AddPods
 )

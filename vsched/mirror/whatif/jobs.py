@@ -20,10 +20,14 @@ from vsched.mirror.whatif.edits import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
+    SetMinSubGroups,
     SetPriority,
     SetRequest,
     SetRoleMinimum,
+    SetSubGroupSize,
+    SetSubGroupTier,
     SetVictimMinimum,
+    SubGroupEdit,
     Tolerate,
 )
 from vsched.mirror.whatif.records import EditableMirror
@@ -33,6 +37,7 @@ from vsched.model.pods.shape import PodAffinity, Shape, Toleration
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass
+from vsched.model.topology.constraints import NetworkTopology
 
 EditTask = Callable[[Task], Task]
 
@@ -64,8 +69,9 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
         case SetHighestTier():
             if spec.topology is None:
                 raise BadInput(f"job {edit.job}: its spec has no networkTopology")
-            wider = msgspec.structs.replace(spec.topology, highest_tier=edit.tier, tier_name="")
-            _restate(cluster, job, topology=wider)
+            _restate(cluster, job, topology=_wider(spec.topology, edit.tier))
+        case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
+            _edit_policy(cluster, job, edit)
         case RemoveGates():
             cluster.put_tasks([_ungated(task) for task in job.pending.values()])
         case AddPods():
@@ -114,6 +120,29 @@ def _restate(cluster: EditableMirror, job: Job, **fields: object) -> None:
 def _set_minimum(cluster: EditableMirror, spec: JobSpec, edit: SetMinMember | SetVictimMinimum) -> None:
     stated = _stated(spec, edit.min_resources, cluster.axis)
     cluster.restate(edit.job, msgspec.structs.replace(spec, min_member=edit.minimum, min_resources=stated))
+
+
+def _wider(topology: NetworkTopology, tier: int) -> NetworkTopology:
+    return msgspec.structs.replace(topology, highest_tier=tier, tier_name="")
+
+
+def _edit_policy(cluster: EditableMirror, job: Job, edit: SubGroupEdit) -> None:
+    """Change one policy of sub-groups, and the gang's minimum with it; raises BadInput if there is no such policy."""
+    spec, with_ = job.spec, msgspec.structs.replace
+    policies = list(spec.sub_groups)
+    if edit.policy >= len(policies):
+        raise BadInput(f"job {edit.job}: its spec has no subGroupPolicy[{edit.policy}]")
+    found = policies[edit.policy]
+    if isinstance(edit, SetSubGroupTier):
+        if found.topology is None:
+            raise BadInput(f"job {edit.job}: its subGroupPolicy[{edit.policy}] has no networkTopology")
+        policies[edit.policy] = with_(found, topology=_wider(found.topology, edit.tier))
+        _restate(cluster, job, sub_groups=tuple(policies))
+        return
+    smaller = {"minimum": edit.minimum} if isinstance(edit, SetMinSubGroups) else {"size": edit.size}
+    policies[edit.policy] = with_(found, **smaller)
+    stated = _stated(spec, edit.min_resources, cluster.axis)
+    _restate(cluster, job, sub_groups=tuple(policies), min_member=edit.members, min_resources=stated)
 
 
 def _stated(spec: JobSpec, less: Mapping[str, int], axis: ResourceAxis) -> Amounts | None:

@@ -31,8 +31,12 @@ class SubGroupKey(NamedTuple):
         """The name for messages: ``workers/3``, of the policy and the values."""
         if self.policy == NO_POLICY:
             return "the other pods"
-        policy = policies[self.policy]
-        return "/".join((policy.name or f"subGroupPolicy[{self.policy}]", *self.values))
+        return "/".join((title_of(policies, self.policy), *self.values))
+
+
+def title_of(policies: Sequence[SubGroupPolicy], position: int) -> str:
+    """The name of a policy for messages; one without a name is told by its position."""
+    return policies[position].name or f"subGroupPolicy[{position}]"
 
 
 LEFT_OVER = SubGroupKey(NO_POLICY)
