@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.taking import Busy, evicted, taking
+from tests.support.taking import TWO_NODES, Busy, evicted, spread, taking
 from vsched.framework.policy import Policy
 
 PREEMPT = taking("allocate, gangpreempt", "priority gang conformance", "predicates nodeorder")
 SPARING = taking("allocate, gangpreempt", "priority gang", "predicates", gangs={"allowWholeBundle": False})
 RECLAIM = taking("allocate, gangreclaim", "gang conformance proportion", "predicates")
 WANT = "job x/want class=high min=2 pods=2 cpu=1"
-TWO_NODES = "class high 9\nnode n1 cpu=2\nnode n2 cpu=2"
-GANG_OF_FOUR = "job x/low min=4 phase=Running\npods x/low 2 cpu=1 on=n1\npods x/low 2 cpu=1 on=n2"
 
 
 @pytest.mark.parametrize(
@@ -20,25 +18,25 @@ GANG_OF_FOUR = "job x/low min=4 phase=Running\npods x/low 2 cpu=1 on=n1\npods x/
     [
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\n{GANG_OF_FOUR}\n{WANT}",
+            TWO_NODES + spread("x/low", 4) + WANT,
             ["low.0", "low.1", "low.2", "low.3"],
             id="a gang that would fall below its minimum leaves as a whole",
         ),
         pytest.param(
             SPARING,
-            f"{TWO_NODES}\n{GANG_OF_FOUR}\n{WANT}",
+            TWO_NODES + spread("x/low", 4) + WANT,
             [],
             id="unless the policy keeps gangs whole",
         ),
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\njob x/low min=2 phase=Running\npods x/low 2 cpu=1 on=n1\npods x/low 2 cpu=1 on=n2\n{WANT}",
+            TWO_NODES + spread("x/low", 2) + WANT,
             ["low.0", "low.1"],
             id="what a job has beyond its minimum leaves alone",
         ),
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\njob x/whole min=2 phase=Running\npods x/whole 2 cpu=1 on=n1\n"
+            f"{TWO_NODES}job x/whole min=2 phase=Running\npods x/whole 2 cpu=1 on=n1\n"
             f"job x/spare min=1 phase=Running\npods x/spare 2 cpu=1 on=n2\n"
             "job x/want class=high min=1 pods=1 cpu=1",
             ["spare.1"],
@@ -53,20 +51,19 @@ GANG_OF_FOUR = "job x/low min=4 phase=Running\npods x/low 2 cpu=1 on=n1\npods x/
         ),
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\njob x/low min=4 phase=Running\npods x/low 2 cpu=1 on=n1\n"
-            f"pods x/low 2 cpu=1 on=n2 volcano.sh/preemptable=false\n{WANT}",
+            TWO_NODES + spread("x/low", 4).replace("on=n2", "on=n2 volcano.sh/preemptable=false") + WANT,
             [],
             id="no gang with a task that may not be preempted",
         ),
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\n{GANG_OF_FOUR.replace('x/low min=4', 'x/low min=4 class=high')}\n{WANT}",
+            TWO_NODES + spread("x/low", 4).replace("min=4", "min=4 class=high") + WANT,
             [],
             id="no job of equal priority",
         ),
         pytest.param(
             PREEMPT,
-            f"{TWO_NODES}\njob x/low min=8 phase=Running\npods x/low 2 cpu=1 on=n1\npods x/low 2 cpu=1 on=n2\n{WANT}",
+            TWO_NODES + spread("x/low", 8) + WANT,
             ["low.0", "low.1"],
             id="a job that is below its minimum already can lose any task",
         ),
@@ -93,7 +90,7 @@ def test_who_leaves_for_a_gang(policy: Policy, text: str, victims: list[str]) ->
 
 
 def test_a_gang_starts_once_the_gang_it_broke_up_has_left() -> None:
-    text = f"{TWO_NODES}\n{GANG_OF_FOUR}\n{WANT}".replace(" pods=", " phase=Inqueue pods=")
+    text = (TWO_NODES + spread("x/low", 4) + WANT).replace(" pods=", " phase=Inqueue pods=")
     cluster = Busy(text, PREEMPT)
 
     assert len(cluster.cycle().evictions) == 4

@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, policy_of
-from tests.support.topologies import RACKS, Tree, decided, nodes_of, opened, snapshot_of
+from tests.support.topologies import (
+    ANY,
+    BLOCK,
+    EIGHT,
+    RACK,
+    RACKS,
+    SOFT,
+    Tree,
+    decided,
+    nodes_of,
+    opened,
+    snapshot_of,
+)
 from vsched.actions.allocate import worksheet
 from vsched.actions.held import Worksheet
 from vsched.actions.places import gang_of, place_together
@@ -25,12 +37,7 @@ from vsched.framework.trace import Trace
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.settings.built_in import REGISTRY
 
-RACK = NetworkTopology(highest_tier=1)
-BLOCK = NetworkTopology(highest_tier=2)
-ANY = NetworkTopology()
-SOFT = NetworkTopology(hard=False)
 World = tuple[str, Tree, Mapping[str, NetworkTopology]]
-EIGHT = "\n".join(f"node n{number} cpu=4" for number in range(1, 9)) + "\n"
 PLAIN = policy_of("priority gang", "predicates")
 """No plugin scores nodes: of equal nodes the first by name is taken."""
 

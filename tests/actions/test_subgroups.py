@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import policy_of
-from tests.support.topologies import RACKS, Tree, nodes_of, snapshot_of
+from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, Tree, nodes_of, snapshot_of, with_sub_groups
 from vsched.actions.allocate import allocate
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
@@ -26,12 +25,8 @@ from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import NO_POLICY
 from vsched.settings.built_in import REGISTRY
 
-RACK, BLOCK = NetworkTopology(highest_tier=1), NetworkTopology(highest_tier=2)
-SOFT = NetworkTopology(hard=False)
 PLAIN = policy_of("priority gang", "predicates")
 """No plugin scores nodes: of equal nodes the first by name is taken."""
-FOUR = "\n".join(f"node n{number} cpu=4" for number in range(1, 9))
-"""Nodes of four cores."""
 
 
 def workers(size: int, minimum: int, topology: NetworkTopology | None = None, name: str = "w") -> SubGroupPolicy:
@@ -42,10 +37,7 @@ def world(
     text: str, policies: Sequence[SubGroupPolicy], wish: NetworkTopology | None = None, tree: Tree = RACKS
 ) -> Snapshot:
     """A cluster whose job ``ns/a`` has these sub-groups."""
-    snapshot = snapshot_of(text, tree, {} if wish is None else {"ns/a": wish})
-    job = snapshot.jobs["ns/a"]
-    job.spec = msgspec.structs.replace(job.spec, sub_groups=tuple(policies))
-    return snapshot
+    return with_sub_groups(snapshot_of(text, tree, {} if wish is None else {"ns/a": wish}), *policies)
 
 
 def decided(
@@ -241,7 +233,7 @@ def placed(session: Session) -> dict[str, list[str]]:
 def test_where_sub_groups_go(
     text: str, policies: Sequence[SubGroupPolicy], wish: NetworkTopology | None, expected: dict[str, list[str]]
 ) -> None:
-    assert placed(decided(FOUR + text, policies, wish)) == expected
+    assert placed(decided(EIGHT + text, policies, wish)) == expected
 
 
 def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> None:
@@ -292,7 +284,7 @@ def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> 
     ],
 )
 def test_what_is_said_of_a_sub_group_that_waits(text: str, policies: Sequence[SubGroupPolicy], message: str) -> None:
-    report = run_cycle(world(FOUR + text, policies), PLAIN, REGISTRY)
+    report = run_cycle(world(EIGHT + text, policies), PLAIN, REGISTRY)
 
     assert report.jobs["ns/a"].message == message
 
@@ -300,7 +292,7 @@ def test_what_is_said_of_a_sub_group_that_waits(text: str, policies: Sequence[Su
 def test_what_is_said_of_a_pod_whose_sub_group_waits() -> None:
     text = full(1, 2, 3, 4, 5) + "\njob ns/a min=2" + pods("w:a", 2) + pods("w:b", 2)
 
-    report = run_cycle(world(FOUR + text, [workers(2, 1)]), PLAIN, REGISTRY)
+    report = run_cycle(world(EIGHT + text, [workers(2, 1)]), PLAIN, REGISTRY)
 
     why = {one.name: one.message for one in report.unschedulable.values() if one.job == "ns/a"}
     assert why["a.2"] == "would fit, and waits until its sub-group w/b reaches its minimum of 2"
@@ -309,7 +301,7 @@ def test_what_is_said_of_a_pod_whose_sub_group_waits() -> None:
 def test_a_sub_group_beyond_the_needed_ones_is_not_bound_in_part_while_others_leave() -> None:
     text = full(1, 2, 3, 4) + "\npods ns/old 1 cpu=4 on=n5 leaving\njob ns/a min=2" + pods("w:a", 2) + pods("w:b", 2)
 
-    report = run_cycle(world(FOUR + text, [workers(2, 1)]), PLAIN, REGISTRY)
+    report = run_cycle(world(EIGHT + text, [workers(2, 1)]), PLAIN, REGISTRY)
 
     assert {bind.node for bind in report.binds} == {"n6", "n7"}
 

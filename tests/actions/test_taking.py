@@ -8,33 +8,21 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.taking import taking
-from tests.support.topologies import RACKS, decided, nodes_of
+from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, decided, nodes_of, occupied, vacated
 from vsched.framework.policy import Policy
-from vsched.framework.session import Session
-from vsched.model.pods.status import Status
 from vsched.model.topology.constraints import NetworkTopology
 
-RACK, BLOCK = NetworkTopology(highest_tier=1), NetworkTopology(highest_tier=2)
-SOFT = NetworkTopology(hard=False)
 PREEMPT = taking("allocate, preempt", "priority gang", "predicates")
 FIRST = taking("preempt, allocate", "priority gang", "predicates")
 CHEAPEST = taking("allocate, preempt", "priority gang", "predicates", args={"enableTopologyAwarePreemption": True})
 RECLAIM = taking("allocate, reclaim", "gang proportion", "predicates")
 GANG_PREEMPT = taking("allocate, gangpreempt", "priority gang", "predicates")
-EIGHT = "class high 9\n" + "\n".join(f"node n{number} cpu=4" for number in range(1, 9)) + "\n"
 WANT = "job ns/a class=high phase=Inqueue min=2 pods=2 cpu=4"
-
-
-def evicted(session: Session) -> list[str]:
-    return sorted(entry.task.node for entry in session.committed if entry.status is Status.RELEASING)
 
 
 def full(*small: int) -> str:
     """Every node is full; on these, half of it is free."""
-    pods = (
-        f"job x/f{n} min=0 phase=Running\npods x/f{n} 1 cpu={2 if n in small else 4} on=n{n}\n" for n in range(1, 9)
-    )
-    return EIGHT + "".join(pods)
+    return EIGHT + occupied(small=small)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +84,7 @@ def full(*small: int) -> str:
         pytest.param(
             GANG_PREEMPT,
             EIGHT
-            + "job x/g min=4 phase=Running\n"
+            + "class high 9\njob x/g min=4 phase=Running\n"
             + "".join(f"pods x/g 1 cpu=4 on=n{n}\n" for n in (1, 3, 5, 7))
             + "".join(f"job x/h{n} min=1 class=high phase=Running\npods x/h{n} 1 cpu=4 on=n{n}\n" for n in (2, 4, 6))
             + "job x/l min=1 phase=Running\npods x/l 1 cpu=4 on=n8\n"
@@ -120,7 +108,7 @@ def full(*small: int) -> str:
 def test_where_room_is_made(policy: Policy, text: str, wish: NetworkTopology, victims: list[str]) -> None:
     session = decided(text, RACKS, {"ns/a": wish}, policy)
 
-    assert evicted(session) == victims
+    assert vacated(session) == victims
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -135,7 +123,7 @@ def test_where_room_is_made(policy: Policy, text: str, wish: NetworkTopology, vi
 def test_room_is_made_in_one_domain_and_every_victim_is_needed(
     held: list[int], high: list[bool], gang: int, cpu: int, wish: NetworkTopology, policy: Policy
 ) -> None:
-    text = EIGHT
+    text = EIGHT + "class high 9\n"
     for n, (amount, strong) in enumerate(zip(held, high, strict=True), start=1):
         if amount:
             text += (
@@ -146,7 +134,7 @@ def test_room_is_made_in_one_domain_and_every_victim_is_needed(
 
     starts = session.jobs["ns/a"].is_pipelined
     got = {node.strip("*") for node in nodes_of(session, "ns/a").values()} if starts else set()
-    victims = evicted(session)
+    victims = vacated(session)
     domain = smallest(got, wish)
     if wish.hard and got:
         assert domain is not None
@@ -197,5 +185,5 @@ def test_a_pod_that_was_lost_with_its_node_comes_back_into_the_rack_of_its_gang(
     ).replace("pods x/f5 1 cpu=2 on=n5", "pods x/f5 1 cpu=0 on=n5")
     session = decided(text, RACKS, {"ns/a": RACK}, PREEMPT)
 
-    assert evicted(session) == ["n6"]
+    assert vacated(session) == ["n6"]
     assert sorted(nodes_of(session, "ns/a").values()) == ["n5", "n5", "n6*"]

@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.taking import taking
-from tests.support.topologies import RACKS, nodes_of, snapshot_of
+from tests.support.topologies import (
+    BLOCK,
+    EIGHT,
+    RACK,
+    RACKS,
+    nodes_of,
+    occupied,
+    snapshot_of,
+    vacated,
+    with_sub_groups,
+)
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.pods.status import Status
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.settings.built_in import REGISTRY
 
-RACK, BLOCK = NetworkTopology(highest_tier=1), NetworkTopology(highest_tier=2)
 PREEMPT = taking("allocate, preempt", "priority gang", "predicates")
 GANG_PREEMPT = taking("allocate, gangpreempt", "priority gang", "predicates")
-EIGHT = "class high 9\n" + "\n".join(f"node n{number} cpu=4" for number in range(1, 9)) + "\n"
 TWO_OF_TWO = "job ns/a class=high phase=Inqueue min=4\npods ns/a 2 cpu=4 labels=w:a\npods ns/a 2 cpu=4 labels=w:b"
 RACK_OF = {f"n{number}": (number + 1) // 2 for number in range(1, 9)}
 
 
 def full(*strong: int) -> str:
     """Every node is full; on these, with pods that may not leave."""
-    return "".join(
-        f"job x/f{n} min=0 {'class=high ' * (n in strong)}phase=Running\npods x/f{n} 1 cpu=4 on=n{n}\n"
-        for n in range(1, 9)
-    )
+    return occupied(strong=strong)
 
 
 def decided(text: str, size: int, minimum: int, wish: NetworkTopology | None, policy: Policy) -> Session:
     snapshot = snapshot_of(text, RACKS, {} if wish is None else {"ns/a": wish})
-    job = snapshot.jobs["ns/a"]
-    groups = (SubGroupPolicy("w", size, minimum, match_keys=("w",), topology=RACK),)
-    job.spec = msgspec.structs.replace(job.spec, sub_groups=groups)
-    return run_actions(snapshot, policy, REGISTRY, Trace())
-
-
-def evicted(session: Session) -> list[str]:
-    return sorted(entry.task.node for entry in session.committed if entry.status is Status.RELEASING)
+    group = SubGroupPolicy("w", size, minimum, match_keys=("w",), topology=RACK)
+    return run_actions(with_sub_groups(snapshot, group), policy, REGISTRY, Trace())
 
 
 @pytest.mark.parametrize(
@@ -58,7 +55,7 @@ def evicted(session: Session) -> list[str]:
 )
 @pytest.mark.parametrize("policy", [PREEMPT, GANG_PREEMPT], ids=["preempt", "gangpreempt"])
 def test_where_room_is_made(policy: Policy, text: str, wish: NetworkTopology | None, victims: list[str]) -> None:
-    assert evicted(decided(EIGHT + text, 2, 2, wish, policy)) == victims
+    assert vacated(decided(EIGHT + text, 2, 2, wish, policy)) == victims
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -73,7 +70,7 @@ def test_where_room_is_made(policy: Policy, text: str, wish: NetworkTopology | N
 def test_each_sub_group_gets_its_room_in_one_rack_or_nobody_leaves(
     held: list[int], strong: list[bool], groups: int, size: int, cpu: int, wish: NetworkTopology | None
 ) -> None:
-    text = EIGHT
+    text = EIGHT + "class high 9\n"
     for n, (amount, stays) in enumerate(zip(held, strong, strict=True), start=1):
         if amount:
             text += f"job x/f{n} min=0 {'class=high ' * stays}phase=Running\npods x/f{n} 1 cpu={amount} on=n{n}\n"
@@ -84,7 +81,7 @@ def test_each_sub_group_gets_its_room_in_one_rack_or_nobody_leaves(
     view, nodes = session.jobs["ns/a"], nodes_of(session, "ns/a")
     assert view.sub_groups is not None
     if not view.is_pipelined:
-        assert not evicted(session)
+        assert not vacated(session)
         return
     racks: dict[str, set[int]] = {}
     for task in view.job.tasks.values():
@@ -92,4 +89,4 @@ def test_each_sub_group_gets_its_room_in_one_rack_or_nobody_leaves(
     assert all(len(found) == 1 for found in racks.values())
     if wish is BLOCK:
         assert len({(rack + 1) // 2 for found in racks.values() for rack in found}) == 1
-    assert set(evicted(session)) <= {node.strip("*") for node in nodes.values()}
+    assert set(vacated(session)) <= {node.strip("*") for node in nodes.values()}

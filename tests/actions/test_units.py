@@ -6,12 +6,10 @@ import msgspec
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from tests.support.taking import taking
-from vsched.framework.cycle import run_actions
+from tests.support.taking import TWO_NODES, evicted, spread, taking
+from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.trace import Trace
 from vsched.model.jobs.native import NativeGroup
-from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
 PREEMPT = taking("allocate, preempt", "priority gang conformance", "predicates")
@@ -23,8 +21,6 @@ CHEAPEST = taking(
 )
 GANG_PREEMPT = taking("allocate, gangpreempt", "priority gang", "predicates")
 RECLAIM = taking("allocate, reclaim", "gang proportion", "predicates")
-TWO_NODES = "class high 9\nnode n1 cpu=2\nnode n2 cpu=2\n"
-SPREAD = "job x/g min={minimum} phase=Running\npods x/g 2 cpu=1 on=n1\npods x/g 2 cpu=1 on=n2\n"
 WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
 
 
@@ -33,7 +29,7 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
     [
         pytest.param(
             PREEMPT,
-            TWO_NODES + SPREAD.format(minimum=4) + WANT,
+            TWO_NODES + spread("x/g", 4) + WANT,
             ["g.0", "g.1", "g.2", "g.3"],
             id="all of it leaves for one pod, whatever its minimum",
         ),
@@ -48,19 +44,19 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
         ),
         pytest.param(
             PREEMPT,
-            TWO_NODES + SPREAD.format(minimum=1).replace("on=n2", "on=n2 volcano.sh/preemptable=false") + WANT,
+            TWO_NODES + spread("x/g", 1).replace("on=n2", "on=n2 volcano.sh/preemptable=false") + WANT,
             [],
             id="none of it where one pod may not be preempted",
         ),
         pytest.param(
             PREEMPT,
-            TWO_NODES + "pdb x/g selector=job:g allowed=3\n" + SPREAD.format(minimum=1) + WANT,
+            TWO_NODES + "pdb x/g selector=job:g allowed=3\n" + spread("x/g", 1) + WANT,
             [],
             id="none of it where a disruption budget keeps one pod",
         ),
         pytest.param(
             PREEMPT,
-            TWO_NODES + SPREAD.format(minimum=1) + WANT.replace("min=1 pods=1", "min=3 pods=3"),
+            TWO_NODES + spread("x/g", 1) + WANT.replace("min=1 pods=1", "min=3 pods=3"),
             ["g.0", "g.1", "g.2", "g.3"],
             id="what it leaves on other nodes is used, and it is counted once",
         ),
@@ -74,7 +70,7 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
         pytest.param(
             RECLAIM,
             "node n1 cpu=2\nnode n2 cpu=2\nqueue q\nqueue r\n"
-            + SPREAD.format(minimum=1).replace("min=", "queue=q min=")
+            + spread("x/g", 1).replace("min=", "queue=q min=")
             + "job ns/want queue=r phase=Inqueue min=1 pods=1 cpu=1",
             [],
             id="reclaim takes none of it where its queue would fall below its share",
@@ -85,7 +81,5 @@ def test_who_leaves(policy: Policy, text: str, victims: list[str]) -> None:
     snapshot = mirror(manifests(text)).snapshot(NOW)
     job = snapshot.jobs["x/g"]
     job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
-    session = run_actions(snapshot, policy, REGISTRY, Trace())
 
-    evicted = [entry.task.name for entry in session.committed if entry.status is Status.RELEASING]
-    assert sorted(evicted) == victims
+    assert sorted(evicted(run_cycle(snapshot, policy, REGISTRY))) == victims

@@ -27,6 +27,13 @@ SWITCHES = {
     "N": {"enableNamespaceOrder": False},
 }
 
+TWO_NODES = "class high 9\nnode n1 cpu=2\nnode n2 cpu=2\n"
+
+
+def spread(job: str, minimum: int) -> str:
+    """A job that runs on ``TWO_NODES``, and leaves no room there: two pods of a core on each of them."""
+    return f"job {job} min={minimum} phase=Running\npods {job} 2 cpu=1 on=n1\npods {job} 2 cpu=1 on=n2\n"
+
 
 def taking(
     actions: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -12,9 +12,9 @@ from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.pods.status import HOLDS
+from vsched.model.pods.status import HOLDS, Status
 from vsched.model.snapshot import Snapshot
-from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
 from vsched.settings.built_in import REGISTRY
 
@@ -31,6 +31,10 @@ RACKS: Tree = {
 }
 """Eight nodes in four racks, two blocks, one tree."""
 TIER_NAMES = {1: "rack", 2: "block"}
+RACK, BLOCK = NetworkTopology(highest_tier=1), NetworkTopology(highest_tier=2)
+ANY, SOFT = NetworkTopology(), NetworkTopology(hard=False)
+EIGHT = "\n".join(f"node n{number} cpu=4" for number in range(1, 9)) + "\n"
+"""The nodes of ``RACKS``, of four cores each."""
 
 
 def catalogue(tree: Tree) -> TopologyCatalogue:
@@ -56,6 +60,22 @@ def snapshot_of(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology]) ->
     return snapshot
 
 
+def with_sub_groups(snapshot: Snapshot, *policies: SubGroupPolicy, job: str = "ns/a") -> Snapshot:
+    """The snapshot, with these sub-groups in a job of it."""
+    found = snapshot.jobs[job]
+    found.spec = msgspec.structs.replace(found.spec, sub_groups=policies)
+    return snapshot
+
+
+def occupied(*, small: Sequence[int] = (), strong: Sequence[int] = ()) -> str:
+    """A pod on each node of ``EIGHT``: of two cores where small, else of four; on the strong ones with class high."""
+    return "class high 9\n" + "".join(
+        f"job x/f{n} min=0 {'class=high ' * (n in strong)}phase=Running\n"
+        f"pods x/f{n} 1 cpu={2 if n in small else 4} on=n{n}\n"
+        for n in range(1, 9)
+    )
+
+
 def opened(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology], policy: Policy = DEFAULT_POLICY) -> Session:
     """A session before its actions."""
     return Session(snapshot_of(text, tree, wishes), policy, REGISTRY, Trace())
@@ -75,3 +95,8 @@ def nodes_of(session: Session, job: str) -> dict[str, str]:
         if HOLDS[status].allocated or HOLDS[status].reserves:
             found[task.name] = node + "*" * HOLDS[status].reserves
     return found
+
+
+def vacated(session: Session) -> list[str]:
+    """Names of the nodes of pods that are to leave, one for each pod."""
+    return sorted(entry.task.node for entry in session.committed if entry.status is Status.RELEASING)
