@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from vsched.actions.gates import open_gates
-from vsched.actions.held import Worksheet, held_back, note_overused
+from vsched.actions.held import Worksheet, held_back, note_cluster_room, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
 from vsched.actions.placing import place_until_ready
@@ -101,7 +101,15 @@ def workable(session: Session, job: JobView) -> bool:
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
-    with session.reservations.lifted(job), session.statement() as statement:
+    with session.reservations.lifted(job):
+        again = _try_turn(session, queue, job, sheet)
+        if not again and job.trail is not None:
+            note_cluster_room(session, job)
+        return again
+
+
+def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    with session.statement() as statement:
         if held_back(session, queue, job, sheet):
             return False
         if job.sub_groups is not None:

@@ -29,6 +29,8 @@ def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
     missing = session.plugins.tasks_missing(job)
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
+    if job.trail is not None and not session.places.holds_together(job):
+        return False  # no domain may hold it, whatever its room: the try comes to nothing, and says so
     return (
         lacks_claims(session, sheet, missing)
         or beyond_queue(session, queue, job, sheet, missing)
@@ -82,22 +84,48 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     selection = session.node_selection
     if not selection.is_short:
         return False
-    kinds = [selection.kind(task) for task in sheet]
-    tasks = Counter(kinds)
-    first = dict(zip(reversed(kinds), reversed(sheet), strict=True))
-    if not any(selection.has_failed(task) for task in first.values()):
-        return False
+    first = {selection.kind(task): task for task in reversed(sheet)}
+    return any(selection.has_failed(task) for task in first.values()) and note_no_room(session, sheet, missing)
+
+
+def note_no_room(session: Session, tasks: Sequence[Task], missing: int) -> bool:
+    """Whether all nodes together cannot hold ``missing`` of these tasks, each shape counted alone; records why."""
+    selection = session.node_selection
+    kinds = [selection.kind(task) for task in tasks]
+    counts = Counter(kinds)
+    first = dict(zip(reversed(kinds), reversed(tasks), strict=True))
     fits = 0
-    for kind, count in tasks.items():
+    for kind, count in counts.items():
         fits += min(count, selection.room(first[kind]).tasks)
         if fits >= missing:
             return False
-    stopped = next((kind for kind in tasks if selection.room(first[kind]).tasks < tasks[kind]), None)
+    stopped = next((kind for kind in counts if selection.room(first[kind]).tasks < counts[kind]), None)
     if stopped is None:
         return False  # all of them fit: scheduling gates hold back the missing tasks
-    why = short_of_room(selection.room(first[stopped]), tasks[stopped])
+    why = short_of_room(selection.room(first[stopped]), counts[stopped])
     session.task_refusals[first[stopped].uid] = why._replace(fits=fits)
     return True
+
+
+def note_cluster_room(session: Session, job: JobView) -> None:
+    """Say that the whole cluster lacks room for a job, in place of its domains, where that is so.
+
+    The job asks for closeness, and no domain that it may use has room for it. Where no domain could have room, because
+    of what the job asks for or where its pods are, it is told that.
+    """
+    refusals = session.task_refusals
+    tasks = [task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated]
+    near = [task.uid for task in tasks if _is_about_domains(refusals.get(task.uid))]
+    if not near or not session.places.holds_together(job):
+        return
+    missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
+    before = {uid: refusals.pop(uid) for uid in near}
+    if not note_no_room(session, tasks, missing):
+        refusals.update(before)
+
+
+def _is_about_domains(why: NodeReasons | Refusal | None) -> bool:
+    return isinstance(why, Refusal) and why.code is Code.TOPOLOGY
 
 
 def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:

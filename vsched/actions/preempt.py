@@ -71,7 +71,7 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
     for task in unplaced(session, job):
         if not session.plugins.job_starving(job):
             return
-        with beside_its_own(session, job), session.statement() as statement:
+        with beside_its_own(session, job, task), session.statement() as statement:
             attempt = Attempt(session, search, pools, statement, pick)
             placed = attempt.place(task) and attempt.is_worth_it and session.places.holds_together(job)
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):

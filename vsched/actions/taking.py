@@ -6,8 +6,8 @@ try is rolled back, and only the cheapest one's victims are evicted. So nothing 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.places.domains import Domain
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.framework.subgroups import SubGroup
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology
@@ -75,16 +76,25 @@ def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> boo
     return make_room_in_groups(session, attempt, groups, tasks)
 
 
-def beside_its_own(session: Session, job: JobView) -> AbstractContextManager[None]:
-    """A restriction to the nodes where a pod of a job may join those that have a node.
+@contextmanager
+def beside_its_own(session: Session, job: JobView, task: Task) -> Iterator[None]:
+    """A restriction to the nodes where a pod of a job may join those of the job, and of its sub-group, with a node.
 
-    There is none where the job does not ask for closeness, and no such node where none of its pods has one.
+    There is none where neither asks for closeness, and no such node where none of these pods has one.
     """
-    topology = job.spec.topology
+    group = None if job.sub_groups is None else job.sub_groups.of(task)
+    of_group = None if group is None else group.topology
+    with _beside(session, job, job.spec.topology), _beside(session, job, of_group, group):
+        yield
+
+
+def _beside(
+    session: Session, job: JobView, topology: NetworkTopology | None, group: SubGroup | None = None
+) -> AbstractContextManager[None]:
     if topology is None or not topology.hard:
         return nullcontext()
     places = session.places
-    reach = places.reach(topology, places.footing(job, topology))
+    reach = places.reach(topology, places.footing(job, topology, group))
     tier, domain = (None, None) if isinstance(reach, Refusal) else reach[-1]
     rows = NO_ROWS if tier is None or domain is None else places.domain(tier, domain).rows
     return session.node_selection.within(rows)

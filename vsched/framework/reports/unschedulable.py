@@ -207,17 +207,21 @@ class UnschedulableReasons:
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
-        if view.sub_groups is not None and (short := view.sub_groups.of(cause).lacks()):
+        if view.sub_groups is not None and why.fits is None and (short := view.sub_groups.of(cause).lacks()):
             return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         if view.is_ready:
             waiting = view.pending_count + view.waiting
             return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
         missing = view.min_member - view.ready - view.best_effort_pending
-        if view.min_member < 2:
+        minimum = view.min_member
+        if view.sub_groups is not None and why.fits is not None:
+            missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
+            minimum = max(minimum, view.ready + missing)
+        if minimum < 2:
             return code, "no node takes it"
         fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
-        head = _needs("the gang", view.min_member, missing, fits, most)
+        head = _needs("the gang", minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
 
     def _scale_of_sub_group(
