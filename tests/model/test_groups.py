@@ -30,6 +30,7 @@ def test_groups_are_as_ordered_sets_whatever_their_sizes(steps: list[tuple[str, 
             model.get(group, {}).pop(name, None)
         else:
             assert list(groups.pop(group)) == list(model.pop(group, {}))
+        assert set(groups.groups()) == {each for each, names in model.items() if names}
         for each in ("one", "other"):
             assert list(groups.of(each)) == list(model.get(each, {}))
 

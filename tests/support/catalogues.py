@@ -17,13 +17,13 @@ from vsched.model.claims.devices import (
     DeviceClass,
     DeviceConstraint,
     DeviceId,
-    DeviceModel,
     DevicePool,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
     DeviceTraits,
     Version,
+    device_model,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.nodes.table import Taint
@@ -33,7 +33,7 @@ from vsched.model.pods.task import Task
 IN_ZONE = NodeTerm((Requirement("topology.kubernetes.io/zone", "In", ("acme-zone",)),))
 ON_NODE = NodeTerm(fields=(Requirement("metadata.name", "In", ("n1",)),))
 SELECTOR = 'device.attributes["gpu.acme.corp"].model == "acme-100"'
-MODEL = DeviceModel(
+MODEL = device_model(
     "gpu.acme.corp",
     (
         ("gpu.acme.corp/driver", Version("1.2.3-acme")),

@@ -20,13 +20,13 @@ from vsched.model.claims.devices import (
     DeviceClass,
     DeviceConstraint,
     DeviceId,
-    DeviceModel,
     DevicePool,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
     DeviceTraits,
     Quantities,
+    device_model,
 )
 from vsched.model.nodes.table import NodeTable, Taint
 from vsched.model.pods.claims import PodClaims, PodDevices
@@ -63,7 +63,7 @@ def device(
     found = sorted((key if "/" in key else f"{driver}/{key}", value) for key, value in (attributes or {}).items())
     return Device(
         DeviceId(driver, pool or node, name),
-        DeviceModel(driver, tuple(found), capacity, shareable),
+        device_model(driver, tuple(found), capacity, shareable),
         node,
         DeviceTraits(
             taints=tuple(DeviceTaint(Taint(text.partition(":")[0], "", text.partition(":")[2])) for text in taints),

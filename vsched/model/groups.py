@@ -22,6 +22,10 @@ class NameGroups(Generic[K]):
         known = self._groups.get(group, ())
         return (known,) if isinstance(known, str) else known
 
+    def groups(self) -> Collection[K]:
+        """The groups that have names."""
+        return self._groups.keys()
+
     def add(self, group: K, name: str) -> None:
         """Add a name to a group, unless it is there."""
         known = self._groups.get(group)

@@ -26,12 +26,12 @@ from vsched.model.claims.devices import (
     DeviceClass,
     DeviceConstraint,
     DeviceId,
-    DeviceModel,
     DeviceRequest,
     DeviceSelector,
     DeviceTaint,
     DeviceTraits,
     Version,
+    device_model,
 )
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
@@ -43,7 +43,7 @@ EPOCH = 1785578400.0
 ONE = ClaimSpec(((DeviceRequest("gpu", of.DRIVER),),))
 ON_N1 = (NodeTerm(fields=(Requirement("metadata.name", "In", ("n1",)),)),)
 GPU = DeviceId(of.DRIVER, "n1", "gpu-0")
-MODEL = DeviceModel(of.DRIVER)
+MODEL = device_model(of.DRIVER)
 POD = make.pod("p")
 
 
@@ -219,7 +219,7 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
             ),
             Device(
                 GPU,
-                DeviceModel(
+                device_model(
                     of.DRIVER,
                     (
                         ("count", 3),
@@ -259,7 +259,7 @@ def devices_of(*devices: Fields, node: str = "n1", **fields: Any) -> tuple[Devic
             ),
             Device(
                 GPU,
-                DeviceModel(of.DRIVER, (), (("memory", 4000), ("slots", 2000)), True),
+                device_model(of.DRIVER, (), (("memory", 4000), ("slots", 2000)), True),
                 "n1",
                 DeviceTraits(
                     policies=(
@@ -292,6 +292,20 @@ def test_devices_share_equal_traits() -> None:
 def test_devices_that_are_alike_share_their_model() -> None:
     first, second = devices_of(of.device("a", attributes={"m": "x"}), of.device("b", attributes={"m": "x"}))
     assert first.model is second.model
+
+
+def test_devices_with_ids_of_their_own_share_everything_but_values() -> None:
+    first, second, other = (
+        device.model
+        for device in devices_of(
+            of.device("a", attributes={"id": "1", "m": "x"}, capacity={"memory": "8"}),
+            of.device("b", attributes={"id": "2", "m": "x"}, capacity={"memory": "8"}),
+            of.device("c", attributes={"id": "3", "m": "x"}, capacity={"memory": "9"}),
+        )
+    )
+    assert (first.values, second.values, other.values) == (("1", "x"), ("2", "x"), ("3", "x"))
+    assert first.series is second.series
+    assert second.series != other.series
 
 
 def test_devices_that_differ_in_true_and_1_do_not_share_their_model() -> None:

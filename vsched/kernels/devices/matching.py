@@ -169,7 +169,7 @@ def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
 def _once(
     device: Device, requested: Quantities, known: dict[Hashable, tuple[Quantities | None, int]]
 ) -> tuple[Quantities | None, int]:
-    key = (device.model.driver, device.model.capacity, device.traits.policies)
+    key = device.model.series, device.traits.policies
     found = known.get(key)
     if found is None:
         amounts = consumption(device, requested)

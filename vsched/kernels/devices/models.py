@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.kernels.devices.inventory import NOWHERE, Inventory
+from vsched.model.claims.devices import DeviceSeries
 from vsched.model.nodes.table import Ids, Ints
 
 ATTRIBUTES, CAPACITY = "attributes", "capacity"
@@ -29,23 +30,29 @@ def values(inventory: Inventory, where: str, name: str) -> Ids:
     """
 
     def compute() -> Ids:
-        domain, _, identifier = name.rpartition("/")
         numbers: dict[tuple[type, object], int] = {}
-        found = []
-        for model in inventory.models:
-            short = identifier if model.driver == domain else None
-            value: object = None
-            for each, one in model.attributes if where == ATTRIBUTES else model.capacity:
-                if each == name:
-                    value = one
-                    break
-                if each == short:
-                    value = one
-            # True and 1 are equal in Python, and different as attributes.
-            found.append(NOWHERE if value is None else numbers.setdefault((type(value), value), len(numbers)))
-        return np.array(found, dtype=np.int32)
+        places: dict[DeviceSeries, int] = {}
+        found = np.full(len(inventory.models), NOWHERE, dtype=np.int32)
+        for number, model in enumerate(inventory.models):
+            series = model.series
+            place = places.get(series)
+            if place is None:
+                place = places[series] = _place(series, where, name)
+            if place != NOWHERE:
+                value = model.values[place] if where == ATTRIBUTES else series.capacity[place][1]
+                # True and 1 are equal in Python, and different as attributes.
+                found[number] = numbers.setdefault((type(value), value), len(numbers))
+        return found
 
     return inventory.keep(("values", where, name), compute)
+
+
+def _place(series: DeviceSeries, where: str, name: str) -> int:
+    """The position of a full name; NOWHERE where it is not there."""
+    names = series.names if where == ATTRIBUTES else tuple([each for each, _ in series.capacity])
+    domain, _, identifier = name.rpartition("/")
+    known = (name, identifier) if domain == series.driver else (name,)
+    return next((names.index(each) for each in known if each in names), NOWHERE)
 
 
 def kinds(inventory: Inventory, reads: tuple[tuple[str, str], ...]) -> Kinds:

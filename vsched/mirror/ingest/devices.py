@@ -55,6 +55,7 @@ from vsched.model.claims.devices import (
     DeviceTraits,
     Quantities,
     Version,
+    device_model,
 )
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import NodeTerm
@@ -314,7 +315,7 @@ def _model(
 ) -> DeviceModel:
     """The model with these values: one object for devices that are alike."""
     types = tuple([type(value) for _, value in attributes])
-    return _same_model(DeviceModel(driver, attributes, capacity, shareable), types)
+    return _same_model(device_model(driver, attributes, capacity, shareable), types)
 
 
 @lru_cache(maxsize=512)  # models of one device each pass through it

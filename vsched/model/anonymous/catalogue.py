@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vsched.model.anonymous.rules import Renaming, name, node, pairs, parts, sentence, uid, word
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
-from vsched.model.claims.devices import Attribute, Device, DeviceModel, Version
+from vsched.model.claims.devices import Attribute, Device, DeviceModel, Version, device_model
 from vsched.model.pods.task import Task
 
 Selects = Callable[[str, DeviceModel], bool | None]
@@ -61,8 +61,10 @@ def _devices(renaming: Renaming, found: DeviceCatalogue, selects: Selects) -> De
             values: dict[str, Attribute | Version] = {
                 f"{DOMAIN}/s{numbers[text]}": holds for text, holds in said.items() if holds is not None
             }
-            attributes = tuple(sorted((dict(renamed.model.attributes) | values).items()))
-            model = models[id(original.model)] = replace(renamed.model, attributes=attributes)
+            like = renamed.model
+            attributes = tuple(sorted((dict(like.attributes) | values).items()))
+            model = device_model(like.driver, attributes, like.capacity, like.shareable)
+            models[id(original.model)] = model
         return replace(renamed, model=model)
 
     return DeviceCatalogue(

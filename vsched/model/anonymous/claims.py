@@ -37,6 +37,7 @@ from vsched.model.claims.devices import (
     DevicePool,
     DeviceRequest,
     DeviceSelector,
+    DeviceSeries,
     DeviceTaint,
     DeviceTraits,
     Version,
@@ -111,7 +112,8 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         **_CONDITIONS,
     },
     DeviceId: {"driver": name, "pool": value, "device": name},
-    DeviceModel: {"driver": name, "attributes": pairs(name, attribute), "capacity": _QUANTITIES},
+    DeviceModel: {"series": shared, "values": each(attribute)},
+    DeviceSeries: {"driver": name, "names": each(name), "capacity": _QUANTITIES},
     Version: {"text": name},
     DeviceTaint: {"taint": parts},
     # claims of devices

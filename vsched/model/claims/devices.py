@@ -5,6 +5,8 @@ Names of attributes and capacities are as the driver writes them; one without a 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from vsched.model.nodes.table import Taint
@@ -39,15 +41,63 @@ class Version(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class DeviceModel(msgspec.Struct, frozen=True, gc=False):
-    """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once."""
+class DeviceSeries(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """What models have in common that differ in nothing but the values of attributes. Equal ones are one object."""
 
     driver: str
-    attributes: tuple[tuple[str, Attribute | Version], ...] = ()
-    """By name, sorted."""
+    names: tuple[str, ...] = ()
+    """Of the attributes, sorted."""
     capacity: Quantities = ()
     shareable: bool = False
     """``allowMultipleAllocations``."""
+
+
+class DeviceModel(msgspec.Struct, frozen=True, gc=False):
+    """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once.
+
+    Real devices have ids as attributes, so each is a model of its own: a model keeps nothing but the values.
+    """
+
+    series: DeviceSeries
+    values: tuple[Attribute | Version, ...] = ()
+    """Of the attributes, in the order of their names in the series."""
+
+    @property
+    def driver(self) -> str:
+        """The driver that published the device."""
+        return self.series.driver
+
+    @property
+    def attributes(self) -> tuple[tuple[str, Attribute | Version], ...]:
+        """By name, sorted."""
+        return tuple(zip(self.series.names, self.values, strict=True))
+
+    @property
+    def capacity(self) -> Quantities:
+        """The amounts that the device has."""
+        return self.series.capacity
+
+    @property
+    def shareable(self) -> bool:
+        """Whether several claims may use the device."""
+        return self.series.shareable
+
+
+def device_model(
+    driver: str,
+    attributes: tuple[tuple[str, Attribute | Version], ...] = (),
+    capacity: Quantities = (),
+    shareable: bool = False,
+) -> DeviceModel:
+    """The model with these attributes, which are sorted by name."""
+    names = tuple([name for name, _ in attributes])
+    series = _same_series(DeviceSeries(driver, names, capacity, shareable))
+    return DeviceModel(series, tuple([value for _, value in attributes]))
+
+
+@lru_cache(maxsize=512)
+def _same_series(series: DeviceSeries) -> DeviceSeries:
+    return series
 
 
 class CapacityPolicy(msgspec.Struct, frozen=True, gc=False):

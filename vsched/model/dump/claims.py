@@ -12,6 +12,7 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
+    Attribute,
     CapacityPolicy,
     ClaimSpec,
     Device,
@@ -23,6 +24,8 @@ from vsched.model.claims.devices import (
     DeviceTaint,
     DeviceTraits,
     Quantities,
+    Version,
+    device_model,
 )
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
@@ -73,6 +76,15 @@ class DeviceLine(msgspec.Struct, frozen=True):
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failures: tuple[str, ...] = ()
+
+
+class ModelLine(msgspec.Struct, frozen=True):
+    """A model of devices with its series."""
+
+    driver: str
+    attributes: tuple[tuple[str, Attribute | Version], ...] = ()
+    capacity: Quantities = ()
+    shareable: bool = False
 
 
 class VolumeParts(msgspec.Struct, frozen=True):
@@ -162,13 +174,17 @@ def _device_parts(found: DeviceCatalogue, tasks: Numbered[str]) -> Iterator[tupl
     yield "made", found.made
     yield "plugins", {column: sorted(nodes) for column, nodes in found.plugins.items()}
     yield "specs", pieces(iter(specs))
-    yield "models", pieces(iter(models))
+    yield "models", pieces(map(_model_line, models))
 
 
 def _pool_line(pool: DevicePool) -> PoolLine:
     return PoolLine(
         pool.driver, pool.name, pool.generation, len(pool.devices), pool.counters, pool.complete, pool.problem
     )
+
+
+def _model_line(model: DeviceModel) -> ModelLine:
+    return ModelLine(model.driver, model.attributes, model.capacity, model.shareable)
 
 
 def _device_line(device: Device) -> DeviceLine:
@@ -204,7 +220,8 @@ def _volumes(parts: VolumeParts, tasks: Sequence[Task]) -> VolumeCatalogue:
 
 
 def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
-    specs, models = records(parts.specs, ClaimSpec), records(parts.models, DeviceModel)
+    specs = records(parts.specs, ClaimSpec)
+    models = [device_model(*msgspec.structs.astuple(line)) for line in records(parts.models, ModelLine)]
     claims = records(parts.claims, DeviceClaim, {"spec": specs.__getitem__})
     traits: dict[DeviceTraits, DeviceTraits] = {}
     devices = (_device(line, traits) for line in records(parts.devices, DeviceLine, {"model": models.__getitem__}))

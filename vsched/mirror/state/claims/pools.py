@@ -11,6 +11,7 @@ import msgspec
 from vsched.mirror.ingest.device_taints import TaintRule
 from vsched.mirror.ingest.devices import Slice
 from vsched.model.claims.devices import Device, DevicePool, Quantities
+from vsched.model.groups import NameGroups
 
 Name = tuple[str, str]
 """Driver and pool."""
@@ -23,7 +24,8 @@ class PoolStore:
         self.published: tuple[DevicePool, ...] = ()
         """Sorted by driver, then by name."""
         self._slices: dict[str, Slice] = {}
-        self._members: dict[Name, set[str]] = {}
+        self._members: NameGroups[Name] = NameGroups()
+        """The slices of each pool."""
         self._pools: dict[Name, DevicePool] = {}
         self._order: list[Name] = []
         self._rules: dict[str, TaintRule] = {}
@@ -43,13 +45,13 @@ class PoolStore:
             return False
         if before is not None:
             pool = (before.driver, before.pool)
-            self._members[pool].discard(name)
+            self._members.discard(pool, name)
             self._changed.add(pool)
             del self._slices[name]
         if found is not None:
             pool = (found.driver, found.pool)
             self._slices[name] = found
-            self._members.setdefault(pool, set()).add(name)
+            self._members.add(pool, name)
             self._changed.add(pool)
         return True
 
@@ -73,8 +75,8 @@ class PoolStore:
         return bool(concerned)
 
     def _concerned(self, rule: TaintRule) -> set[Name]:
-        pools = self._members if rule.only_pool is None else self._members.keys() & {rule.only_pool}
-        return {pool for pool in pools if rule.concerns(*pool)}
+        pools = self._members.groups() if rule.only_pool is None else (rule.only_pool,)
+        return {pool for pool in pools if self._members.of(pool) and rule.concerns(*pool)}
 
     def adopt(self, pools: Iterable[DevicePool]) -> None:
         """Take over what another mirror has published."""
@@ -103,9 +105,7 @@ class PoolStore:
         """Put the pools together that changed; returns their names."""
         changed, self._changed = self._changed, set()
         for name in changed:
-            members = self._members[name]
-            if not members:
-                del self._members[name]
+            members = self._members.of(name)
             self._set(name, self._together(name, members) if members else None)
         changed |= self._placed
         self._placed.clear()
