@@ -37,7 +37,24 @@ GPU = DeviceView(
         pytest.param('has(device.attributes["gpu.example.com"].model)', True, id="an attribute that is there"),
         pytest.param('has(device.attributes["gpu.example.com"].nope)', False, id="an attribute that is not"),
         pytest.param('has(device.attributes["nope"].model)', False, id="an unknown domain is an empty map"),
-        pytest.param('"nope" in device.attributes', True, id="every domain is there"),
+        pytest.param('"nope" in device.attributes', False, id="a domain that the device does not have"),
+        pytest.param('"other.example.com" in device.attributes', True, id="a domain that it has"),
+        pytest.param(
+            '!("nope" in device.attributes) && !has(device.attributes["nope"].x)', True, id="looked up, it is there"
+        ),
+        pytest.param(
+            'device.attributes.size() == 2 && !has(device.attributes["nope"].x)',
+            True,
+            id="domains are counted as they are",
+        ),
+        pytest.param(
+            'device.attributes.all(d, d != "nope" || has(device.attributes["nope"].x))', True, id="and visited"
+        ),
+        pytest.param(
+            'has(device.capacity[device.driver].memory) && "in device.attributes" != "x"',
+            True,
+            id="the driver's domain",
+        ),
         pytest.param('"model" in device.attributes["gpu.example.com"]', True, id="a name is in its domain"),
         pytest.param(
             'device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) >= 0', True, id="enough memory"
@@ -91,7 +108,8 @@ def test_a_selector_comes_to(text: str, expected: bool) -> None:
     [
         pytest.param('device.attributes["gpu.example.com"].nope == 1', "no such key: nope", id="a name that is not"),
         pytest.param('device.attributes["nope"].model == "a"', "no such key: model", id="a name of an unknown domain"),
-        pytest.param("device.driver", "must evaluate to bool, not str", id="no truth value"),
+        pytest.param("device.driver", "must evaluate to bool, not string", id="no truth value"),
+        pytest.param("device.?driver", "must evaluate to bool, not optional", id="an optional value"),
         pytest.param('semver("1.2").major() == 1', "No Major.Minor.Patch", id="no version"),
         pytest.param(
             'semver("1.2.3").compareTo(quantity("1")) == 0', "no such overload", id="a version and a quantity"

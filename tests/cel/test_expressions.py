@@ -49,6 +49,33 @@ VALUES: dict[str, tuple[str, Any, Any]] = {
     "trimmed": ("self.trim()", " a ", "a"),
     "found": ("self.find('[0-9]+')", "ab12c3", "12"),
     "all found": ("self.findAll('[0-9]+', 1)", "ab12c3", ["12"]),
+    "letters that take more than one byte": ("self.size() * 10 + size(self)", "größe", 55),
+    "a text with a number": ("'%s has %d of %.1f, %x'.format([self, 2, 1.5, 255])", "a", "a has 2 of 1.5, ff"),
+    "a text of a list": ("'%s'.format([self])", ["a", 1, True, None], '["a", 1, true, null]'),
+    "a text of a map": ("'%s%%'.format([self])", {"b": 2.5, "a": 1}, '{"a":1, "b":2.500000}%'),
+    "a text of bits": ("'%b %b %o %X'.format([5, self, 8, 'ab'])", True, "101 1 10 6162"),
+    "quotation marks": ("strings.quote(self)", 'a"b\n', '"a\\"b\\n"'),
+    "a set in another": ("sets.contains(self, [1, 1])", [1, 2], True),
+    "true is not 1": ("sets.contains(self, [1])", [True], False),
+    "equal sets": ("sets.equivalent(self, [2, 1, 1])", [1, 2], True),
+    "sets without a common item": ("sets.intersects(self, [3])", [1, 2], False),
+    "an item of a list": ("self.includes('a') && 'a'.includes('a')", ["a"], True),
+    "an address": ("ip(self).family() * 10 + (ip(self).isLoopback() ? 1 : 0)", "::1", 61),
+    "equal addresses": ("ip(self) == ip('::1') && !ip.isCanonical(self)", "0:0::1", True),
+    "no address": ("isIP(self) || isIP('::ffff:1.2.3.4') || isIP('fe80::1%eth0')", "10.0.0.01", False),
+    "an address in a range": ("cidr(self).containsIP('10.1.2.3')", "10.0.0.0/8", True),
+    "a range in a range": ("cidr(self).containsCIDR('10.1.0.0/16')", "10.0.0.0/8", True),
+    "parts of a range": ("string(cidr(self).ip()) + string(cidr(self).masked())", "10.1.2.3/8", "10.1.2.310.0.0.0/8"),
+    "parts of a URL": (
+        "url(self).getScheme() + url(self).getHostname() + url(self).getPort() + url(self).getEscapedPath()",
+        "https://[::1]:80/a%20b?c=d",
+        "https::180/a%20b",
+    ),
+    "questions of a URL": ("url(self).getQuery()['c']", "https://a.b/?c=d&c=e", ["d", "e"]),
+    "no URL": ("isURL(self)", "a.b/c", False),
+    "a name of the right form": ("format.dns1123Label().validate(self).hasValue()", "a-b", False),
+    "a name of the wrong form": ("format.named('labelValue').value().validate(self).value().size()", "a b", 1),
+    "the beginning of a name": ("format.dns1123LabelPrefix().validate(self).hasValue()", "a-", False),
     "a truth as text": ("string(self) + string(5)", True, "true5"),
     "a text in a literal that looks like a field": ("'self.nope' + \"self.nope\" == self", "self.nopeself.nope", True),
 }
@@ -64,7 +91,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a variable that nobody declared": ("1 + nope", "ERROR: <input>:1:5: undeclared reference to 'nope'"),
     "a function that nobody knows": ("self.a ||\n grow(self)", "ERROR: <input>:2:2: undeclared reference to 'grow'"),
     "a variable of a loop outside it": ("self.all(x, x > 1) && y", "undeclared reference to 'y'"),
-    "optional values that are mapped": ("self.?a.optMap(x, x)", "unsupported syntax"),
+    "a format that nobody knows": ("format.nope().validate(self)", "undeclared reference to 'nope'"),
+    "a faulty expression shows as it is written": ("self.size() >", "| self.size() >"),
     "a number that is too large": ("9223372036854775808", "invalid int literal"),
     "deep nesting": ("(" * 300 + "1" + ")" * 300, "Recursion limit"),
     "a book": ("1+" * MOST_CHARS + "1", f"at most {MOST_CHARS} "),
@@ -91,6 +119,13 @@ FAILING: dict[str, tuple[str, Any, str]] = {
     "no whole number": ("quantity(self).asInteger() == 0", "500m", "cannot convert value to integer"),
     "the least of nothing": ("self.min() == 0", [], "min called on empty list"),
     "no pattern": ("self.find('(') == ''", "a", "error parsing regexp"),
+    "an address of letters": ("ip(self).family() == 4", "a", "parse error during conversion from string"),
+    "a range without bits": ("cidr(self).prefixLength() == 8", "10.0.0.0", "parse error during conversion"),
+    "a clause without an argument": ("'%s'.format(self) == ''", [], "index 0 out of range"),
+    "a clause that nobody knows": ("'%y'.format(self) == ''", [1], "unrecognized formatting clause"),
+    "a number that is a text": ("'%d'.format([self]) == ''", "a", "decimal clause can only be used on integers"),
+    "a pattern of another language": ("self.find('(?=a)') == ''", "a", "error parsing regexp"),
+    "too many parts of a text": ("self.split('').size() > 0", "x" * 200_000, "at most 100000 are allowed"),
     "a cut outside": ("self.substring(5) == ''", "a", "index out of range: 5"),
     "a text that would fill the memory": ("self.replace('', self).size() > 0", "x" * 2000, "more than 1048576"),
 }
@@ -115,6 +150,31 @@ def test_loops_within_loops_are_refused_before_they_begin() -> None:
     assert written_out.steps({"self": True}) > MOST_STEPS
     by_letter = compiled("self.split('').all(a, self.split('').all(b, self.split('').all(c, a + b != c)))", ("self",))
     assert by_letter.steps({"self": "x" * 300}) > MOST_STEPS
+
+
+def test_a_pattern_takes_time_that_grows_with_the_text() -> None:
+    backtracking = compiled("self.find('(a+)+$') == '' && self.findAll('(a|aa)+$').size() == 0", ("self",))
+    assert backtracking.evaluate({"self": "a" * 5000 + "b"}) is True
+
+
+def test_bindings_of_sums_of_sums_are_refused_before_they_begin() -> None:
+    doubled = "".join(f"cel.bind(x{i + 1}, x{i} + x{i}, " for i in range(40))
+    text = f"cel.bind(x0, self, {doubled} x40.size() > 0{')' * 41}"
+    with pytest.raises(TooExpensive):
+        compiled(text, ("self",)).evaluate({"self": "x"})
+    twice = compiled("cel.bind(a, self + self, cel.bind(b, a + a, b.size()))", ("self",))
+    assert twice.evaluate({"self": "x"}) == 4
+
+
+def test_parts_of_texts_that_the_expression_makes_count() -> None:
+    grown = "self.replace('', 'x').split('')"
+    text = f"{grown}.all(a, {grown}.all(b, a == b))"
+    assert compiled(text, ("self",)).steps({"self": "x"}) > MOST_STEPS
+
+
+def test_a_binding_is_no_loop() -> None:
+    text = "cel.bind(a, self, cel.bind(b, a, b.all(x, b.all(y, x == y))))"
+    assert compiled(text, ("self",)).evaluate({"self": [1] * 300}) is True
 
 
 QUANTITIES = st.builds(

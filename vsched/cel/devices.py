@@ -1,8 +1,8 @@
 """Selectors of devices: CEL expressions over one device, as DeviceClasses and ResourceClaims write them.
 
 An expression sees ``device.driver``, ``device.attributes[domain].name``, ``device.capacity[domain].name`` (a quantity)
-and ``device.allowMultipleAllocations``. A domain that a device does not have is an empty map; a name that it does not
-have is an error.
+and ``device.allowMultipleAllocations``. Looked up by name, a domain that a device does not have is an empty map; a name
+that it does not have is an error. ``in``, ``size`` and loops see only the domains that the device has.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from vsched.cel.expressions import CelExpression, NotEvaluated, compiled
-from vsched.cel.functions import quantity_of
+from vsched.cel.expressions import CelExpression, NotEvaluated, compiled, without_literals
+from vsched.cel.functions import quantity_of, type_name
 from vsched.cel.versions import version
 
 _TEXT = r"""("[^"\\\n]*"|'[^'\\\n]*')"""
 _MAP = r"(?<![\w.])device\s*\.\s*(attributes|capacity)"
-_DOMAIN = re.compile(rf"(attributes|capacity)\s*(?:\[\s*{_TEXT}\s*\]|\.\s*([A-Za-z_]\w*))")
-_DOMAIN_IN = re.compile(rf"{_TEXT}\s+in\s+device\s*\.\s*(attributes|capacity)\b")
-_NAMED = re.compile(rf"{_MAP}\s*\[\s*{_TEXT}\s*\]\s*(?:\.\s*([A-Za-z_]\w*)\b(?!\s*\()|\[\s*{_TEXT}\s*\])")
+_FIELD, _INDEX = r"\.\s*\??\s*([A-Za-z_]\w*)", rf"\[\s*\??\s*{_TEXT}\s*\]"
+_DOMAIN = re.compile(rf"(attributes|capacity)\s*(?:{_INDEX}|{_FIELD})")
+_NAMED = re.compile(rf"{_MAP}\s*{_INDEX}\s*(?:{_FIELD}\b(?!\s*\()|{_INDEX})")
+_WHOLE = re.compile(rf"{_MAP}\b")
+_BEFORE = re.compile(r"(?<!\w)(?:in\s*|size\s*\(\s*)\Z")
+_LOOKED_UP, _CALL = re.compile(r"\s*[.\[]"), re.compile(r"\s*\.\s*[A-Za-z_]\w*\s*\(")
+_GIVEN = "__given"
+"""``device.attributes__given``: without the domains that a device does not have."""
 _PLAIN = re.compile(r"(?<![\w.])device\s*\.\s*(?:driver|allowMultipleAllocations)\b")
 _ANY = re.compile(r"(?<![\w.])device\b")
 
@@ -51,6 +56,8 @@ class DeviceExpression:
     """The domains that it mentions of ``attributes`` and of ``capacity``."""
     reads: tuple[tuple[str, str], ...] | None
     """The values that it reads, as (map, qualified name); None where that cannot be told."""
+    counts_domains: bool = False
+    """Whether it asks which domains the device has."""
 
     def key(self, driver: str, shareable: bool, attributes: Pairs, capacity: Pairs) -> Hashable:
         """What the answer depends on; devices of equal keys have equal answers.
@@ -71,30 +78,33 @@ class DeviceExpression:
         attributes = _by_domain(device.attributes, device.driver, self.domains["attributes"])
         amounts = {name: quantity_of(Decimal(amount).scaleb(-3)) for name, amount in device.capacity.items()}
         capacity = _by_domain(amounts, device.driver, self.domains["capacity"])
-        seen = {
+        seen: dict[str, Any] = {
             "driver": device.driver,
             "attributes": attributes,
             "capacity": capacity,
             "allowMultipleAllocations": device.shareable,
         }
+        if self.counts_domains:
+            seen |= {f"attributes{_GIVEN}": _given(attributes), f"capacity{_GIVEN}": _given(capacity)}
         found = self.expression.evaluate({"device": seen})
         if not isinstance(found, bool):
-            raise NotEvaluated(f"must evaluate to bool, not {type(found).__name__}")
+            raise NotEvaluated(f"must evaluate to bool, not {type_name(found)}")
         return found
 
 
 @lru_cache(maxsize=1024)
 def device_expression(text: str) -> DeviceExpression:
     """The compiled selector; raises NotCompiled."""
-    expression = compiled(text, ("device",))
+    expression = compiled(text, ("device",))  # errors are about the text as it was written
+    seeing_given = _seeing_given(text)
+    counts_domains = seeing_given != text
+    if counts_domains:
+        expression = compiled(seeing_given, ("device",))
     domains: dict[str, set[str]] = {"attributes": set(), "capacity": set()}
-    for match in _DOMAIN.finditer(expression.text):
+    for match in _DOMAIN.finditer(text):
         domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
-    for match in _DOMAIN_IN.finditer(expression.text):
-        domains[match[2]].add(match[1][1:-1])
-    return DeviceExpression(
-        expression, {name: frozenset(found) for name, found in domains.items()}, _reads(expression.text)
-    )
+    frozen = {name: frozenset(found) for name, found in domains.items()}
+    return DeviceExpression(expression, frozen, _reads(text), counts_domains)
 
 
 def qualified(name: str, driver: str) -> tuple[str, str]:
@@ -109,6 +119,21 @@ def attribute_version(text: str) -> Mapping[str, str]:
         return version(text)
     except ValueError:
         return {"": text}
+
+
+def _seeing_given(text: str) -> str:
+    """The expression with the given domains alone where it does not look one up by name."""
+    bare, parts, done = without_literals(text), list[str](), 0
+    for match in _WHOLE.finditer(bare):
+        asks = _BEFORE.search(bare, 0, match.start()) and not _LOOKED_UP.match(bare, match.end())
+        if asks or _CALL.match(bare, match.end()):
+            parts += [text[done : match.end()], _GIVEN]
+            done = match.end()
+    return "".join([*parts, text[done:]])
+
+
+def _given(by_domain: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {domain: values for domain, values in by_domain.items() if values}
 
 
 def _reads(text: str) -> tuple[tuple[str, str], ...] | None:
@@ -134,7 +159,7 @@ def _read(pairs: Pairs, name: str, driver: str) -> Hashable:
 
 
 def _by_domain(values: Mapping[str, Any], driver: str, domains: frozenset[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {domain: {} for domain in domains}
+    found: dict[str, dict[str, Any]] = {domain: {} for domain in (driver, *domains)}
     # A name with its domain wins over the same name without.
     for name, value in sorted(values.items(), key=lambda item: "/" in item[0]):
         domain, identifier = qualified(name, driver)

@@ -1,7 +1,7 @@
 """CEL, the language of validation rules, match conditions and device selectors: compiles and evaluates within limits.
 
-A library has the language itself; what Kubernetes adds is in ``functions``, ``bindings`` and ``optionals``. Other uses
-of optional values, macros of two variables and formatting are not supported: such an expression does not compile.
+A library has the language itself; what Kubernetes adds is in the other files of this folder. ``authorizer`` and the
+functions of ``image`` and ``jsonpatch`` are not supported: such an expression does not compile.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from vsched.cel.bindings import LITERALS, unbound
-from vsched.cel.functions import FUNCTIONS
+from vsched.cel import formatting, functions, networks, optionals, sets
 from vsched.cel.library import library
-from vsched.cel.optionals import conditional
+from vsched.cel.rewriting import rewritten
+from vsched.cel.tokens import LITERALS
 from vsched.cel.versions import NO_OVERLOAD
 
 if TYPE_CHECKING:
@@ -28,17 +28,28 @@ logging.getLogger("cel").setLevel(logging.CRITICAL)
 MOST_CHARS = 20_000
 MOST_STEPS = 1_000_000
 """About half a second."""
+MOST_GROWTH = 1000.0
+"""How many times as long a list or a text may grow by bindings: ``cel.bind(a, b + b, cel.bind(c, a + a, ...))``."""
 _TIMES = ("FullYear", "Month", "Date", "DayOfMonth", "DayOfYear", "DayOfWeek", "Hours", "Minutes", "Seconds")
 _TYPES = frozenset({"int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"})
 _BUILT_IN = frozenset(
     {"size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bytes", "duration", "timestamp"}
     | {"type", "dyn", "has", "getMilliseconds", *(f"get{part}" for part in _TIMES)}
 )
-_MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*$")
-_BOUND = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
 _CALL_FAILED = re.compile(r"Python function call failed: \w+: (.*)\. Check function arguments", re.DOTALL)
 _IN_FUNCTION = re.compile(r"Function '\w+' error: (.*?)(?:\. Check function arguments.*)?$", re.DOTALL)
+_NOT_READ = "unsupported syntax"
+"""What the library says of optional values."""
 _SPLITTING = frozenset({"split", "findAll"})
+_GROWING = frozenset({"replace", "join", "format"})
+FUNCTIONS = {
+    **functions.FUNCTIONS,
+    **optionals.FUNCTIONS,
+    **sets.FUNCTIONS,
+    **networks.FUNCTIONS,
+    **formatting.FUNCTIONS,
+}
+"""By name. The library's own functions are tried first. Only rewritten expressions call those with ``__`` in front."""
 
 
 class NotCompiled(ValueError):
@@ -66,6 +77,10 @@ class CelExpression:
     functions: Mapping[str, Any]
     depth: int
     """How deeply its loops are nested."""
+    scopes: int
+    """How deeply its loops and bindings are nested."""
+    sums: int
+    """How many sums its loops run over, or its bindings name."""
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """The value in Python's types; raises NotEvaluated."""
@@ -79,13 +94,19 @@ class CelExpression:
 
     def steps(self, variables: Mapping[str, Any]) -> int:
         """An upper bound for the turns of its loops."""
+        # Loops run over lists of variables, over literals, and over sums of lists; a binding may name a sum of sums.
+        levels = self.scopes + 1
+        growth = (self.sums / levels + 1) ** levels
+        if growth > MOST_GROWTH:
+            return MOST_STEPS + 1
         if not self.depth:
             return 1
         with_texts = not _SPLITTING.isdisjoint(self.functions)
         longest = max((_longest(value, with_texts) for value in variables.values()), default=0)
-        # Lists may also be literals of the expression, and sums of lists.
-        turns = (longest + self.bare.count(",") + 1) * (self.bare.count("+") + 1)
-        return int(turns**self.depth)
+        if with_texts and not _GROWING.isdisjoint(self.functions):
+            longest = max(longest, functions.MOST_PARTS)
+        turns = (longest + self.bare.count(",") + 1) * growth
+        return int(min(turns**self.depth, 1e18))
 
 
 @lru_cache(maxsize=1024)
@@ -95,18 +116,16 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
         raise NotCompiled(
             f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
         )
-    text = conditional(unbound(text))
-    language = library()
-    try:
-        program = language.compile(text)
-    except Exception as error:
-        message = str(error)
-        raise NotCompiled(message[message.find("ERROR:") :] if "ERROR:" in message else message) from None
-    bare = LITERALS.sub(lambda match: " " * len(match[0]), text)
-    called = {name for name in program.functions() if name[0].isalpha()}
-    for name in sorted(called - _BUILT_IN - FUNCTIONS.keys()):
+    found = rewritten(text)
+    program = _program(text, text if found is None else found.text)
+    if found is None:
+        raise NotCompiled(located(text, 0, "Syntax error: not well formed, or too deeply nested"))
+    bare = without_literals(text)
+    used = frozenset(program.functions())
+    named = {name for name in used if name[0].isalpha()} - _BUILT_IN - FUNCTIONS.keys()
+    for name in sorted(named | {name for name in found.called if name.startswith("__")}):
         raise NotCompiled(_undeclared(bare, name))
-    known = {*variables, *_TYPES, *_BOUND.findall(bare)}
+    known = {*variables, *_TYPES, *found.bound}
     for name in program.variables():
         if name not in known:
             raise NotCompiled(_undeclared(bare, name))
@@ -115,9 +134,33 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
         bare=bare,
         names=frozenset(program.variables()),
         program=program,
-        functions={name: FUNCTIONS[name] for name in called if name in FUNCTIONS},
-        depth=_depth(bare),
+        functions={name: FUNCTIONS[name] for name in used if name in FUNCTIONS},
+        depth=found.depth,
+        scopes=found.scopes,
+        sums=found.sums,
     )
+
+
+def without_literals(text: str) -> str:
+    """An expression with blanks in place of texts and comments; positions stay."""
+    return LITERALS.sub(lambda match: " " * len(match[0]), text)
+
+
+def _program(text: str, for_library: str) -> cel.Program:
+    """The program; errors are about the text as its author wrote it, where the library can read that."""
+    language = library()
+    try:
+        program: cel.Program = language.compile(for_library)
+        return program
+    except Exception as error:
+        why = str(error)
+    if for_library != text:
+        try:
+            language.compile(text)
+        except Exception as error:
+            if _NOT_READ not in str(error):
+                why = str(error)
+    raise NotCompiled(why[why.find("ERROR:") :] if "ERROR:" in why else why)
 
 
 def paths_of(expression: CelExpression, variable: str) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -140,19 +183,6 @@ def _undeclared(bare: str, name: str) -> str:
     match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare)
     position = match.start() if match else 0
     return located(bare, position, f"undeclared reference to '{name}' (in container '')")
-
-
-def _depth(bare: str) -> int:
-    """How deeply loops are nested."""
-    open_loops: list[bool] = []
-    deepest = 0
-    for position, char in enumerate(bare):
-        if char == "(":
-            open_loops.append(bool(_MACRO.search(bare[max(0, position - 24) : position])))
-            deepest = max(deepest, sum(open_loops))
-        elif char == ")" and open_loops:
-            open_loops.pop()
-    return deepest
 
 
 def _longest(value: Any, with_texts: bool) -> int:

@@ -6,20 +6,20 @@ quantity is a map with one key that no object of an API has, so that equal amoun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-from vsched.cel import quantities, versions
+from vsched.cel import networks, quantities, versions
+from vsched.cel.formatting import MOST_CHARS
 from vsched.cel.versions import NO_OVERLOAD
 
-_AMOUNT = "\0amount"
+_AMOUNT = "\0quantity"
 _INT64 = 1 << 63
-_MOST_CHARS = 1 << 20
-"""The longest text that ``replace`` and ``join`` may build."""
+MOST_PARTS = 100_000
+"""The most parts of one text that ``split`` and ``findAll`` give."""
 
 Quantity = Mapping[str, str]
 
@@ -158,8 +158,8 @@ def _substring(value: Any, start: int, end: int | None = None) -> str:
 
 def _replace(value: Any, old: Any, new: Any, times: int = -1) -> str:
     text = _text(value)
-    if (text.count(_text(old)) + 1) * len(_text(new)) + len(text) > _MOST_CHARS:
-        raise ValueError(f"replace makes a text of more than {_MOST_CHARS} characters")
+    if (text.count(_text(old)) + 1) * len(_text(new)) + len(text) > MOST_CHARS:
+        raise ValueError(f"replace makes a text of more than {MOST_CHARS} characters")
     return text.replace(old, new, times)
 
 
@@ -168,14 +168,20 @@ def _split(value: Any, separator: Any, parts: int = -1) -> list[str]:
     if parts == 0:
         return []
     if _text(separator):
-        return text.split(separator, parts - 1 if parts > 0 else -1)
-    return list(text) if parts < 0 or parts >= len(text) else [*text[: parts - 1], text[parts - 1 :]]
+        return _few(text.split(separator, parts - 1 if parts > 0 else -1))
+    return _few(list(text) if parts < 0 or parts >= len(text) else [*text[: parts - 1], text[parts - 1 :]])
+
+
+def _few(parts: list[str]) -> list[str]:
+    if len(parts) > MOST_PARTS:
+        raise ValueError(f"a list of {len(parts)} parts of a text is made, at most {MOST_PARTS} are allowed")
+    return parts
 
 
 def _join(value: Any, separator: Any = "") -> str:
     items = [_text(each) for each in _list(value)]
-    if sum(map(len, items)) + len(items) * len(_text(separator)) > _MOST_CHARS:
-        raise ValueError(f"join makes a text of more than {_MOST_CHARS} characters")
+    if sum(map(len, items)) + len(items) * len(_text(separator)) > MOST_CHARS:
+        raise ValueError(f"join makes a text of more than {MOST_CHARS} characters")
     return str(separator).join(items)
 
 
@@ -188,21 +194,31 @@ def _upper(value: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _pattern(pattern: str) -> Any:
+    """A pattern in the syntax of RE2, which is found in time that grows with the text alone."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"error parsing regexp: {error}") from None
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise ValueError(f"error parsing regexp: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    said = error.args[0] if error.args else ""
+    return said.decode(errors="replace") if isinstance(said, bytes) else str(said)
 
 
 def _find(value: Any, pattern: Any) -> str:
     found = _pattern(_text(pattern)).search(_text(value))
-    return found[0] if found else ""
+    return str(found[0]) if found else ""
 
 
 def _find_all(value: Any, pattern: Any, most: int = -1) -> list[str]:
-    found = [each[0] for each in _pattern(_text(pattern)).finditer(_text(value))]
-    return found if most < 0 else found[:most]
+    found = _pattern(_text(pattern)).finditer(_text(value))
+    return _few([each[0] for each in (found if most < 0 else islice(found, most))])
 
 
 def _bool(value: Any) -> bool:
@@ -216,13 +232,36 @@ def _bool(value: Any) -> bool:
 
 
 def _string(value: Any) -> str:
-    """``string`` of a bool, which the library does not have."""
-    if not isinstance(value, bool):
+    """``string`` of a bool or an address, which the library does not have."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if (text := networks.text_of(value)) is None:
         raise ValueError(NO_OVERLOAD)
-    return "true" if value else "false"
+    return text
+
+
+def _size(value: Any) -> int:
+    """``size``; of a text the number of characters, of which the library counts the bytes."""
+    if not isinstance(value, str | bytes | list | Mapping) or type_name(value) not in _SIZED:
+        raise ValueError(NO_OVERLOAD)
+    return len(value)
+
+
+_SIZED = frozenset({"string", "bytes", "list", "map"})
+_TYPE_NAMES = {bool: "bool", int: "int", float: "double", str: "string", bytes: "bytes", list: "list", dict: "map"}
+
+
+def type_name(value: Any) -> str:
+    """What CEL calls the type of a value."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if isinstance(key, str) and key.startswith("\0"):
+                return key[1:]
+    return "null_type" if value is None else _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "__size": _size,
     "quantity": _quantity,
     "isQuantity": _is_quantity,
     "isInteger": _is_integer,

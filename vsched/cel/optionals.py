@@ -1,114 +1,130 @@
-"""Optional fields (``a.?b``, ``a[?"b"]``), which the library does not have: they are written as conditions.
+"""Optional values in CEL, and the pairs that loops of two variables run over.
 
-``a.?b.orValue(c)`` becomes ``(has(a.b) ? a.b : c)``. What follows an optional field is optional as well. Chains that
-end in ``orValue``, ``hasValue`` or ``value`` are known; other uses stay as they are, and do not compile.
+An optional value is a map with one key that no object of an API has. ``rewriting`` says which expressions come to calls
+of these functions.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from vsched.cel.bindings import LITERALS
+from vsched.cel.versions import NO_OVERLOAD
 
-_MOST = 64
-"""The most chains of one expression."""
-_CHARS = 20_000
-"""The longest expression that comes of it: a condition repeats what it is about."""
-_OPTIONAL = re.compile(r"\.\s*\?|\[\s*\?")
-_FIELD = re.compile(r"\s*\.\s*\??\s*([A-Za-z_]\w*)\b(?!\s*\()")
-_KEY = re.compile(r"""\s*\[\s*\??\s*("[^"\\\n]*"|'[^'\\\n]*')\s*\]""")
-_END = re.compile(r"\s*\.\s*(orValue|hasValue|value)\s*\(")
-_WORD = re.compile(r"[A-Za-z_]\w*\Z")
-_OPENING = {")": "(", "]": "["}
+_OPTIONAL = "\0optional"
+Optional = Mapping[str, list[Any]]
 
 
-def conditional(text: str) -> str:
-    """The expression without optional fields; a chain of an unknown form stays."""
-    for _ in range(_MOST):
-        bare = LITERALS.sub(lambda match: " " * len(match[0]), text)
-        found = _OPTIONAL.search(bare)
-        written = None if found is None else _written(text, bare, found.start())
-        if written is None or len(written) > _CHARS:
-            return text
-        text = written
-    return text
+def optional(*values: Any) -> Optional:
+    """An optional value with this value, or with none."""
+    return {_OPTIONAL: list(values)}
 
 
-def _written(text: str, bare: str, at: int) -> str | None:
-    """The expression with the chain of which the first optional field begins at ``at`` as a condition.
-
-    None if the form of the chain is not known.
-    """
-    start = _operand(bare, at)
-    if start == at:
-        return None
-    value, conditions, position = text[start:at].strip(), list[str](), at
-    while found := _FIELD.match(text, position) or _KEY.match(text, position):
-        if found.re is _FIELD:
-            value = f"{value}.{found[1]}"
-            conditions.append(f"has({value})")
-        else:
-            conditions.append(f"{found[1]} in {value}")
-            value = f"{value}[{found[1]}]"
-        position = found.end()
-    end = _END.match(text, position)
-    close = None if end is None else _closing(bare, end.end())
-    if end is None or close is None:
-        return None
-    condition, argument = " && ".join(conditions), text[end.end() : close]
-    if end[1] != "orValue" and argument.strip():
-        return None
-    made = {"orValue": f"({condition} ? {value} : {argument})", "hasValue": f"({condition})", "value": value}[end[1]]
-    return f"{text[:start]}{made}{text[close + 1 :]}"
+def is_optional(value: Any) -> bool:
+    """Whether a value is optional."""
+    return isinstance(value, Mapping) and _OPTIONAL in value
 
 
-def _operand(bare: str, end: int) -> int:
-    """Where the chain of names, calls, indices and brackets that ends at ``end`` begins."""
-    position = end
-    while True:
-        before = len(bare[:position].rstrip())
-        if before and bare[before - 1] in _OPENING:
-            opened = _opened(bare, before - 1)
-            if opened is None:
-                return end
-            is_index = bare[opened] == "["
-            position = opened
-            word = _WORD.search(bare[:position].rstrip())
-            if word is None and not is_index:
-                return position
-            if word is None:
-                continue
-        word = _WORD.search(bare[:position].rstrip())
-        if word is None:
-            return end
-        position = word.start()
-        dotted = bare[:position].rstrip()
-        if not dotted.endswith("."):
-            return position
-        position = len(dotted) - 1
+def _items(value: Any) -> list[Any]:
+    """The value as a list of one, or of none."""
+    if not is_optional(value):
+        raise ValueError(NO_OVERLOAD)
+    return list(value[_OPTIONAL])
 
 
-def _opened(bare: str, at: int) -> int | None:
-    """Where the bracket that is closed at ``at`` was opened."""
-    depth = 0
-    for position in range(at, -1, -1):
-        if bare[position] in ")]}":
-            depth += 1
-        elif bare[position] in "([{":
-            depth -= 1
-            if not depth:
-                return position if bare[position] == _OPENING[bare[at]] else None
-    return None
+def _has_value(value: Any) -> bool:
+    return bool(_items(value))
 
 
-def _closing(bare: str, start: int) -> int | None:
-    """Where the bracket that was opened before ``start`` is closed."""
-    depth = 1
-    for position in range(start, len(bare)):
-        if bare[position] in "([{":
-            depth += 1
-        elif bare[position] in ")]}":
-            depth -= 1
-            if not depth:
-                return position
-    return None
+def _value(value: Any) -> Any:
+    for one in _items(value):
+        return one
+    raise ValueError("optional.none() dereference")
+
+
+def _select(value: Any, key: Any) -> Optional:
+    """A field, an entry or an item, if it is there; of an optional value, if that is there."""
+    if is_optional(value):
+        return _select(_value(value), key) if _has_value(value) else value
+    if isinstance(value, Mapping):
+        return optional(value[key]) if _is_key(key) and key in value else optional()
+    if isinstance(value, list):
+        if isinstance(key, bool) or not isinstance(key, int | float) or key != int(key):
+            raise ValueError(NO_OVERLOAD)
+        return optional(value[int(key)]) if 0 <= key < len(value) else optional()
+    raise ValueError(NO_OVERLOAD)
+
+
+def _is_key(key: Any) -> bool:
+    return isinstance(key, str | int | float)
+
+
+def _of_non_zero(value: Any) -> Optional:
+    return optional(value) if value else optional()
+
+
+def _unwrapped(values: Any) -> list[Any]:
+    """The values that are there."""
+    if not isinstance(values, list):
+        raise ValueError(NO_OVERLOAD)
+    return [one for each in values for one in _items(each)]
+
+
+def _flattened(values: list[Any]) -> Optional:
+    """What ``optFlatMap`` comes to, given the results: at most one, itself optional."""
+    for each in values:
+        return optional(*_items(each))
+    return optional()
+
+
+def _end(at: int) -> Callable[[Any], Optional]:
+    def of(value: Any) -> Optional:
+        if not isinstance(value, list):
+            raise ValueError(NO_OVERLOAD)
+        return optional(value[at]) if value else optional()
+
+    return of
+
+
+def _pairs(value: Any) -> list[list[Any]]:
+    """Positions and items of a list; keys and values of a map."""
+    if isinstance(value, Mapping):
+        return [[key, each] for key, each in value.items()]
+    if isinstance(value, list):
+        return [[at, each] for at, each in enumerate(value)]
+    raise ValueError(NO_OVERLOAD)
+
+
+def _merged(maps: list[Any]) -> dict[Any, Any]:
+    """One map of several."""
+    found: dict[Any, Any] = {}
+    for each in maps:
+        if not isinstance(each, Mapping):
+            raise ValueError(NO_OVERLOAD)
+        for key, value in each.items():
+            if key in found:
+                raise ValueError(f"Failed with repeated key: {key}")
+            found[key] = value
+    return found
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "__select": _select,
+    "__items": _items,
+    "__hasValue": _has_value,
+    "__value": _value,
+    "__optMap": lambda values: optional(*values),
+    "__optFlatMap": _flattened,
+    "__entry": lambda key, value: dict.fromkeys([key], _value(value)) if _has_value(value) else {},
+    "__pair": lambda key, value: {key: value},
+    "__pairs": _pairs,
+    "__merged": _merged,
+    "__optional_of": optional,
+    "__optional_none": optional,
+    "__optional_ofNonZeroValue": _of_non_zero,
+    "__optional_unwrap": _unwrapped,
+    "unwrapOpt": _unwrapped,
+    "first": _end(0),
+    "last": _end(-1),
+}
+"""By name."""
