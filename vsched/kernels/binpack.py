@@ -33,11 +33,14 @@ def binpack(
     weight_sum: int,
     scale: float,
     some_lack: Sequence[bool],
+    *,
+    lacking_holds: bool = True,
 ) -> Floats:
     """Scores by node: ``scale`` times the weighted mean of the used (or free) fractions; 0 where a resource is short.
 
     ``idle`` and ``allocatable`` are [resource, node], float64 for speed. ``some_lack`` says for each wish whether some
-    node has none of the resource at all. On such a node the resource counts 0, but its weight is still in the divisor.
+    node has none of the resource at all. On such a node the resource counts 0, but its weight is still in the divisor:
+    filters have let the node pass. Where they have not looked, ``lacking_holds`` is false, and the node scores 0.
     """
     total: Floats | None = None
     enough = None
@@ -50,7 +53,7 @@ def binpack(
             full *= float(wish.weight)
         if lacking:
             absent = has == 0.0
-            holds |= absent
+            holds = holds | absent if lacking_holds else holds & ~absent
             full = np.divide(full, has, out=np.zeros_like(full), where=~absent)
         else:
             full /= has

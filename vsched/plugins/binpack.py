@@ -14,6 +14,7 @@ from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.kernels.binpack import Wish
 from vsched.model.pods.shape import Shape
 from vsched.plugins.pods.packing import Packing
+from vsched.plugins.pods.weights import by_resource, lenient
 
 
 class BinpackArgs(msgspec.Struct, frozen=True):
@@ -32,16 +33,14 @@ class BinpackArgs(msgspec.Struct, frozen=True):
         """The same with 1 in place of negative weights of resources."""
         return msgspec.structs.replace(
             self,
-            cpu=_lenient(self.cpu),
-            memory=_lenient(self.memory),
-            resource_weights={name: _lenient(weight) for name, weight in self.resource_weights.items()},
+            cpu=lenient(self.cpu),
+            memory=lenient(self.memory),
+            resource_weights={name: lenient(weight) for name, weight in self.resource_weights.items()},
         )
 
     def by_resource(self) -> dict[str, int]:
         """The weight of every resource that counts."""
-        listed = [name.strip() for name in self.resources.split(",")]
-        weights = {name: self.resource_weights.get(name, 1) for name in listed if name}
-        return weights | {"cpu": self.cpu, "memory": self.memory}
+        return by_resource(self.cpu, self.memory, self.resources, self.resource_weights)
 
 
 class Binpack(Plugin[BinpackArgs], Packing):
@@ -64,7 +63,3 @@ class Binpack(Plugin[BinpackArgs], Packing):
         width = len(self._lacking)
         wishes = [Wish(*one) for one in counted if one[2] > 0 and one[0] < width]
         return wishes, sum(weight for _, _, weight in counted)
-
-
-def _lenient(weight: int) -> int:
-    return weight if weight >= 0 else 1

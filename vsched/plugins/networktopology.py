@@ -21,6 +21,7 @@ from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import NO_DOMAIN, Floats, Mask, NodeTable
 from vsched.model.pods.task import Task
 from vsched.model.topology.tiers import LabelTier, Tier
+from vsched.plugins.pods.weights import by_resource, lenient
 
 POINTS = 100.0
 """The highest score, before the weight."""
@@ -72,9 +73,9 @@ class NetworkTopologyArgs(msgspec.Struct, frozen=True):
             raise ValueError("hypernode.labels: a key is there twice (expected each label once)")
         return msgspec.structs.replace(
             self,
-            cpu=_lenient(self.cpu),
-            memory=_lenient(self.memory),
-            resource_weights={name: _lenient(weight) for name, weight in self.resource_weights.items()},
+            cpu=lenient(self.cpu),
+            memory=lenient(self.memory),
+            resource_weights={name: lenient(weight) for name, weight in self.resource_weights.items()},
             fading=self.fading if self.fading >= 0 else FADING,
             domains_to_free=self.domains_to_free if self.domains_to_free >= 1 else DOMAINS_TO_FREE,
         )
@@ -88,9 +89,7 @@ class NetworkTopologyArgs(msgspec.Struct, frozen=True):
 
     def by_resource(self) -> dict[str, int]:
         """The weight of every resource that counts."""
-        listed = [name.strip() for name in self.resources.split(",")]
-        weights = {name: self.resource_weights.get(name, 1) for name in listed if name}
-        return weights | {"cpu": self.cpu, "memory": self.memory}
+        return by_resource(self.cpu, self.memory, self.resources, self.resource_weights)
 
     def _entries(self) -> Iterator[LabelEntry]:
         for entry in self.labels:
@@ -210,7 +209,3 @@ class NetworkTopologyAware(
     def _counted(self, request: Amounts) -> list[tuple[int, int, int]]:
         """Column, amount and weight of what is requested and counts."""
         return [(column, amount, self._weights[column]) for column, amount in request if column in self._weights]
-
-
-def _lenient(weight: int) -> int:
-    return weight if weight >= 0 else 1

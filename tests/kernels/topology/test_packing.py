@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from vsched.kernels.binpack import Wish, binpack_row
 from vsched.kernels.topology.packing import closeness, faded, fullness, with_share
 from vsched.model.topology.tiers import WHOLE_CLUSTER, Tier
 
@@ -40,6 +43,23 @@ def test_how_full_domains_would_be(
     found = fullness([floats(*one) for one in used], [floats(*one) for one in has], asked, weights)
 
     assert found.tolist() == expected
+
+
+AMOUNTS = st.lists(st.integers(0, 1 << 40), min_size=4, max_size=4)
+
+
+@given(AMOUNTS, AMOUNTS, st.integers(1, 1 << 40), st.integers(1, 9))
+def test_domains_score_as_nodes_of_their_size_would(used: list[int], free: list[int], asked: int, weight: int) -> None:
+    has = [taken + left for taken, left in zip(used, free, strict=True)]
+    found = fullness([floats(*used)] * 2, [floats(*has)] * 2, [asked] * 2, [weight, 1])
+
+    wishes = [Wish(0, asked, weight), Wish(1, asked, 1)]
+    nodes = [binpack_row(wishes, [left] * 2, [most] * 2, weight + 1, 1.0) for left, most in zip(free, has, strict=True)]
+    assert found.tolist() == nodes
+
+
+def test_no_domains_have_no_scores() -> None:
+    assert fullness([floats()], [floats()], [1], [1]).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from vsched.kernels.binpack import Wish, binpack
 from vsched.model.nodes.table import NO_DOMAIN, Floats
 from vsched.model.topology.tiers import Tier
 
@@ -13,16 +14,13 @@ from vsched.model.topology.tiers import Tier
 def fullness(used: Sequence[Floats], has: Sequence[Floats], asked: Sequence[int], weights: Sequence[int]) -> Floats:
     """float64[domains]: the weighted mean of the parts that would be used; 0 where a resource would not suffice.
 
-    The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains]. Unlike a node in
-    ``kernels.binpack``, which filters have let pass, a domain may lack a resource altogether: then it does not suffice.
+    The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains]. It is the score of
+    binpack, of domains in place of nodes. No filter has looked at domains, so one may lack a resource altogether.
     """
-    total = np.zeros(len(used[0]))
-    enough = np.ones(len(used[0]), dtype=np.bool_)
-    for taken, most, amount, weight in zip(used, has, asked, weights, strict=True):
-        after = taken + float(amount)
-        enough &= after <= most
-        total += weight * np.divide(after, most, out=np.zeros_like(after), where=most > 0)
-    return np.where(enough, total / float(sum(weights)), 0.0)
+    wishes = [Wish(at, amount, weight) for at, (amount, weight) in enumerate(zip(asked, weights, strict=True))]
+    amounts = np.array(has)
+    lacking = (amounts == 0).any(axis=1).tolist()
+    return binpack(wishes, amounts - np.array(used), amounts, sum(weights), 1.0, lacking, lacking_holds=False)
 
 
 def with_share(scores: Floats, share: Floats) -> Floats:
