@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import NamedTuple
 
 from aiohttp import hdrs, web
 
@@ -47,13 +48,20 @@ HEADERS = {
 }
 
 
-class StaticFile(NamedTuple):
-    """One file, plain and compressed."""
+@dataclass(frozen=True)
+class StaticFile:
+    """One file; it is compressed when a browser asks for it first, so that a daemon starts without that work."""
 
     kind: str
     plain: bytes
-    zipped: bytes
-    tag: str
+
+    @cached_property
+    def zipped(self) -> bytes:
+        return gzipped(piece(self.plain, 9))
+
+    @cached_property
+    def tag(self) -> str:
+        return hashlib.sha256(self.plain).hexdigest()[:20]
 
 
 def read_files(folder: Traversable | None = None) -> dict[str, StaticFile]:
@@ -65,8 +73,7 @@ def read_files(folder: Traversable | None = None) -> dict[str, StaticFile]:
     for file in folder.iterdir():
         kind = TYPES.get(file.name[file.name.rfind(".") :])
         if kind is not None and file.is_file():
-            plain = file.read_bytes()
-            found[file.name] = StaticFile(kind, plain, gzipped(piece(plain, 9)), hashlib.sha256(plain).hexdigest()[:20])
+            found[file.name] = StaticFile(kind, file.read_bytes())
     return found
 
 
