@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -40,6 +41,7 @@ ROOM = {
 }
 
 
+@cache
 def policy(name: str) -> Policy:
     path = Path(__file__).parents[2] / "config" / "policies" / f"{name}.yaml"
     return load_text(path.read_text(encoding="utf-8"), name, REGISTRY).policy
