@@ -53,13 +53,26 @@ def machine(name: str, **labels: str) -> Obj:
     }
 
 
-def cluster_with(*manifests: Obj, nodes: Sequence[Obj] = (), controllers: bool = True, **settings: Any) -> Cluster:
-    """An embedded cluster with two nodes whose controllers are quick, or without any."""
+def cluster_with(
+    *manifests: Obj,
+    nodes: Sequence[Obj] = (),
+    controllers: bool = True,
+    native: Sequence[str] = (),
+    **settings: Any,
+) -> Cluster:
+    """An embedded cluster with two nodes whose controllers are quick, or without any.
+
+    ``native`` are the versions in which it serves PodGroups of Kubernetes.
+    """
     chosen = None
     if controllers:
         chosen = ControllerSettings(**{"pods": PodTimes(termination=0.0), "provisioning": 0.0, **settings})
     machines = list(nodes) or [machine("n1", zone="a"), machine("n2", zone="b")]
-    return Cluster(machines, manifests=[_plain(each) for each in manifests], settings=ClusterSettings(chosen))
+    return Cluster(
+        machines,
+        manifests=[_plain(each) for each in manifests],
+        settings=ClusterSettings(chosen, native_groups=tuple(native)),
+    )
 
 
 def _plain(manifest: Obj) -> Obj:

@@ -14,7 +14,7 @@ from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, note_cluster_room, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
-from vsched.actions.placing import place_until_ready
+from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import arranged, place_in_groups
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
@@ -115,7 +115,7 @@ def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
         if job.sub_groups is not None:
             place_in_groups(session, queue, job, job.sub_groups, sheet, statement)
         elif job.spec.topology is None:
-            place_until_ready(session, queue, job, sheet, statement)
+            place_sharing(session, queue, job, sheet, statement)
         else:
             place_close(session, queue, job, sheet, statement)
         is_ready = session.plugins.job_ready(job)

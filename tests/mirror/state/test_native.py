@@ -495,3 +495,45 @@ def test_a_mirror_on_paper_goes_on_from_there() -> None:
     assert paper.group(KEY) is None, "no object of Volcano stands for it"
     found = paper.snapshot(NOW)
     assert run_cycle(found, DEFAULT_POLICY, REGISTRY) == run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+
+
+# -- claims that pods share --------------------------------------------------------------------------------------------
+
+
+def claiming(*entries: Fields) -> Fields:
+    return pod(resourceClaims=list(entries))
+
+
+TEMPLATE, NAMED = {"name": "gpu", "resourceClaimTemplateName": "t"}, {"name": "gpu", "resourceClaimName": "c"}
+MADE = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]}
+
+
+def shared_with(cache: Cache) -> list[str]:
+    """The group of each claim of the pod."""
+    (task,) = cache.snapshot(0.0).jobs[KEY].tasks.values()
+    assert task.claims is not None
+    return [one.group for one in task.claims.devices]
+
+
+@pytest.mark.parametrize(
+    ("of_group", "of_pod", "groups"),
+    [
+        pytest.param([TEMPLATE], TEMPLATE, ["uid-g"], id="an equal entry with a template is that of the group"),
+        pytest.param([NAMED], NAMED, ["uid-g"], id="an equal entry with a claim is that of the group"),
+        pytest.param([TEMPLATE], {**TEMPLATE, "name": "other"}, [""], id="another name is the pod's own"),
+        pytest.param([TEMPLATE], NAMED, [""], id="a claim in place of a template is the pod's own"),
+        pytest.param([], TEMPLATE, [""], id="a group without claims shares none"),
+    ],
+)
+def test_a_pod_shares_the_claims_that_its_group_names_alike(
+    of_group: list[Fields], of_pod: Fields, groups: list[str]
+) -> None:
+    objects = group(resourceClaims=of_group), {**claiming(of_pod), "status": MADE}
+    for told in (objects, objects[::-1]):
+        assert shared_with(mirror(*told)) == groups
+
+
+def test_a_group_that_is_made_again_shares_its_claims_under_its_new_uid() -> None:
+    cache = mirror(group(resourceClaims=[TEMPLATE]), {**claiming(TEMPLATE), "status": MADE})
+    tell(cache, group(metadata={"uid": "new"}, resourceClaims=[TEMPLATE]), "MODIFIED")
+    assert shared_with(cache) == ["new"]

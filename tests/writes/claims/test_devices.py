@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support import devices
@@ -13,6 +14,7 @@ from tests.writes.claims.reading import changed, read, told
 from vsched.model.claims.devices import Consumer
 from vsched.writes.claims.devices import give_back, ready, reserve
 from vsched.writes.claims.objects import DeviceClaimRead
+from vsched.writes.claims.steps import Send
 from vsched.writes.claims.wishes import DeviceWish
 
 CLAIM = devices.resource_claim("gpus")
@@ -26,8 +28,13 @@ NOW = 1_800_000_000.0
 MANY = [{"resource": "pods", "name": f"p{number}", "uid": f"uid-{number}"} for number in range(256)]
 
 
-def wish(*, allocate: bool = True, pods: tuple[Consumer, ...] = PODS, uid: str = "uid-gpus") -> DeviceWish:
-    return DeviceWish(KEY, uid, GIVEN, allocate, pods)
+GROUP = Consumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
+
+
+def wish(
+    *, allocate: bool = True, pods: tuple[Consumer, ...] = PODS, uid: str = "uid-gpus", group: str = ""
+) -> DeviceWish:
+    return DeviceWish(KEY, uid, GIVEN, allocate, pods, group=group)
 
 
 def claim(manifest: dict[str, Any], **fields: Any) -> DeviceClaimRead:
@@ -105,7 +112,7 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
                     ]
                 },
             ),
-            wish(allocate=False),
+            wish(allocate=False, group="g"),
             "done",
             id="what is reserved for a PodGroup is for its pods",
         ),
@@ -182,3 +189,23 @@ def test_the_reservations_of_others_stay_and_so_do_the_devices() -> None:
 )
 def test_nothing_to_give_back(found: DeviceClaimRead | None) -> None:
     assert told(taken_back(found, "uid-a")) == "done"
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "after"),
+    [
+        pytest.param([], wish(pods=(GROUP,)), ["podgroups g"], id="a PodGroup is one consumer, whatever its pods"),
+        pytest.param(
+            ["other"], wish(pods=(GROUP,)), ["podgroups other", "podgroups g"], id="beside that of another PodGroup"
+        ),
+        pytest.param(["other"], wish(group="g"), ["podgroups other", "pods a"], id="its pods use what is theirs"),
+    ],
+)
+def test_whom_a_claim_is_reserved_for(before: list[str], wanted: DeviceWish, after: list[str]) -> None:
+    there = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": name, "uid": name} for name in before]
+    found = claim(devices.allocated(CLAIM, "n1", "gpu-0"), status={"reservedFor": there})
+    step = reserve(found, wanted, {}, NOW)
+    assert isinstance(step, Send)
+    written = orjson.loads(step.write.body)["status"]["reservedFor"]
+    assert [f"{each['resource']} {each['name']}" for each in written] == after
+    assert all(each.get("apiGroup") == "scheduling.k8s.io" for each in written if each["resource"] == "podgroups")

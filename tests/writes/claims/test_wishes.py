@@ -38,7 +38,7 @@ def test_a_claim_that_pods_share_is_one_wish_with_the_first_choice() -> None:
     binds = [bind("a", devices=(choice,), reserve=("ns/gpus",)), bind("b", reserve=("ns/gpus",))]
     [wish] = wishes(binds, World(devices.resource_claim()).snapshot())["ns/g"].devices
     assert (wish.key, wish.uid, wish.allocation, wish.allocate) == ("ns/gpus", "uid-gpus", given, True)
-    assert wish.pods == (Consumer("uid-a", "a"), Consumer("uid-b", "b"))
+    assert wish.consumers == (Consumer("uid-a", "a"), Consumer("uid-b", "b"))
     assert wish.classes == (devices.DRIVER,)
 
 

@@ -15,6 +15,7 @@ from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import (
     ALL,
     MOST_CONSUMERS,
+    POD_GROUPS,
     Allocation,
     ClaimSpec,
     DeviceClaim,
@@ -60,17 +61,17 @@ def state(task: Task, entry: PodDevices, claim: DeviceClaim | None, found: Devic
         return (of_template if entry.template and not entry.claim else "does not exist"), False
     if claim.deleting:
         return "is being deleted", False
-    if entry.template and claim.owner != task.uid:
-        return "was not made for this pod", False
+    if entry.template and claim.owner != (entry.group or task.uid):
+        return f"was not made for {'its PodGroup' if entry.group else 'this pod'}", False
     missing = sorted({one.device_class for one in _requests(claim.spec)} - found.classes.keys())
     if missing and claim.allocation is None:
         return f"DeviceClass {missing[0]} does not exist", False
     if claim.allocation is None:
         return "has no devices yet", True
-    return _allocated(task, claim, claim.allocation)
+    return _allocated(entry.group or task.uid, claim, claim.allocation)
 
 
-def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
+def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
     where = places(allocation.nodes)
     devices = [one.device for one in allocation.devices]
     names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])
@@ -80,10 +81,12 @@ def _allocated(task: Task, claim: DeviceClaim, allocation: Allocation) -> tuple[
         return f"{has}; their condition {claim.failed} says that they cannot be used", False
     if not claim.ready:
         return f"{has}; they are being prepared", True
-    mine = any(one.uid == task.uid for one in claim.consumers)
+    mine = any(one.uid == consumer for one in claim.consumers)
     if not mine and len(claim.consumers) >= MOST_CONSUMERS:
         return f"{has}; reserved for {len(claim.consumers)} pods, which is the most", False
-    users = counted(len(claim.consumers), "pod", "pods")
+    groups = sum(one.resource == POD_GROUPS for one in claim.consumers)
+    counts = (len(claim.consumers) - groups, "pod", "pods"), (groups, "PodGroup", "PodGroups")
+    users = " and ".join(counted(*each) for each in counts if each[0])
     return (f"{has}; reserved for {users}" if claim.consumers else has), True
 
 

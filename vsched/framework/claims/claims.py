@@ -232,6 +232,8 @@ class Claims:
             devices=tuple(one for plan in plans for one in plan.devices),
             reserve=tuple(one for plan in plans for one in plan.reserve),
             wait=tuple(one for plan in plans for one in plan.wait),
+            group=next((plan.group for plan in plans if plan.group is not None), None),
+            for_group=tuple(one for plan in plans for one in plan.for_group),
         )
         return None if found == NOTHING else found
 

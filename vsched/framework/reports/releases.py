@@ -62,22 +62,25 @@ def _pending(job: Job, made: bool, view: JobView | None) -> Iterator[Task]:
 
 
 def _devices_held(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[Held]:
-    """ResourceClaims that have devices and that are reserved for no pods but waiting ones."""
-    for key, task in _device_claims(waiting, devices):
+    """ResourceClaims that have devices and that are reserved for no pods but waiting ones, and for their group."""
+    for key, task, group in _device_claims(waiting, devices):
         claim = devices.claims.get(key)  # without devices from the moment on that it is being given back
         if claim is None or claim.allocation is None or devices.users.get(key):
             continue
-        if all(consumer.uid in waiting for consumer in claim.consumers):
+        if all(consumer.uid in waiting or consumer.uid == group for consumer in claim.consumers):
             yield True, claim, task
 
 
-def _device_claims(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[tuple[str, Task]]:
-    """The ResourceClaims that waiting pods name, and those that were made for their extended resources."""
+def _device_claims(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[tuple[str, Task, str]]:
+    """The ResourceClaims that waiting pods name, and those that were made for their extended resources.
+
+    Each comes with the pod, and with the uid of the native PodGroup whose pods share it.
+    """
     for task in waiting.values():
         for one in task.claims.devices if task.claims is not None else ():
-            yield f"{task.namespace}/{one.claim}", task
+            yield f"{task.namespace}/{one.claim}", task, one.group
     for uid in sorted(devices.made.keys() & waiting.keys()):
-        yield devices.made[uid], waiting[uid]
+        yield devices.made[uid], waiting[uid], ""
 
 
 def _volumes_held(waiting: Mapping[str, Task], volumes: VolumeCatalogue) -> Iterator[Held]:

@@ -46,7 +46,9 @@ def _lacks_devices(pod: Obj, claims: Mapping[str, Obj]) -> Iterator[str]:
         results = _results(status)
         if not results or any(each["pool"] != node for each in results):
             yield f"{where} has no devices there"
-        if all(each["uid"] != uid for each in status.get("reservedFor") or ()):
+        group = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+        users = status.get("reservedFor") or ()
+        if all(each["uid"] != uid and not (_is_group(each) and each["name"] == group) for each in users):
             yield f"{where} is not reserved for it"
 
 
@@ -65,8 +67,18 @@ def _twice(claims: Iterable[Obj]) -> Iterator[str]:
 
 
 def for_nobody(pods: Iterable[Obj], claims: Iterable[Obj]) -> Iterator[str]:
-    """Claims that are reserved for pods that are gone or wait; once everything is at rest there are none."""
-    placed = {each["metadata"]["uid"]: bool(each["spec"].get("nodeName")) for each in pods}
+    """Claims that are reserved for pods that are gone or wait; once everything is at rest there are none.
+
+    What is reserved for a PodGroup stays so until the group is gone, or its pods have to wait.
+    """
+    placed: dict[str, bool] = {}
+    for pod in pods:
+        has_node = bool(pod["spec"].get("nodeName"))
+        placed[pod["metadata"]["uid"]] = has_node
+        group = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+        if group:
+            where = f"{pod['metadata']['namespace']}/{group}"
+            placed[where] = placed.get(where, False) or has_node
     for claim in claims:
         yield from _in_vain(claim, placed)
 
@@ -75,8 +87,13 @@ def _in_vain(claim: Obj, placed: Mapping[str, bool]) -> Iterator[str]:
     status = claim.get("status") or {}
     users: Collection[Obj] = status.get("reservedFor") or ()
     for user in users:
-        if not placed.get(user["uid"]):
-            state = "which has no node" if user["uid"] in placed else "which is gone"
+        known = f"{claim['metadata']['namespace']}/{user['name']}" if _is_group(user) else user["uid"]
+        if not placed.get(known):
+            state = "which has no node" if known in placed else "which is gone"
             yield f"{key_of(claim)} is reserved for {user['name']}, {state}"
     if status.get("allocation") and not users:
         yield f"{key_of(claim)} has devices for nobody"
+
+
+def _is_group(consumer: Obj) -> bool:
+    return bool(consumer["resource"] == "podgroups")

@@ -10,7 +10,7 @@ from vsched.errors import BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, CONSUMERS_MAX, DEVICES_MAX, read
 from vsched.mirror.ingest.memo import remembered
-from vsched.mirror.ingest.metadata import created_of, naming, pod_owner_of
+from vsched.mirror.ingest.metadata import claim_owner_of, created_of, naming
 from vsched.mirror.ingest.rules import decoded, node_terms, tolerations_of
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Raw, seconds_of
@@ -95,7 +95,7 @@ def device_claim_of(found: wire.ResourceClaim, key: str, known_uid: Callable[[st
     with naming("ResourceClaim", metadata):
         read(status.reserved_for, CONSUMERS_MAX, "status.reservedFor")
         failed, ready = _conditions(status.allocation, status.devices or ())
-        owner = known_uid(pod_owner_of(metadata))
+        owner = known_uid(claim_owner_of(metadata))
         return DeviceClaim(
             key,
             metadata.uid,

@@ -11,6 +11,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.job import USER
+from vsched.model.jobs.native import API_GROUP
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -66,6 +67,15 @@ def pod_owner_of(metadata: wire.Metadata) -> str:
     """The uid of the pod that an object was made for (its controller); empty where there is none."""
     for owner in metadata.owner_references or ():
         if owner.controller and owner.kind == "Pod":
+            return owner.uid
+    return ""
+
+
+def claim_owner_of(metadata: wire.Metadata) -> str:
+    """The uid of the pod, or of the native PodGroup, that a ResourceClaim was made for; empty where there is none."""
+    for owner in metadata.owner_references or ():
+        is_group = owner.kind == "PodGroup" and owner.api_version.partition("/")[0] == API_GROUP
+        if owner.controller and (owner.kind == "Pod" or is_group):
             return owner.uid
     return ""
 

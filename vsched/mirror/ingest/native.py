@@ -10,7 +10,7 @@ import msgspec
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
-from vsched.mirror.ingest.bounds import CONDITIONS_MAX, read, short
+from vsched.mirror.ingest.bounds import CLAIMS_MAX, CONDITIONS_MAX, read, short
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.metadata import (
     INT32,
@@ -28,6 +28,7 @@ from vsched.mirror.wire.base import NO_BYTES, ObjectCondition, Raw, moment_of
 from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import NativeGroup
+from vsched.model.pods.claims import PodClaims, PodDevices
 from vsched.model.pods.status import Phase
 from vsched.model.shared import shared
 from vsched.model.topology.constraints import NetworkTopology
@@ -51,6 +52,15 @@ class QueueNames(NamedTuple):
     """By the label of Kueue, which counts only where no object has the annotation."""
 
 
+class ClaimEntry(NamedTuple):
+    """An entry of ``spec.resourceClaims``, of a PodGroup or of a pod: the pod's is the group's if they are equal."""
+
+    name: str
+    claim: str = ""
+    """The name of the ResourceClaim; empty where it is made from a template."""
+    template: str = ""
+
+
 class NativeRecord(msgspec.Struct, frozen=True):
     """A PodGroup or a CompositePodGroup by its own fields."""
 
@@ -64,6 +74,8 @@ class NativeRecord(msgspec.Struct, frozen=True):
     owner: str = ""
     """The uid of its controller."""
     deleting: bool = False
+    claims: frozenset[ClaimEntry] = frozenset()
+    """The claims that its pods share."""
 
 
 def queue_names_of(metadata: wire.Metadata) -> QueueNames:
@@ -134,7 +146,35 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
             workload=short(workload_of(spec), "spec.workloadRef.workloadName"),
             owner="" if owner is None else owner.uid,
             deleting=metadata.deletion_timestamp is not None,
+            claims=_claims_of(spec),
         )
+
+
+def in_group(claims: PodClaims | None, group: NativeRecord | None) -> PodClaims | None:
+    """The claims of a pod that is in this group, None for no group: those that it shares say so."""
+    if claims is None or not claims.devices:
+        return claims
+    shares = frozenset[ClaimEntry]() if group is None else group.claims
+    uid = "" if group is None else group.spec.uid
+    devices = tuple(_in_group(one, uid if _entry_of(one) in shares else "") for one in claims.devices)
+    same = all(new is old for new, old in zip(devices, claims.devices, strict=True))
+    return claims if same else msgspec.structs.replace(claims, devices=devices)
+
+
+def _in_group(one: PodDevices, uid: str) -> PodDevices:
+    return one if one.group == uid else msgspec.structs.replace(one, group=uid)
+
+
+def _entry_of(one: PodDevices) -> ClaimEntry:
+    return ClaimEntry(one.name, "" if one.template else one.claim, one.template)
+
+
+def _claims_of(spec: NativeSpec) -> frozenset[ClaimEntry]:
+    read(spec.resource_claims, CLAIMS_MAX, "spec.resourceClaims")
+    return frozenset(
+        ClaimEntry(each.name, each.resource_claim_name or "", each.resource_claim_template_name or "")
+        for each in spec.resource_claims or ()
+    )
 
 
 def _policy_of(spec: NativeSpec, composite: bool) -> tuple[bool, int]:

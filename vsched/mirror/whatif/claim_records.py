@@ -19,17 +19,20 @@ Labels = Mapping[str, str]
 # -- resource claims --------------------------------------------------------------------------------------------------
 
 
-def reserved(claim: DeviceClaim, task: Task) -> DeviceClaim:
-    """The claim, reserved for the pod as well."""
-    others = tuple(one for one in claim.consumers if one.uid != task.uid)
-    return replace(claim, consumers=(*others, Consumer(task.uid, task.name)))
+def reserved(claim: DeviceClaim, consumer: Consumer) -> DeviceClaim:
+    """The claim, reserved for a pod or a PodGroup as well."""
+    others = tuple(one for one in claim.consumers if one.uid != consumer.uid)
+    return replace(claim, consumers=(*others, consumer))
 
 
-def left(claim: DeviceClaim, pod: str) -> DeviceClaim | None:
-    """The claim once the pod is gone: without devices where nobody else has it, None where it was made for the pod."""
+def left(claim: DeviceClaim, pod: str, group: str = "") -> DeviceClaim | None:
+    """The claim once the pod is gone: without devices where nobody else has it, None where it was made for the pod.
+
+    ``group`` is the PodGroup that has it no longer, either.
+    """
     if claim.owner == pod:
         return None
-    consumers = tuple(one for one in claim.consumers if one.uid != pod)
+    consumers = tuple(one for one in claim.consumers if one.uid not in (pod, group))
     if len(consumers) == len(claim.consumers):
         return claim
     return replace(claim, consumers=consumers, allocation=claim.allocation if consumers else None)

@@ -24,7 +24,7 @@ from vsched.mirror.whatif.claim_records import (
 )
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.claims.catalogue import ClaimCatalogue
-from vsched.model.claims.devices import DeviceClaim
+from vsched.model.claims.devices import Consumer, DeviceClaim
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, VolumeChoice
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
@@ -116,7 +116,16 @@ class PaperClaims(ClaimStore):
         for key in self._keys(task):
             claim_for = devices.watched(key)
             if claim_for is not None:
-                devices.put_claim(key, left(claim_for, task.uid))
+                devices.put_claim(key, left(claim_for, task.uid, self._deserted(task, key)))
+
+    def _deserted(self, task: Task, key: str) -> str:
+        """The PodGroup whose pods share a claim, where this was the last of them that had a node; else empty.
+
+        Its other pods place the claim anew, or give it back.
+        """
+        devices = task.claims.devices if task.claims is not None else ()
+        group = next((one.group for one in devices if one.group and f"{task.namespace}/{one.claim}" == key), "")
+        return "" if self.users.of_devices.now(key) else group
 
     def _keys(self, task: Task) -> set[str]:
         """The resource claims of a pod, with the one made for its extended resources."""
@@ -156,11 +165,11 @@ class PaperClaims(ClaimStore):
                 claim = DeviceClaim(key, f"{task.uid}-extended", owner=task.uid, extended=True)
             if claim is not None:
                 claim = replace(claim, allocation=choice.allocation)
-                self.devices.put_claim(key, claim if choice.claim else reserved(claim, task))
+                self.devices.put_claim(key, claim if choice.claim else reserved(claim, Consumer(task.uid, task.name)))
         for key in plan.reserve:
             claim = self.devices.watched(key)
             if claim is not None:
-                self.devices.put_claim(key, reserved(claim, task))
+                self.devices.put_claim(key, reserved(claim, plan.consumer(key, task.uid, task.name)))
 
     def settle_release(self, release: ClaimRelease) -> None:
         """A claim is given back."""

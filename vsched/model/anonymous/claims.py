@@ -65,7 +65,7 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
     # claims of pods
     PodClaims: {"volumes": parts, "devices": parts, "extended": name},
     PodVolume: {"claim": name},
-    PodDevices: {"name": name, "claim": name, "template": name},
+    PodDevices: {"name": name, "claim": name, "template": name, "group": uid},
     # volumes
     VolumeClaim: {
         "key": name,
@@ -147,7 +147,14 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         **_CONDITIONS,
     },
     # decisions
-    ClaimPlan: {"volumes": parts, "devices": parts, "reserve": each(name), "wait": each(name)},
+    ClaimPlan: {
+        "volumes": parts,
+        "devices": parts,
+        "reserve": each(name),
+        "wait": each(name),
+        "group": parts,
+        "for_group": each(name),
+    },
     VolumeChoice: {"claim": name, "uid": uid, "volume": name},
     DeviceChoice: {"claim": name, "uid": uid, "allocation": parts},
     ClaimRelease: {"claim": name, "uid": uid, "job": name, "reason": sentence},

@@ -19,7 +19,9 @@ Quantities = tuple[tuple[str, int], ...]
 EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""
 MOST_CONSUMERS = 256
-"""How many pods a ResourceClaim can be reserved for."""
+"""How many pods and PodGroups a ResourceClaim can be reserved for."""
+POD_GROUPS = "podgroups"
+"""The resource of a consumer that is a PodGroup."""
 
 
 class DeviceId(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -263,6 +265,6 @@ class DeviceClaim(msgspec.Struct, frozen=True, gc=False):
     """Whether every binding condition of its devices is true."""
     deleting: bool = False
     owner: str = ""
-    """The uid of the pod that it was made for; empty where it was not made for one pod."""
+    """The uid of the pod, or of the native PodGroup, that it was made for; empty where it was made for none."""
     extended: bool = False
     """Whether a scheduler made it for the extended resources of its owner."""

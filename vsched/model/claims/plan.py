@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.model.claims.devices import Allocation
+from vsched.model.claims.devices import Allocation, Consumer
 
 NOT_HAD = "what its gang claims could not be had: "
 """How the message about a placement begins that was given back, with everything that its gang had reserved."""
@@ -39,9 +39,17 @@ class ClaimPlan(msgspec.Struct, frozen=True, gc=False):
     devices: tuple[DeviceChoice, ...] = ()
     """Only claims that get their devices in this cycle; of a job's pods that share a claim, the first one has it."""
     reserve: tuple[str, ...] = ()
-    """``namespace/name`` of every ResourceClaim that the pod uses: each must be reserved for it."""
+    """``namespace/name`` of every ResourceClaim that must be reserved for the pod, or for its group."""
     wait: tuple[str, ...] = ()
     """``namespace/name`` of every PersistentVolumeClaim that must be bound before the pod is."""
+    group: Consumer | None = None
+    """The native PodGroup of the pod; None where no claim is reserved for it."""
+    for_group: tuple[str, ...] = ()
+    """Those of ``reserve`` that are reserved for the group, and so for all of its pods."""
+
+    def consumer(self, key: str, uid: str, name: str) -> Consumer:
+        """Whom a claim is reserved for when the pod of this uid and name uses it."""
+        return self.group if self.group is not None and key in self.for_group else Consumer(uid, name)
 
 
 class ClaimRelease(msgspec.Struct, frozen=True):

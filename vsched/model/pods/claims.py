@@ -25,6 +25,9 @@ class PodDevices(msgspec.Struct, frozen=True, gc=False):
     """The name of the ResourceClaimTemplate; empty where the pod names a claim."""
     none: bool = False
     """Whether ``status.resourceClaimStatuses`` says that no claim is needed."""
+    group: str = ""
+    """The uid of the native PodGroup that has an entry like it: then the claim is reserved for the group, not for the
+    pod, and one that is made from a template is made for the group. Empty for claims of the pod itself."""
 
 
 class PodClaims(msgspec.Struct, frozen=True, cache_hash=True, gc=False):

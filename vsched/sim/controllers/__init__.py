@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.devices.claims import PodResourceClaims, ResourceClaims
+from vsched.sim.controllers.devices.claims import ResourceClaims
 from vsched.sim.controllers.devices.driver import BindingConditions, DeviceDriver
+from vsched.sim.controllers.devices.making import PodGroupResourceClaims, PodResourceClaims
 from vsched.sim.controllers.devices.pools import DeviceFleet
 from vsched.sim.controllers.devices.preparing import DevicesPrepared
 from vsched.sim.controllers.devices.taints import DeviceTaintEviction
@@ -140,6 +141,7 @@ def _of_volumes(client: LocalClient, pod_index: PodIndex, settings: ControllerSe
 def _of_devices(client: LocalClient, pod_index: PodIndex, devices: DeviceFleet) -> list[Controller]:
     driver = client.named("dra-driver")
     return [
+        PodGroupResourceClaims(client, pod_index),
         PodResourceClaims(client, pod_index),
         ResourceClaims(client, pod_index),
         DeviceDriver(driver, pod_index, devices),

@@ -59,7 +59,7 @@ def resource_claims(pod: Obj) -> dict[str, str | None]:
     return found
 
 
-def is_owned_by(obj: Obj, pod: Obj) -> bool:
-    """Whether the pod is the controller of the object, as of claims that were made for it."""
+def is_owned_by(obj: Obj, owner: Obj) -> bool:
+    """Whether the owner is the controller of the object, as of claims that were made for it."""
     owners = obj["metadata"].get("ownerReferences") or ()
-    return any(each.get("controller") and each.get("uid") == pod["metadata"]["uid"] for each in owners)
+    return any(each.get("controller") and each.get("uid") == owner["metadata"]["uid"] for each in owners)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
 from vsched.mirror.wire.devices import ConsumerFields, DeviceStatusFields
-from vsched.model.claims.devices import MOST_CONSUMERS, Consumer, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import FINALIZER, DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
@@ -20,7 +20,7 @@ KIND = "ResourceClaim"
 
 
 def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfigs, now: float) -> Step:
-    """Give a claim its devices and reserve it for the pods: first the finalizer, then the status in one write."""
+    """Give a claim its devices and reserve it for its consumers: first the finalizer, then the status in one write."""
     why = trouble(found, KIND, wish.key, wish.uid)
     if found is None or why:
         return Failed(why)
@@ -29,7 +29,7 @@ def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfi
         return Failed(f"{KIND} {wish.key} was given other devices in the meantime")
     if allocation is None and not wish.allocate:
         return Failed(f"{KIND} {wish.key} has no devices any more")
-    missing = _missing(found, wish.pods)
+    missing = _missing(found, wish)
     if allocation is not None and not missing:
         return DONE
     if len(found.consumers) + len(missing) > MOST_CONSUMERS:
@@ -54,12 +54,11 @@ def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | No
     return opening(DeviceClaimRead, wish.key, wish.uid, watched.resource_version, metadata)
 
 
-def _missing(found: DeviceClaimRead, pods: Sequence[Consumer]) -> list[Consumer]:
-    """The pods that a claim is not reserved for yet; what is reserved for a PodGroup is for its pods."""
-    if any(each.resource == "podgroups" for each in found.consumers):
-        return []
+def _missing(found: DeviceClaimRead, wish: DeviceWish) -> list[Consumer]:
+    """Those that a claim is not reserved for yet; what is reserved for a PodGroup is for its pods."""
+    for_group = any(each.resource == POD_GROUPS and each.name == wish.group for each in found.consumers)
     reserved = {each.uid for each in found.consumers}
-    return [pod for pod in pods if pod.uid not in reserved]
+    return [one for one in wish.consumers if one.uid not in reserved and (one.resource == POD_GROUPS or not for_group)]
 
 
 def _consumer(pod: Consumer) -> ConsumerFields:
@@ -94,7 +93,7 @@ def _true(status: DeviceStatusFields) -> set[str]:
 
 
 def give_back(found: DeviceClaimRead | None, uid: str, leaves: Callable[[ConsumerFields], bool]) -> Step:
-    """End the reservations for the pods that leave; with the last one the devices go, and then the finalizer."""
+    """End the reservations for those that leave; with the last one the devices go, and then the finalizer."""
     if found is None or (uid and found.metadata.uid != uid):
         return DONE
     staying = [each for each in found.consumers if not leaves(each)]

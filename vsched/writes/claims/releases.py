@@ -6,11 +6,12 @@ Each claim is read first: nothing is taken from a pod that has a node, or that i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from vsched.mirror.ingest.devices import EXTENDED_CLAIM
 from vsched.mirror.wire.devices import ConsumerFields
+from vsched.model.claims.devices import POD_GROUPS
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -25,7 +26,7 @@ from vsched.writes.claims.objects import (
     VolumeClaimRead,
     VolumeRead,
 )
-from vsched.writes.claims.pods import has_no_node, without_node
+from vsched.writes.claims.pods import has_no_node, leaves, sharing, without_node
 from vsched.writes.claims.settling import R, Settling
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
 from vsched.writes.claims.wishes import VolumeWish
@@ -41,6 +42,8 @@ class ReleaseMirror(Protocol):
     """What is asked of the mirror."""
 
     def task(self, uid: str) -> Task | None: ...
+
+    def tasks_of(self, key: str) -> list[Task] | None: ...
 
     def claim_release_failed(self, key: str) -> None: ...
 
@@ -119,23 +122,29 @@ class Releases:
         if claim is None or claim.metadata.uid != release.uid:
             return DONE
         namespace = release.claim.partition("/")[0]
-        leaving = await self._leaving(namespace, claim.consumers)
+        tasks = self._mirror.tasks_of(release.job) or ()
+        leaving = await self._leaving(release.claim, claim.consumers, tasks)
 
-        def leaves(consumer: ConsumerFields) -> bool:
-            return consumer.resource == "pods" and consumer.uid in leaving
+        def leave(consumer: ConsumerFields) -> bool:
+            return leaves(consumer, release.claim, tasks, leaving)
 
-        if claim.metadata.annotation(EXTENDED_CLAIM) and all(map(leaves, claim.consumers)):
+        if claim.metadata.annotation(EXTENDED_CLAIM) and all(map(leave, claim.consumers)):
             return await self._extended(namespace, claim, seen)
         return await self._settling.settle(
             DeviceClaimRead,
             release.claim,
-            seen.by(lambda found: devices.give_back(found, release.uid, leaves)),
+            seen.by(lambda found: devices.give_back(found, release.uid, leave)),
         )
 
-    async def _leaving(self, namespace: str, consumers: Iterable[ConsumerFields]) -> frozenset[str]:
-        """The pods that certainly have no node and get none now."""
-        pods = (each for each in consumers if each.resource == "pods" and not self._is_placed(each.uid))
-        return await without_node(self._settling, {each.uid: f"{namespace}/{each.name}" for each in pods})
+    async def _leaving(self, claim: str, consumers: Iterable[ConsumerFields], tasks: Sequence[Task]) -> frozenset[str]:
+        """The pods that certainly have no node and get none now: consumers, and pods of consumers that are groups."""
+        namespace, pods = claim.partition("/")[0], dict[str, str]()
+        for each in consumers:
+            if each.resource == POD_GROUPS:
+                pods |= {task.uid: task.key for task in sharing(tasks, claim, each.uid)}
+            elif each.resource == "pods":
+                pods[each.uid] = f"{namespace}/{each.name}"
+        return await without_node(self._settling, {uid: key for uid, key in pods.items() if not self._is_placed(uid)})
 
     def _is_placed(self, uid: str) -> bool:
         task = self._mirror.task(uid)

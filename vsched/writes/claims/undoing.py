@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from vsched.model.claims.devices import POD_GROUPS
+from vsched.model.pods.task import Task
 from vsched.together import together
 from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import ExtendedPlan, remove_extended, unmention
 from vsched.writes.claims.gang import Gang
 from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
-from vsched.writes.claims.pods import without_node
+from vsched.writes.claims.pods import leaves, without_node
 from vsched.writes.claims.steps import DONE, Done, Failed, Step
 from vsched.writes.claims.wishes import DeviceWish, VolumeWish
 
@@ -26,18 +28,32 @@ async def undo(gang: Gang, plans: Sequence[ExtendedPlan]) -> list[str]:
 
 
 async def _without_node(gang: Gang) -> frozenset[str]:
-    """The pods that certainly have no node; a leader before this one may have bound some. Only they give back."""
-    named = {pod.uid for wish in gang.wish.devices for pod in wish.pods}
+    """The pods that certainly have no node; a leader before this one may have bound some. Only they give back.
+
+    Of a PodGroup that shares claims, pods count that are not in this gang: none of those may have a node, either.
+    """
+    named = {one.uid for wish in gang.wish.devices for one in wish.consumers}
     named.update(wish.pod.uid for wish in gang.wish.extended)
-    pods = {bind.uid: f"{bind.namespace}/{bind.name}" for bind in gang.wish.binds if bind.uid in named}
+    groups = {one.uid for wish in gang.wish.devices for one in wish.consumers if one.resource == POD_GROUPS}
+    shared = {bind.uid for bind in gang.wish.binds if bind.claims is not None and bind.claims.for_group}
+    pods = {bind.uid: f"{bind.namespace}/{bind.name}" for bind in gang.wish.binds if bind.uid in named | shared}
+    for task in _tasks(gang) if groups else ():
+        if not task.node and task.claims is not None and any(one.group in groups for one in task.claims.devices):
+            pods[task.uid] = task.key
     return await without_node(gang.settling, pods)
+
+
+def _tasks(gang: Gang) -> Sequence[Task]:
+    return gang.mirror.tasks_of(gang.wish.job) or ()
 
 
 async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> Step:
     return await gang.settling.settle(
         DeviceClaimRead,
         wish.key,
-        lambda found: devices.give_back(found, wish.uid, lambda consumer: consumer.uid in leaving),
+        lambda found: devices.give_back(
+            found, wish.uid, lambda consumer: leaves(consumer, wish.key, _tasks(gang), leaving)
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from vsched.kube.paths import NAME_LIMIT
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.claims.devices import Allocation, Consumer
 from vsched.model.claims.plan import ClaimPlan
+from vsched.model.jobs.native import native_name
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 
@@ -23,7 +24,7 @@ HoldKey = tuple[str, str]
 
 
 class DeviceWish(msgspec.Struct, frozen=True):
-    """A ResourceClaim that is to have these devices and be reserved for these pods."""
+    """A ResourceClaim that is to have these devices and be reserved for these pods, or for their PodGroup."""
 
     key: str
     uid: str
@@ -31,9 +32,11 @@ class DeviceWish(msgspec.Struct, frozen=True):
     """None where any will do, because the cycle did not know it."""
     allocate: bool
     """Whether the transaction allocates the devices; otherwise the claim has them already."""
-    pods: tuple[Consumer, ...]
+    consumers: tuple[Consumer, ...]
     classes: tuple[str, ...] = ()
     """The DeviceClasses of its requests; only needed where the devices are allocated."""
+    group: str = ""
+    """The name of the gang's PodGroup: what somebody reserved for it, its pods may use."""
 
 
 class VolumeWish(msgspec.Struct, frozen=True):
@@ -142,29 +145,32 @@ def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:
     return GangWish(
         job,
         tuple(binds),
-        _devices(binds, catalogue),
+        _devices(job, binds, catalogue),
         volumes,
         _extended(binds, snapshot),
         {name: statics.attributes[statics.row[name]].labels for name in nodes if name in statics.row},
     )
 
 
-def _devices(binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[DeviceWish, ...]:
+def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[DeviceWish, ...]:
     chosen = {choice.claim: choice for bind in binds for choice in (bind.claims or NOTHING).devices}
-    users: dict[str, list[Consumer]] = {}
+    users: dict[str, dict[Consumer, None]] = {}
     for bind in binds:
-        for key in (bind.claims or NOTHING).reserve:
+        plan = bind.claims or NOTHING
+        for key in plan.reserve:
             if key == catalogue.devices.made.get(bind.uid):
                 continue
-            users.setdefault(key, []).append(Consumer(bind.uid, bind.name))
+            users.setdefault(key, {})[plan.consumer(key, bind.uid, bind.name)] = None
+    native = native_name(job)
+    name = job.rpartition("/")[2] if native is None else native.name
     found = []
-    for key, pods in users.items():
+    for key, consumers in users.items():
         choice, known = chosen.get(key), catalogue.devices.claims.get(key)
         uid = choice.uid if choice is not None else known.uid if known is not None else ""
         allocation = choice.allocation if choice is not None else known.allocation if known is not None else None
         requests = () if known is None or choice is None else known.spec.requests
         classes = dict.fromkeys(request.device_class for alternatives in requests for request in alternatives)
-        found.append(DeviceWish(key, uid, allocation, choice is not None, tuple(pods), tuple(classes)))
+        found.append(DeviceWish(key, uid, allocation, choice is not None, tuple(consumers), tuple(classes), name))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support import builders as make
@@ -18,12 +19,16 @@ Fields = make.Fields
 GPU = Allocation((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-0")),))
 OTHER = Allocation((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-1")),))
 POD = make.pod("p")
+GROUP = Consumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
 CLAIM = devices.resource_claim()
 HELD = devices.allocated(CLAIM, "n1", "gpu-0", pods=[POD])
 ME, YOU = Consumer("uid-p", "p"), Consumer("uid-q", "q")
 MADE = VolumeChoice("ns/data", "uid-data")
 CHOSEN = VolumeChoice("ns/data", "uid-data", "pv")
 USES = ClaimPlan(devices=(DeviceChoice("ns/gpus", "uid-gpus", GPU),), reserve=("ns/gpus",))
+
+SHARES = ClaimPlan(reserve=("ns/gpus",), group=GROUP, for_group=("ns/gpus",))
+GIVES = msgspec.structs.replace(SHARES, devices=USES.devices)
 
 
 def bind(world: World, plan: ClaimPlan, name: str = "p", node: str = "n1") -> None:
@@ -326,3 +331,39 @@ def test_while_a_list_is_under_way_the_list_counts() -> None:
     written = make.merged(volumes.claim(selected_node="n1"), {"metadata": {"resourceVersion": "7"}})
     world.cache.written("PersistentVolumeClaim", make.read(written))
     assert held(world) == ("", "")
+
+
+# -- claims that the pods of a PodGroup share
+
+
+def shared_world() -> World:
+    """Two pods of a group for which a claim gets its devices."""
+    world = World(CLAIM, POD, make.pod("q"))
+    bind(world, GIVES)
+    bind(world, SHARES, "q")
+    return world
+
+
+def test_a_claim_is_reserved_once_for_the_group_of_many_pods() -> None:
+    found = device_claim(shared_world())
+    assert (found.consumers, found.allocation) == ((GROUP,), GPU)
+
+
+def test_a_claim_stays_reserved_for_a_group_until_the_last_of_its_pods_failed() -> None:
+    world = shared_world()
+    world.cache.forget("uid-p")
+    assert (device_claim(world).consumers, device_claim(world).allocation) == ((GROUP,), GPU)
+    world.cache.forget("uid-q")
+    assert (device_claim(world).consumers, device_claim(world).allocation) == ((), None)
+    assert world.cache.describe()["assumed_claims"] == 0
+
+
+def test_what_the_watch_shows_of_a_group_takes_the_place_of_what_was_decided_for_all_its_pods() -> None:
+    world = shared_world()
+    held_by_group = devices.allocated(CLAIM, "n1", "gpu-0")
+    said = {"resource": "podgroups", "apiGroup": "scheduling.k8s.io", "name": "g", "uid": "uid-g"}
+    world.add(make.merged(held_by_group, {"status": {"reservedFor": [said]}}))
+    assert device_claim(world).consumers == (GROUP,)
+    assert world.cache.describe()["assumed_claims"] == 0
+    world.cache.forget("uid-p")
+    assert device_claim(world).consumers == (GROUP,)

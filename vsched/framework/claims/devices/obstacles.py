@@ -45,7 +45,7 @@ class DeviceObstacles:
                 return not_found(key)
             if claim.deleting:
                 return deleting(claim)
-            if one.template and claim.owner != task.uid:
+            if one.template and claim.owner != (one.group or task.uid):
                 return not_owner(claim, task)
             found = self._lost(claim)
             if found is not None:

@@ -6,10 +6,11 @@ all. The exact search runs on the chosen node, to pick devices, and where counts
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
@@ -27,8 +28,9 @@ from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import Found
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
-from vsched.model.claims.devices import Allocation, ClaimSpec
+from vsched.model.claims.devices import POD_GROUPS, Allocation, ClaimSpec, Consumer
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
+from vsched.model.jobs.native import API_GROUP
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -181,13 +183,21 @@ class DevicePart:
     def plan(self, task: Task) -> ClaimPlan | None:
         """The devices that were chosen for the task's claims, and the claims to be reserved for it."""
         devices, reserve = [], []
+        shared = _shared(task)
         for key in self._keys(task, self._named(task)):
             claim, chosen = self._catalogue.claims.get(key), self._uses.chosen(key)
-            if claim is not None and not is_for_group(claim, task):
+            if claim is not None and (key in shared or not is_for_group(claim, task)):
                 reserve.append(key)
             if chosen is not None:
                 devices.append(DeviceChoice(key if claim else "", claim.uid if claim else "", chosen))
-        return ClaimPlan(devices=tuple(devices), reserve=tuple(reserve)) if devices or reserve else None
+        if not devices and not reserve:
+            return None
+        plan = ClaimPlan(devices=tuple(devices), reserve=tuple(reserve))
+        for_group = tuple(key for key in reserve if key in shared)
+        if not for_group:
+            return plan
+        group = Consumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
+        return replace(plan, group=group, for_group=for_group)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -273,7 +283,7 @@ class DevicePart:
         full = False
         named = self._named(task)
         keys = self._keys(task, named)
-        claims = self._catalogue.claims
+        claims, shared = self._catalogue.claims, _shared(task)
         for name, key in zip(named, keys, strict=False):
             claim = claims.get(name)
             if claim is None or (key != name and name == self._catalogue.made.get(task.uid)):
@@ -286,7 +296,7 @@ class DevicePart:
             else:
                 fresh.append(key)
                 specs.append(claim.spec)
-            full = full or (key == name and self._uses.is_full(claim, task))
+            full = full or (key == name and self._uses.is_full(claim, task, shared=key in shared))
         implicit = self._implicit(task) if self._catalogue.extended else ()
         needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
         return TaskDevices(named, keys, tuple(fresh), needs, tuple(held), full)
@@ -346,6 +356,12 @@ class DevicePart:
 
     def _nowhere(self) -> Mask:
         return np.zeros(len(self._statics), dtype=np.bool_)
+
+
+def _shared(task: Task) -> Mapping[str, str]:
+    """The claims that the pods of a native PodGroup share, with the uid of the group."""
+    devices = task.claims.devices if task.claims is not None and task.group else ()
+    return {f"{task.namespace}/{one.claim}": one.group for one in devices if one.group and one.claim}
 
 
 def device_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DevicePart | None:

@@ -8,11 +8,9 @@ from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.devices import MOST_CONSUMERS, Allocation, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Allocation, DeviceClaim
 from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
-
-POD_GROUPS = "podgroups"
 
 
 class Gone(NamedTuple):
@@ -55,8 +53,10 @@ class ClaimUses:
         """Whether the task was evicted in this session."""
         return uid in self._evicted
 
-    def is_full(self, claim: DeviceClaim, task: Task) -> bool:
-        """Whether the claim can be reserved for no further pod."""
+    def is_full(self, claim: DeviceClaim, task: Task, *, shared: bool) -> bool:
+        """Whether the claim can be reserved for no further pod; ``shared`` if it is to be reserved for a PodGroup."""
+        if shared:
+            return len(claim.consumers) >= MOST_CONSUMERS and not is_for_group(claim, task)
         takers = self._takers.of(claim.key)
         if len(claim.consumers) + len(takers) < MOST_CONSUMERS or is_for_group(claim, task):
             return False

@@ -22,6 +22,8 @@ class _Assumed(msgspec.Struct, gc=False):
     """That of the claim."""
     consumers: tuple[Consumer, ...] = ()
     """Pods that it is being reserved for."""
+    members: tuple[tuple[str, Consumer], ...] = ()
+    """Pods (by uid) that it is being reserved for by way of their PodGroup."""
     allocation: Allocation | None = None
     on_plain: bool = False
     """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions."""
@@ -95,7 +97,12 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         for key in plan.reserve:
             watched = self.watched(key)
             if watched is not None and (assumed := self._assumption(task, key, watched.uid)) is not None:
-                assumed.consumers = (*_without(assumed, task.uid), Consumer(task.uid, task.name))
+                _leave(assumed, task.uid)
+                consumer = plan.consumer(key, task.uid, task.name)
+                if consumer.uid == task.uid:
+                    assumed.consumers = (*assumed.consumers, consumer)
+                else:
+                    assumed.members = (*assumed.members, (task.uid, consumer))
         for key in tuple(self._assumed_for.of(task.uid)):
             self._show(key, self.watched(key))
 
@@ -139,7 +146,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             self.claims.put(key, shown)
         if before == shown or shown is None:
             self._show_allocated(key)  # otherwise the publication does it, which may not hear of a claim that is gone
-        if on_plain:
+        if on_plain and assumed is not None and not assumed.members:
             self._assumed[key] = _AS_SHOWN
         return before != shown
 
@@ -157,7 +164,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if assumed is _AS_SHOWN:
             shown = self.claims.get(key)
             assert shown is not None, f"{key}: a claim that is not there has assumptions"
-            assumed = _Assumed(shown.uid, shown.consumers, shown.allocation, on_plain=True)
+            assumed = _Assumed(shown.uid, shown.consumers, allocation=shown.allocation, on_plain=True)
             self._assumed[key] = assumed
         return assumed
 
@@ -172,7 +179,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             self._drop(key)
             return shown
         seen = {consumer.uid for consumer in shown.consumers}
-        for pod in [one.uid for one in assumed.consumers if one.uid in seen]:
+        members = [pod for pod, group in assumed.members if group.uid in seen]
+        for pod in (*members, *[one.uid for one in assumed.consumers if one.uid in seen]):
             self._discard(pod, key)
             self._end(key, pod)
         if key not in self._assumed:
@@ -180,6 +188,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if shown.allocation is not None:
             assumed.allocation = None
         consumers = shown.consumers + assumed.consumers
+        if assumed.members:
+            consumers += tuple(dict.fromkeys(group for _, group in assumed.members))
         if assumed.allocation is None:
             return msgspec.structs.replace(shown, consumers=consumers)
         ready = not any(device.binding_conditions for device in assumed.allocation.devices)
@@ -197,8 +207,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         """Nothing is assumed of a claim for a pod any more."""
         assumed = self._decided(key)
         if assumed is not None:
-            assumed.consumers = _without(assumed, pod)
-            if not assumed.consumers:
+            _leave(assumed, pod)
+            if not assumed.consumers and not assumed.members:
                 del self._assumed[key]
 
     def _drop(self, key: str) -> None:
@@ -206,8 +216,8 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         assumed = self._decided(key)
         self._assumed.pop(key, None)
         self._released.discard(key)
-        for one in assumed.consumers if assumed is not None else ():
-            self._discard(one.uid, key)
+        for pod in _pods_of(assumed) if assumed is not None else ():
+            self._discard(pod, key)
 
     def _discard(self, pod: str, key: str) -> None:
         """Nothing was decided about a claim for a pod."""
@@ -243,8 +253,14 @@ def _is_plain(claim: DeviceClaim) -> bool:
     return claim.allocation is None and not claim.consumers and not claim.failed and claim.ready
 
 
-def _without(assumed: _Assumed, pod: str) -> tuple[Consumer, ...]:
-    return tuple(one for one in assumed.consumers if one.uid != pod)
+def _leave(assumed: _Assumed, pod: str) -> None:
+    """The claim is not being reserved for the pod any more."""
+    assumed.consumers = tuple(one for one in assumed.consumers if one.uid != pod)
+    assumed.members = tuple(one for one in assumed.members if one[0] != pod)
+
+
+def _pods_of(assumed: _Assumed) -> list[str]:
+    return [*(one.uid for one in assumed.consumers), *(pod for pod, _ in assumed.members)]
 
 
 def _together(watched: DeviceClaim, shown: DeviceClaim | None) -> DeviceClaim:

@@ -98,6 +98,11 @@ class StagedGroups(Generic[V]):
         else:
             items[name] = item
 
+    def now(self, group: str) -> Mapping[str, V]:
+        """The items of a group, with changes that are not shown yet."""
+        found = self._pending.get(group)
+        return self.published.get(group, {}) if found is None else found
+
     def publish(self) -> Collection[str]:
         """Show the changes; returns the groups that changed."""
         pending = self._pending

@@ -13,7 +13,14 @@ import msgspec
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import IMPLIED
-from vsched.mirror.ingest.native import NO_QUEUE, NativeRecord, QueueNames, group_of_pod, queue_names_of
+from vsched.mirror.ingest.native import (
+    NO_QUEUE,
+    NativeRecord,
+    QueueNames,
+    group_of_pod,
+    in_group,
+    queue_names_of,
+)
 from vsched.mirror.state.native.members import GroupMembers
 from vsched.mirror.state.native.subgroups import Parts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
@@ -94,7 +101,10 @@ class NativeGroupStore:
         return bool(len(self._members)) and self._refresh(self._members.drop(uid))
 
     def joined(self, task: Task) -> Task:
-        """A pod with the job that its group belongs to; it preempts only if its group may."""
+        """A pod with the job that its group belongs to, and the claims that it shares with its group.
+
+        It preempts only if its group may.
+        """
         if not task.group or not task.job:
             return task
         leaf = f"{task.namespace}/{task.group}"
@@ -104,9 +114,10 @@ class NativeGroupStore:
             and _preempts(self._trees.groups.get(leaf))
             and _preempts(self._record(job))
         )
-        if (job, preempts) == (task.job, task.preempts):
+        claims = in_group(task.claims, self._trees.groups.get(leaf))
+        if (job, preempts) == (task.job, task.preempts) and claims is task.claims:
             return task
-        return msgspec.structs.replace(task, job=job, preempts=preempts)
+        return msgspec.structs.replace(task, job=job, preempts=preempts, claims=claims)
 
     def requeue_of(self, implicit: str) -> None:
         """The workload of this implicit PodGroup says something else: so it may be about queues."""
@@ -141,7 +152,7 @@ class NativeGroupStore:
         for leaf in self._trees.put(key, record, composite=composite):
             root, known = self._trees.root(leaf) if leaf in self._trees.groups else "", self._roots.get(leaf, "")
             jobs |= {job for job in (known, root) if job}
-            if root != known or (leaf == key and _preempts(before) != _preempts(record)):
+            if root != known or (leaf == key and _of_pods(before) != _of_pods(record)):
                 self._move(leaf, root)
                 moved += self._members.uids(leaf)
         self.rejoin(moved)
@@ -271,6 +282,11 @@ def _owner_of(record: NativeRecord) -> str:
 
 def _preempts(record: NativeRecord | None) -> bool:
     return record is None or record.native.preempts
+
+
+def _of_pods(record: NativeRecord | None) -> tuple[object, ...]:
+    """What a group says about its pods."""
+    return () if record is None else (record.native.preempts, record.claims, record.spec.uid)
 
 
 def _asks_otherwise(before: NativeRecord, after: NativeRecord) -> bool:

@@ -15,6 +15,10 @@ RULES = "resource.k8s.io/devicetaintrules"
 API_VERSION = "resource.k8s.io/v1"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+GROUP_CLAIM_NAME = "resource.kubernetes.io/podgroup-claim-name"
+CLAIM_CONTROLLER = "resource_claim"
+"""The component of the Events of the controllers of claims."""
+GROUPS = "scheduling.k8s.io/podgroups"
 
 
 class DeviceId(NamedTuple):
@@ -56,10 +60,10 @@ def is_reserved_for(claim: Obj, pod: Obj) -> bool:
     return any(each.get("uid") == pod["metadata"]["uid"] for each in consumers_of(claim))
 
 
-def owning_pod(claim: Obj) -> Obj | None:
-    """The owner reference to the pod that a claim was made for."""
+def owner_of(claim: Obj, kind: str) -> Obj | None:
+    """The owner reference to the object of this kind that a claim was made for."""
     for reference in claim["metadata"].get("ownerReferences") or ():
-        if reference.get("controller") and reference.get("kind") == "Pod":
+        if reference.get("controller") and reference.get("kind") == kind:
             return dict(reference)
     return None
 

@@ -16,6 +16,7 @@ from vsched.sim.controllers.devices.objects import (
     device_of,
     exclusive_devices,
     is_reserved_for,
+    owner_of,
     results_of,
 )
 from vsched.sim.controllers.devices.published import PublishedDevices
@@ -57,7 +58,7 @@ class DevicesPrepared:
         if claim is None:
             missing = f'resourceclaims.resource.k8s.io "{name}" not found'
             return f"failed to fetch ResourceClaim {name} referenced by pod {pod['metadata']['name']}: {missing}"
-        if _is_from_template(pod, entry) and not is_owned_by(claim, pod):
+        if _is_from_template(pod, entry) and not is_owned_by(claim, pod) and not _is_owned_by_group(claim, pod):
             return f"ResourceClaim {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
         if not is_reserved_for(claim, pod) and not _is_reserved_for_group(claim, pod):
             metadata, uid = pod["metadata"], claim["metadata"]["uid"]
@@ -119,6 +120,12 @@ class DevicesPrepared:
 def _is_from_template(pod: Obj, entry: str) -> bool:
     entries = pod["spec"].get("resourceClaims") or ()
     return any(each["name"] == entry and each.get("resourceClaimTemplateName") for each in entries)
+
+
+def _is_owned_by_group(claim: Obj, pod: Obj) -> bool:
+    """Whether the claim was made for the PodGroup of the pod."""
+    group, owner = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName"), owner_of(claim, "PodGroup")
+    return owner is not None and owner["name"] == group
 
 
 def _is_reserved_for_group(claim: Obj, pod: Obj) -> bool:

@@ -139,7 +139,11 @@ class DeviceTaintEviction(Controller):
     def _users(self, claim: Obj) -> list[Obj]:
         namespace = split_key(key_of(claim))[0]
         named = (each for each in consumers_of(claim) if each["resource"] == "pods")
-        pods = (self.client.get("pods", namespace, each["name"]) for each in named)
+        pods = [self.client.get("pods", namespace, each["name"]) for each in named]
+        if any(each["resource"] != "pods" for each in consumers_of(claim)):  # its pods are those that name the claim
+            pods += (
+                self.client.get("pods", *split_key(pod)) for pod in self.pod_index.keys_of_resource_claim(key_of(claim))
+            )
         return [pod for pod in pods if pod is not None and not is_deleting(pod) and not is_finished(pod)]
 
 
