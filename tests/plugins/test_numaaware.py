@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
 from vsched.model.pods.shape import ZoneRequest
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.zones import UNREPORTED_SECONDS, ZoneBooks
+from vsched.plugins.pods.zone_tables import UNREPORTED_SECONDS, zone_tables
+from vsched.plugins.pods.zones import ZoneBooks
 
 Obj = dict[str, Any]
 AWARE = policy_of("priority gang", "predicates nodeorder proportion numa-aware")
@@ -316,23 +318,84 @@ def test_no_zone_goes_below_zero_and_undoing_everything_restores_all(
     for task in data.draw(st.permutations(tasks)):
         row = nodes.statics.row[task.node] if task.node else data.draw(st.integers(0, 1))
         if task.node:
-            books.give_back(task)
+            books.give_back(task, row)
         else:
             books.take(task, row)
         moves.append((task, row))
         assert (books.zones.free >= 0).all()
         asked = tasks[0].shape.zones
         assert asked is not None
-        known, fresh = books.fit(asked), books.zones.fit(books.asked(asked))
+        known, fresh = books.fit(asked), books.zones.fit(zone_tables(snapshot.zones, nodes, NOW).asked(asked))
         assert (known.passes == fresh.passes).all(), "what is remembered is what is so"
         assert (known.chosen == fresh.chosen).all()
     for task, row in reversed(moves):
         if task.node:
             books.take(task, row)
         else:
-            books.give_back(task)
+            books.give_back(task, row)
 
     assert (books.zones.free == before).all()
+
+
+AGES = st.sampled_from([0.0, NOW - 400, NOW - 250, NOW - 20, NOW])
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["n1", "n2", "n3"]),
+        st.lists(st.tuples(st.integers(0, 2), st.booleans(), AGES, st.sampled_from([(), SECOND])), max_size=3),
+        st.sampled_from([0.0, NOW - 300, NOW - 10]),
+        st.sampled_from([None, (), (("u0", SECOND),)]),
+        st.sampled_from([NOW - 120, NOW, NOW + 60, NOW + 400]),
+        st.integers(1, 3),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(CHANGES)
+def test_what_is_kept_from_session_to_session_is_what_counting_anew_comes_to(changes: list[Any]) -> None:
+    statics = mirror(manifests(NODES)).snapshot(NOW).nodes
+    reports: dict[str, NodeZones] = {}
+    there: dict[str, tuple[ZonedPod, ...]] = {}
+    for node, placed, reported, listed, now, count in changes:
+        amounts = (("cpu", 4000),)
+        found = tuple(Zone(number, amounts, amounts) for number in range(count))
+        reports[node] = NodeZones(node, "single-numa-node", zones=found, reported=reported, pods=listed)
+        there[node] = tuple(
+            ZonedPod(f"u{uid}", "p", ONE, running, started, shares)
+            for uid, running, started, shares in {one[0]: one for one in placed}.values()
+        )
+        catalogue = ZoneCatalogue(dict(reports), dict(there))
+        fresh = mirror(manifests(NODES)).snapshot(NOW).nodes
+        for time in (now, NOW):
+            kept, anew = zone_tables(catalogue, statics, time), zone_tables(catalogue, fresh, time)
+            fresh.statics.kept.clear()
+            assert kept.zones.free.tolist() == anew.zones.free.tolist()
+            assert kept.zones.reports.tolist() == anew.zones.reports.tolist()
+            assert [{uid: held.tolist() for uid, held in one.held.items()} for one in kept.counted] == [
+                {uid: held.tolist() for uid, held in one.held.items()} for one in anew.counted
+            ]
+
+
+@pytest.mark.parametrize("count", [200, 2000])
+def test_a_session_counts_only_the_nodes_that_changed(count: int) -> None:
+    world = mirror(manifests("\n".join(f"node n{at} cpu=8" for at in range(count)))).snapshot(NOW)
+    found = zones(reported=NOW - 20)
+    young = ZonedPod("u", "p", ONE, running=True, started=NOW - 9)
+    reports = {name: structs.replace(found, node=name) for name in world.nodes.statics.names}
+    there = {name: (structs.replace(young, uid=name),) for name in reports}
+    first = zone_tables(ZoneCatalogue(reports, there), world.nodes, NOW)
+
+    there = {**there, "n7": (structs.replace(young, uid="other", started=NOW - 5),)}
+    later = zone_tables(ZoneCatalogue(reports, there), world.nodes, NOW + 60)
+
+    anew = [one.report.node for one, other in zip(later.counted, first.counted, strict=True) if one is not other]
+    assert anew == ["n7"]
+    assert zone_tables(later.catalogue, world.nodes, NOW + 90) is later
+    books = ZoneBooks(later.catalogue, world.nodes, NOW + 90)
+    books.zones.free[:] = 0
+    assert later.zones.free.any(), "sessions work on copies"
 
 
 def test_the_catalogue_is_the_same_object_while_nothing_changes() -> None:

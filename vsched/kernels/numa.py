@@ -9,6 +9,7 @@ By ``restricted`` it has to be as narrow as the zones' allocatable amounts allow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -59,6 +60,19 @@ class Zones:
         """bool[resource, node]: whether the node reports the resource by zone."""
         self._reach = np.cumsum(-np.sort(-allocatable, axis=1), axis=1)
         """int64[resource, number, node]: what so many of its largest zones have together."""
+
+    def copy(self) -> Zones:
+        """A copy of what is free; the rest, which never changes, is shared."""
+        found = copy(self)
+        found.free = self.free.copy()
+        return found
+
+    def take(self, amounts: Ints, row: int) -> Ints:
+        """Take amounts from the zones of a node as far as they are there; what was taken. ``int64[resource, zone]``."""
+        free = self.free[:, :, row]
+        taken = np.minimum(amounts, np.maximum(free, 0))
+        free -= taken
+        return taken
 
     def fit(self, asked: Asked, rows: Ints | None = None, only: int | None = None) -> Fit:
         """How a pod fits these nodes, by default all; ``only`` counts one resource alone."""

@@ -142,7 +142,7 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Give it back."""
         if task.shape.zones is not None and self._catalogue.nodes:
-            self._opened().give_back(task)
+            self._opened().give_back(task, row)
 
     def bind_annotations(self, task: Task) -> Sequence[tuple[str, str]]:
         """What the task gets of each zone, where the kubelet aligns it."""
