@@ -14,6 +14,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
+from vsched.model.history.records import Decay
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
 
@@ -74,6 +75,19 @@ def test_nothing_that_changes_in_place_is_shared() -> None:
         assert not np.shares_memory(getattr(frozen.nodes, name), getattr(snapshot.nodes, name)), name
     assert frozen.jobs is not snapshot.jobs
     assert frozen.placed.counts is not snapshot.placed.counts
+
+
+def test_the_history_of_a_frozen_snapshot_stays_as_it_was() -> None:
+    cache = Cache(frozenset({"vsched"}), open_without_state=True)
+    cache.history.keep([Decay(3600.0)])
+    told(cache, BEFORE)
+    cache.snapshot(NOW)
+    frozen = freeze(cache.snapshot(NOW + 60)).history
+    before = frozen.record()
+    told(cache, AFTER)
+    cache.snapshot(NOW + 8000)
+    assert before.hours
+    assert frozen.record() == before
 
 
 def test_the_claims_of_a_frozen_snapshot_stay_as_they_were() -> None:

@@ -177,6 +177,7 @@ class Daemon:
         self.telemetry.reading(reading)
         self.usage.nudge()
         self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)
+        self._base.cache.history.keep(self.policy.policy.decays())
         if self._writes.policy_status is not None:
             self._writes.policy_status.on_reading(reading)
 

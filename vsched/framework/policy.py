@@ -11,6 +11,7 @@ from typing import Annotated, Protocol, Self, runtime_checkable
 
 import msgspec
 
+from vsched.model.history.records import Decay
 from vsched.model.nodes.usage import DEFAULT_PERIOD
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
@@ -48,6 +49,14 @@ class ReadsUsage(Protocol):
 
     def usage_periods(self) -> Iterable[str]:
         """The periods whose averages it reads, as written: ``5m``, ``1h``."""
+
+
+@runtime_checkable
+class ReadsHistory(Protocol):
+    """Arguments of a plugin that reads what holders have used over time."""
+
+    def decays(self) -> Iterable[Decay]:
+        """The decays that it reads."""
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +133,11 @@ class Policy(msgspec.Struct, frozen=True):
             return self
         *others, last = self.tiers or (Tier(()),)
         return msgspec.structs.replace(self, tiers=(*others, Tier((*last.plugins, conf))))
+
+    def decays(self) -> tuple[Decay, ...]:
+        """The decays of usage history that plugins read, each once."""
+        readers = (conf.args for conf in self.plugins() if isinstance(conf.args, ReadsHistory))
+        return tuple(dict.fromkeys(decay for reader in readers for decay in reader.decays()))
 
     def usage_periods(self) -> tuple[str, ...]:
         """The periods for which plugins read node usage, sorted; the default period where no plugin names any."""

@@ -176,6 +176,8 @@ class Cache(ObjectIntake):
         self._accounts.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep_overgrown()
         sums = self._jobs.sums
+        self.history.advance(now)
+        self.history.see(self._published_axis, self._nodes.total, sums.take_moved())
         held, held_limits = self._accounts.publish_kept()
         queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
         return Snapshot(
@@ -208,6 +210,7 @@ class Cache(ObjectIntake):
             held_limits=held_limits,
             advice=self._advice,
             strays=self._jobs.strays,
+            history=self.history.publish(),
             learnt=self._pods.learn(),
             setbacks=self.refused.publish(),
             ignored=tuple(sorted(self._defaults.ignored)),

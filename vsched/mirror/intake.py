@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
 from vsched.mirror import wire
+from vsched.mirror.accounts.history import HistoryBook
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
@@ -89,6 +90,7 @@ class ObjectIntake(WatchHandler):
         )
         self._jobs.workloads.on_change = self._native.requeue_of
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
+        self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vsched.model.claims.catalogue import ClaimCatalogue
+from vsched.model.history.records import UsageHistory
 from vsched.model.nodes.zones import ZoneCatalogue
 from vsched.model.snapshot import Snapshot
 
@@ -30,9 +31,21 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         placed=snapshot.placed.copy(),
         held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
         held_limits=dict(snapshot.held_limits),
+        history=_frozen_history(snapshot.history),
         learnt=dict(snapshot.learnt),
         claims=_frozen_claims(snapshot.claims),
         zones=_frozen_zones(snapshot.zones),
+    )
+
+
+def _frozen_history(found: UsageHistory) -> UsageHistory:
+    """The history with copies of what changes from snapshot to snapshot; hours that are over never change."""
+    return replace(
+        found,
+        holders=tuple(found.holders),
+        held=dict(found.held),
+        decayed={decay: sums.copy() for decay, sums in found.decayed.items()},
+        present=found.present.copy(),
     )
 
 

@@ -13,6 +13,7 @@ from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue
+from vsched.model.history.records import NO_HISTORY, UsageHistory
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.durations import Learnt
@@ -113,6 +114,8 @@ class Snapshot:
     strays: Mapping[str, Job] = field(default_factory=dict)
     """Jobs of pods whose PodGroup does not exist, by key. Their specs are empty, they are in no other map, and a cycle
     does nothing for them."""
+    history: UsageHistory = NO_HISTORY
+    """What queues, namespaces and users have used over time."""
     learnt: Mapping[str, Learnt] = field(default_factory=dict)
     """Run times of finished pods, by the names of ``durations.names_of``; decides nothing."""
     ignored: tuple[str, ...] = ()

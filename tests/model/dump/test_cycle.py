@@ -30,6 +30,7 @@ from vsched.model.arbitration.records import Ceiling, Pool
 from vsched.model.claims.catalogue import NO_CLAIMS
 from vsched.model.dump.cycle import FORMAT, Call, Head, Recording, decode, encode, pack, report_bytes
 from vsched.model.dump.tables import PIECE, Column, Piece, pieces, records
+from vsched.model.history.records import NO_HISTORY
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.plan import CycleReport, Unschedulable
@@ -146,6 +147,8 @@ def emptied(name: str) -> object:
             return NO_CLAIMS
         case "topology", _:
             return NO_TOPOLOGY
+        case "history", _:
+            return NO_HISTORY
         case "priority_range", _:
             return (-1, 7)
         case _, Mapping():
@@ -168,6 +171,8 @@ def test_everything_of_a_snapshot_comes_back() -> None:
     recording = Recording(rich(), "", None)
     read = decode(encode(recording)).snapshot
     assert encode(replace(recording, snapshot=read)) == encode(recording)
+    assert read.history.record() == rich().history.record()
+    assert read.history.held == rich().history.held
     for field in ("queues", "books", "shares", "namespaces", "ceilings", "pools", "held", "held_limits", "advice"):
         assert getattr(read, field) == getattr(rich(), field)
     assert read.nodes.usage is not None

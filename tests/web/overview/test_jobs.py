@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.plans import NOW, mirror, policy_of
 from tests.support.sights import AROUND, JOBS, frozen, of
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.job import USER, USER_CHARACTERS
 from vsched.web.overview import jobs as picture_jobs
 from vsched.web.overview.assembly import assemble
 
@@ -57,7 +57,7 @@ def test_a_job_is_shown_from_its_binding_to_its_last_pod_whatever_these_are_abou
         pytest.param("ada", "bob", "ada", id="what the PodGroup says goes before what pods say"),
         pytest.param("", "bob", "bob", id="else the label of its pods"),
         pytest.param("", "", "", id="else nobody is known"),
-        pytest.param("a" * 100, "", "a" * picture_jobs.MOST_CHARACTERS, id="a long name is cut"),
+        pytest.param("a" * 100, "", "a" * USER_CHARACTERS, id="a long name is cut"),
     ],
 )
 def test_whose_a_job_is(annotation: str, label: str, user: str) -> None:
@@ -72,7 +72,7 @@ def test_whose_a_job_is(annotation: str, label: str, user: str) -> None:
     member = {"name": "a-0", "namespace": "ns", "labels": labels, "annotations": {"scheduling.k8s.io/group-name": "a"}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": member, "spec": {"schedulerName": "vsched", "containers": []}}
     job = mirror([group, pod]).snapshot(NOW).jobs["ns/a"]
-    assert picture_jobs.user_of(job) == user
+    assert job.user == user
     assert picture_jobs.job_row(job, None, None, ()).user == user
 
 

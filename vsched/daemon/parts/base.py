@@ -79,6 +79,7 @@ def make_base(
         ignored=frozenset(options.ignored),
         on_change=trigger.pull,
     )
+    cache.history.keep(policy.policy.decays())
     observing = observing or ObserveSettings()
     telemetry = Telemetry(clock, cache.task, observing)
     cache.on_arrival.add(telemetry.arrived)

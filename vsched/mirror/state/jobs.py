@@ -14,6 +14,7 @@ import msgspec
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
+from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -99,7 +100,8 @@ class JobStore:
             dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving)
         )
         self.holders.adopt(snapshot.holders)
-        self.sums.adopt(snapshot.books, snapshot.shares, jobs)
+        held = held_by(jobs.values()) if snapshot.history.is_empty else snapshot.history.held
+        self.sums.adopt(snapshot.books, snapshot.shares, held, jobs)
         self._groups = {key: job.spec for key, job in jobs.items() if not job.spec.implicit}
         self._implicit = {
             key: said_by_pods(job.spec, job.tasks) for key, job in jobs.items() if job.spec.implicit or job.spec.made

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from vsched.model.amounts.resources import Vector, add, subtract
+from vsched.model.history.records import Holder
 from vsched.model.jobs.job import Job, JobUsage, claim_of
 from vsched.model.snapshot import QueueUsage
 
@@ -26,14 +27,24 @@ class QueueSums:
         self._allocated: dict[Share, Vector] = {}
         self._jobs: dict[Share, int] = {}
         self._dirty: dict[Share, None] = {}
+        self._held: dict[Holder, Vector] = {}
+        self._moved: dict[Holder, None] = {}
+        """Holders that hold something else than at the last ``take_moved``."""
         self._adopted: dict[str, Job] = {}
         """Jobs that the sums were adopted with, and that have not changed since."""
 
-    def adopt(self, usage: Mapping[str, QueueUsage], shares: Mapping[Share, Vector], jobs: Mapping[str, Job]) -> None:
+    def adopt(
+        self,
+        usage: Mapping[str, QueueUsage],
+        shares: Mapping[Share, Vector],
+        held: Mapping[Holder, Vector],
+        jobs: Mapping[str, Job],
+    ) -> None:
         """Take over sums that another mirror has published of these jobs."""
         self.usage, self.shares, self._adopted = dict(usage), dict(shares), dict(jobs)
         self._live = {queue: sums.copy() for queue, sums in usage.items()}
         self._allocated = {share: allocated.copy() for share, allocated in shares.items()}
+        self._held = {holder: amounts.copy() for holder, amounts in held.items()}
         self._jobs = Counter((job.spec.queue, job.spec.namespace) for job in jobs.values())
 
     def put(self, key: str, claim: JobUsage | None) -> None:
@@ -67,6 +78,17 @@ class QueueSums:
                 self.shares.pop(share, None)
         self._dirty.clear()
 
+    def take_moved(self) -> dict[Holder, Vector | None]:
+        """What those hold who hold something else than at the last call; None for nothing. For a single caller."""
+        found: dict[Holder, Vector | None] = {}
+        for holder in self._moved:
+            amounts = _nonzero(self._held.get(holder, {}))
+            found[holder] = amounts or None
+            if not amounts:
+                self._held.pop(holder, None)
+        self._moved.clear()
+        return found
+
     def _shift(self, claim: JobUsage, sign: int) -> None:
         share = (claim.queue, claim.namespace)
         usage = self._live.get(claim.queue)
@@ -80,6 +102,10 @@ class QueueSums:
         shift(usage.inqueue, claim.inqueue)
         shift(usage.promised, claim.promised)
         shift(allocated, claim.allocated)
+        if claim.allocated:
+            holder = Holder(claim.queue, claim.namespace, claim.user)
+            shift(self._held.setdefault(holder, {}), claim.allocated)
+            self._moved[holder] = None
         usage.jobs += sign
         if not usage.jobs:
             del self._live[claim.queue]

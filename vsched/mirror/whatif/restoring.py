@@ -57,6 +57,9 @@ class RestoredMirror(PaperMirror):
             self._accounts = self._pods.accounts = RestoredAccounts(self.axis, snapshot.held, snapshot.held_limits)
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
+        if not snapshot.history.is_empty:
+            total = dict(enumerate(snapshot.total))
+            self.history.adopt(snapshot.history, snapshot.axis, total)
         self._previous = snapshot.previous
         self._first = True
         """Whether no snapshot has been made yet."""

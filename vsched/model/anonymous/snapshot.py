@@ -9,6 +9,7 @@ from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
 from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.anonymous.zones import renamed_zones
+from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -39,6 +40,7 @@ OWN = (
     "learnt",
     "setbacks",
     "foreign",
+    "history",
     "claims",
     "topology",
     "zones",
@@ -80,11 +82,20 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "learnt": {},
         "setbacks": {},
         "foreign": {},
+        "history": _history(renaming, snapshot.history),
         "claims": renamed_catalogue(renaming, snapshot.claims, selects),
         "topology": renamed_topology(renaming, snapshot.topology),
         "zones": renamed_zones(renaming, snapshot.zones),
     }
     return replace(snapshot, **made)
+
+
+def _history(renaming: Renaming, found: UsageHistory) -> UsageHistory:
+    def renamed(holder: Holder) -> Holder:
+        return Holder(*(name(renaming, part) for part in holder))
+
+    held = {renamed(holder): amounts for holder, amounts in found.held.items()}
+    return replace(found, holders=tuple(map(renamed, found.holders)), held=held)
 
 
 def _keys(renaming: Renaming, keys: Any) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from vsched.model.dump.claims import ClaimParts, claim_catalogue, claim_parts, u
 from vsched.model.dump.nodes import NodeParts, NodePositions, node_parts, node_table
 from vsched.model.dump.placed import PlacedParts, placed_parts, placed_pods
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
+from vsched.model.history.holding import held_by
+from vsched.model.history.records import NO_HISTORY, HistoryRecord, UsageHistory, history_of
 from vsched.model.jobs.job import Job, JobSpec, Judgement
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.selections import Selections
@@ -33,7 +35,7 @@ from vsched.model.snapshot import Snapshot
 T = TypeVar("T")
 
 PARTED = frozenset(
-    {"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays", "claims"}
+    {"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays", "claims", "history"}
 )
 """Fields of a snapshot with parts of their own; all other fields are written as they are."""
 
@@ -93,6 +95,8 @@ class SnapshotParts(msgspec.Struct, frozen=True):
     labels: list[Piece]
     claims: ClaimParts | None = None
     """None where there are no volumes and devices."""
+    history: HistoryRecord | None = None
+    """None where nothing was counted."""
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
@@ -131,6 +135,8 @@ class Writing:
         yield "arbitration", self._arbitration()
         if not snapshot.claims.is_empty:
             yield "claims", Parts(claim_parts(snapshot.claims, self.tasks))
+        if not snapshot.history.is_empty:
+            yield "history", snapshot.history.record()
         yield "shapes", pieces(iter(self._shapes))
         yield "labels", pieces(iter(self._labels))
 
@@ -196,6 +202,7 @@ def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
         placed=placed_pods(parts.placed, labels, table.statics.names),
         arbitration=_arbitration(parts.arbitration, tasks),
         claims=NO_CLAIMS if parts.claims is None else claim_catalogue(parts.claims, tasks),
+        history=NO_HISTORY if parts.history is None else _history(parts.history, by_key.values()),
     )
     _check(snapshot)
     return snapshot, tasks
@@ -243,6 +250,13 @@ def _party(found: AccountParts, tasks: Sequence[Task]) -> NamespaceAccount:
         return {tasks[at].uid: tasks[at] for at in positions}
 
     return msgspec.structs.replace(found.party, tasks=by_uid(found.tasks), pending=by_uid(found.pending))
+
+
+def _history(record: HistoryRecord, jobs: Iterable[Job]) -> UsageHistory:
+    try:
+        return history_of(record, held_by(jobs))
+    except ValueError as error:
+        raise BadInput(f"usage history: {error}") from None
 
 
 def _check(snapshot: Snapshot) -> None:

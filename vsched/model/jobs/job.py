@@ -34,8 +34,10 @@ class Condition(msgspec.Struct, frozen=True):
 
 USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
-user of the work; it has no effect on scheduling."""
+user of the work."""
 NO_REQUEST: Vector = {}
+USER_CHARACTERS = 64
+"""Longer names of users are cut."""
 STATED = frozenset({"Scheduled", "Unschedulable"})
 """Condition types of which at most one is true at a time."""
 
@@ -229,6 +231,16 @@ class Job:
         self.priority, self.unsupported, self.notice, self.awaits_class = found
 
     @property
+    def user(self) -> str:
+        """The user of the job, by its PodGroup, else by its first pod; empty if neither names one."""
+        for key, value in self.spec.annotations:
+            if key == USER:
+                return value[:USER_CHARACTERS]
+        first = next(iter(self.tasks.values()), None)
+        pairs = () if first is None else first.labels.pairs
+        return next((value[:USER_CHARACTERS] for key, value in pairs if key == USER), "")
+
+    @property
     def kept_out(self) -> bool:
         """Whether unsupported requirements block the whole job, not only some of its pods."""
         return bool(self.unsupported) or (self.unplaceable > 0 and not self._reaches_minimum())
@@ -286,6 +298,7 @@ class JobUsage(msgspec.Struct, frozen=True):
 
     queue: str
     namespace: str
+    user: str = ""
     allocated: Amounts = NOTHING
     pending: Amounts = NOTHING
     elastic: Amounts = NOTHING
@@ -304,12 +317,12 @@ def claim_of(job: Job) -> JobUsage:
     pending = tuple(sorted((column, value) for column, value in asked.items() if value))
     wanted = spec.min_resources
     if wanted is None:
-        return JobUsage(spec.queue, spec.namespace, allocated, pending, allocated)
+        return JobUsage(spec.queue, spec.namespace, job.user, allocated, pending, allocated)
     elastic = exceeded(job.allocated, wanted)
     inqueue = pledge_of(job)
     enters = spec.phase == Phase.INQUEUE and not job.kept_out
     promised = without_gated(job, wanted) if enters else inqueue
-    return JobUsage(spec.queue, spec.namespace, allocated, pending, elastic, inqueue, promised)
+    return JobUsage(spec.queue, spec.namespace, job.user, allocated, pending, elastic, inqueue, promised)
 
 
 def pledge_of(job: Job) -> Amounts:

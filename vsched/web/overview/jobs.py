@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vsched.model.jobs.job import USER, Job
+from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.document import JobRow
 
 MOST_JOBS = 10_000
-MOST_CHARACTERS = 64
-"""The longest user name that is shown."""
 
 Pair = tuple[str, str]
 """Queue and namespace."""
@@ -70,7 +68,7 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
     if outcome is None:
         pending, running = len(job.pending), job.counts[Status.RUNNING]
         counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
-        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, user_of(job))
+        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user)
     return JobRow(
         key=job.key,
         queue=spec.queue,
@@ -85,18 +83,8 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
         reason=outcome.code,
         message=outcome.message,
         request=asked if outcome.pending else (0,) * len(columns),
-        user=user_of(job),
+        user=job.user,
     )
-
-
-def user_of(job: Job) -> str:
-    """The user of a job, by its PodGroup, else by its first pod; empty if neither names one."""
-    for key, value in job.spec.annotations:
-        if key == USER:
-            return value[:MOST_CHARACTERS]
-    first = next(iter(job.tasks.values()), None)
-    pairs = () if first is None else first.labels.pairs
-    return next((value[:MOST_CHARACTERS] for key, value in pairs if key == USER), "")
 
 
 def _first(rows: Iterable[JobRow], most: int) -> list[JobRow]:

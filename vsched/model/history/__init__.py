@@ -1,0 +1,1 @@
+"""What queues, namespaces and users have used over time."""
