@@ -27,6 +27,7 @@ from vsched.framework.places.look import Look
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session
+from vsched.framework.subgroups import Part
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -293,18 +294,27 @@ def choose_close(
     Of a job or sub-group without pods on nodes, the domain should have room for all of its tasks. A refusal where
     closeness is asked for and no allowed domain will do.
     """
-    topology, groups = job.spec.topology, job.sub_groups
-    group = None if groups is None else groups.of(tasks[0])
+    groups = job.sub_groups
+    parts: tuple[Part, ...] = ()
+    if groups is not None:
+        group = groups.of(tasks[0])
+        parts = (*groups.path(group), group)
 
-    def in_group() -> Choice | Refusal | None:
-        if groups is None or group is None or group.topology is None:
+    def choose(tasks: Sequence[Task], inner: tuple[Part, ...]) -> Choice | Refusal | None:
+        """What is chosen inside the domains of these parts, the outermost first."""
+        if groups is None or not inner:
             return pick()
-        own = [task for task in tasks if groups.of(task) is group]
-        return _choose_in(session, group.topology, session.places.footing(job, group.topology, group), own, pick)
+        part, *more = inner
+        if part.topology is None:
+            return choose(tasks, tuple(more))
+        own = [task for task in tasks if part is groups.of(task) or part in groups.path(groups.of(task))]
+        footing = session.places.footing(job, part.topology, part)
+        return _choose_in(session, part.topology, footing, own, lambda: choose(own, tuple(more)))
 
+    topology = job.spec.topology
     if topology is None:
-        return in_group()
-    return _choose_in(session, topology, session.places.footing(job, topology), tasks, in_group)
+        return choose(tasks, parts)
+    return _choose_in(session, topology, session.places.footing(job, topology), tasks, lambda: choose(tasks, parts))
 
 
 def _choose_in(

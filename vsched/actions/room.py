@@ -62,8 +62,7 @@ def has_room(session: Session, attempt: Attempt) -> bool:
 
 def _sub_groups_whole(job: JobView, statement: Statement) -> bool:
     """Whether each sub-group that got room has its minimum once its pipelined tasks can start."""
-    groups = job.sub_groups
-    return groups is None or all(groups.of(task).is_pipelined for task in statement.tasks)
+    return job.sub_groups is None or job.sub_groups.will_be_whole(statement.tasks)
 
 
 def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:

@@ -1,13 +1,16 @@
 """Places jobs with sub-groups: each sub-group gets its minimum as a whole, or nothing (reference 3.2).
 
 The sub-groups that a job needs go first, then its other ones, and then tasks beyond the minima, one a turn. A sub-group
-that asks for closeness goes into one domain of its own tiers, inside the domain of its job.
+that asks for closeness goes into one domain of its own tiers, inside the domain of its job. Where policies form a tree,
+a composite is a gang of its parts: so many of them get their minimum, in one domain where it asks for that, or none.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice, permutations
 
 from vsched.actions.held import Worksheet
 from vsched.actions.places import Gang, place_gang
@@ -17,36 +20,32 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.subgroups import SubGroup, SubGroups
+from vsched.framework.subgroups import Composite, Part, SubGroup, SubGroups
 from vsched.framework.wording import counted
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.model.topology.constraints import NetworkTopology
-from vsched.model.topology.subgroups import NO_POLICY
+from vsched.model.topology.constraints import NO_POLICY, NetworkTopology
 
 TOO_FEW = "NotEnoughPodsOfTask"
+PART = "sub-group "
+"""How messages about one part begin."""
+ORDERS_MAX = 24
+"""How many orders of parts are tried for one job in one turn, besides the simple ones: all orders of four parts."""
 
 
 def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> Worksheet:
     """The tasks of a job by sub-groups: those that it needs, then those that lack their minimum, then the others.
 
-    The tasks of a sub-group keep their order.
+    The tasks of a sub-group keep their order, and so do the sub-groups of one composite, which stay side by side.
     """
     parts: dict[SubGroup, list[Task]] = {}
     for task in tasks:
         parts.setdefault(groups.of(task), []).append(task)
     order = sorted(parts, key=lambda group: (group.is_ready, session.plugins.sub_group_key(group)))
-    lacking = [policy.minimum - groups.ready_of(at) for at, policy in enumerate(groups.policies)]
-    needed: list[SubGroup] = []
-    others: list[SubGroup] = []
-    for group in order:
-        policy = group.key.policy
-        if policy != NO_POLICY and lacking[policy] > 0 and _may_complete(group, parts[group]) and not group.is_ready:
-            lacking[policy] -= 1
-            needed.append(group)
-        else:
-            others.append(group)
-    return deque(task for group in (*needed, *others) for task in parts[group])
+    needed = groups.choice((group for group in order if _may_complete(group, parts[group])), lambda group: 0)
+    chosen = set(needed)
+    others = (group for group in order if group not in chosen)
+    return deque(task for group in groups.contiguous((*needed, *others)) for task in parts[group])
 
 
 def place_in_groups(
@@ -82,18 +81,20 @@ class GroupPlacing:
         self._job = job
         self._groups = groups
         self._statement = statement
+        self._orders_left = ORDERS_MAX
 
     def place_whole(self, sheet: Worksheet, goal: Goal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
         job, plugins = self._job, self._session.plugins
-        self._place_in_job(sheet, goal, lambda: plugins.job_pipelined(job), lambda trial: self._place_all(trial, goal))
+        place = partial(self._place_all, goal=goal, pipelined=lambda: plugins.job_pipelined(job), within=None)
+        self._place_in_job(sheet, goal, lambda: plugins.job_pipelined(job), place)
 
     def place_further(self, part: Worksheet) -> bool:
         """Place one part of a ready job; False where nothing was placed."""
-        group = self._groups.of(part[0])
+        unit = self._groups.unit(part[0])
         before = len(self._session.ledger.log)
-        goal = _goal_of(group)
-        self._place_in_job(part, goal, lambda: group.is_pipelined, lambda trial: self._place_part(group, trial))
+        goal = _goal_of(unit)
+        self._place_in_job(part, goal, lambda: unit.is_pipelined, lambda trial: self._place_part(unit, trial))
         return len(self._session.ledger.log) > before
 
     def _place_in_job(
@@ -107,56 +108,96 @@ class GroupPlacing:
         gang = Gang(job, topology, lambda: footing(job, topology), goal, pipelined, place)
         place_gang(self._session, self._queue, sheet, self._statement, gang)
 
-    def next_part(self, sheet: Worksheet) -> Worksheet:
-        """Take the next tasks to place together from a sheet: those of a sub-group, or one of a ready sub-group.
+    def next_part(self, sheet: Worksheet, within: Composite | None = None) -> Worksheet:
+        """Take the next tasks to place together from a sheet: those of a composite or sub-group, or one more of a ready
+        sub-group.
 
-        Nothing where the sub-group has too few pods for its minimum. A refusal says so unless gates hold some back.
+        Nothing where there are too few pods for the minimum. A refusal says so unless gates hold some back.
         """
-        group = self._groups.of(sheet[0])
+        unit = self._groups.unit(sheet[0], within)
         part: Worksheet = deque((sheet.popleft(),))
-        if group.is_ready:
+        if unit.is_ready:
             return part
-        while sheet and self._groups.of(sheet[0]) is group:
+        while sheet and self._groups.unit(sheet[0], within) is unit:
             part.append(sheet.popleft())
-        if _may_complete(group, part):
+        if self._may_complete(unit, part):
             return part
-        if group.lacks(waiting=True, pending=True):
-            self._session.task_refusals[part[0].uid] = _too_few(group)
+        if unit.lacks(waiting=True, pending=True):
+            self._session.task_refusals[part[0].uid] = _too_few(unit)
         return deque()
 
-    def _place_all(self, sheet: Worksheet, goal: Goal) -> None:
-        """Place sub-group after sub-group until the goal is met.
+    def _may_complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
+        """Whether these tasks are enough for the minimum of a composite or sub-group."""
+        if isinstance(unit, SubGroup):
+            return _may_complete(unit, tasks)
+        return unit.lacks(waiting=True) <= len(tasks) and not unit.lacks(waiting=True, pending=True)
 
-        Where that fails, the larger ones go first in a second try: they have the fewest places to go to.
+    def _place_all(self, sheet: Worksheet, goal: Goal, pipelined: Callable[[], bool], within: Composite | None) -> None:
+        """Place part after part, of the job or of a composite, until the goal is met.
+
+        Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
         """
         before, tasks = self._statement.savepoint(), list(sheet)
-        again = self._largest_first(tasks)
-        self._place_in_order(sheet, goal)
-        if goal.met() or self._session.plugins.job_pipelined(self._job):
+        for number, order in enumerate(self._orders(tasks, within)):
+            if number:
+                self._statement.rollback(before)
+                if number == 2 and not self._may_fit(tasks, goal):
+                    return
+                # Messages count what found a node in the last try.
+                self._session.tried.difference_update(task.uid for task in tasks)
+                sheet.clear()
+                sheet.extend(order)
+            self._place_in_order(sheet, goal, within)
+            if goal.met() or pipelined():
+                return
+
+    def _orders(self, tasks: Sequence[Task], within: Composite | None) -> Iterator[list[Task]]:
+        """The orders in which to try tasks, each at most once: as they are, then the parts that lack most first.
+
+        Where parts differ in size or topology and some may do without the others, more orders follow, first that with
+        the smallest parts at its head: they choose other parts, and other domains for them.
+        """
+        parts: dict[Part, list[Task]] = {}
+        for task in tasks:
+            parts.setdefault(self._groups.unit(task, within), []).append(task)
+        sizes = {part: part.lacks(waiting=True) for part in parts}
+        largest = sorted(parts, key=lambda part: -sizes[part])
+        if not self._groups.is_tree:
+            yield list(tasks)
+            if largest != list(parts):
+                yield [task for part in largest for task in parts[part]]
             return
-        if again != tasks:
-            self._statement.rollback(before)
-            # Messages count what found a node in the last try.
-            self._session.tried.difference_update(task.uid for task in tasks)
-            sheet.clear()
-            sheet.extend(again)
-            self._place_in_order(sheet, goal)
+        kinds = {part: self.likeness(deque(own), within) for part, own in parts.items()}
+        seen: set[tuple[Hashable, ...]] = set()
+        orders = chain((list(parts), largest, largest[::-1]), islice(permutations(parts), ORDERS_MAX))
+        for number, order in enumerate(orders):
+            alike = tuple(kinds[part] for part in order)
+            if alike in seen:
+                continue
+            if number > 2:
+                if not self._orders_left:
+                    return
+                self._orders_left -= 1
+            seen.add(alike)
+            yield [task for part in order for task in parts[part]]
 
-    def _largest_first(self, tasks: Sequence[Task]) -> list[Task]:
-        """The tasks of sub-groups that lack their minimum, those that lack most first, and then the others."""
-        return sorted(tasks, key=lambda task: -self._groups.of(task).lacks(waiting=True))
+    def _may_fit(self, tasks: Sequence[Task], goal: Goal) -> bool:
+        """Whether the nodes that may be chosen have room for as many of these tasks as are missing."""
+        batch = self._session.places.batch(tasks, goal.missing())
+        rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in batch.kinds)
+        return sum(rooms) >= batch.wanted
 
-    def _place_in_order(self, sheet: Worksheet, goal: Goal) -> None:
-        spare = self._spare_sub_groups(sheet)
-        job = self._job
+    def _place_in_order(self, sheet: Worksheet, goal: Goal, within: Composite | None) -> None:
+        spare = self._spare_parts(sheet, within)
+        job, groups = self._job, self._groups
         failed: set[Hashable] = set()
         """The likeness of what found no place since the last placement."""
         while sheet:
-            group = self._groups.of(sheet[0])
-            was_ready, policy = group.is_ready, group.key.policy
-            part = self.next_part(sheet)
-            alike = self.likeness(part) if part else None
-            if part and alike not in failed and self._place_part(group, part):
+            unit = groups.unit(sheet[0], within)
+            was_ready, policy = unit.is_ready, groups.policy_of(unit)
+            part = self.next_part(sheet, within)
+            alike = self.likeness(part, within) if part else None
+            if part and alike not in failed and self._place_part(unit, part):
                 sheet.extend(part)
                 failed.clear()
                 if goal.met():
@@ -167,61 +208,71 @@ class GroupPlacing:
                 spare[policy] -= 1
                 if spare[policy] < 0:
                     return
-            if job.min_member - job.ready - job.waiting - job.best_effort_pending > len(sheet):
+            if within is None and job.min_member - job.ready - job.waiting - job.best_effort_pending > len(sheet):
                 return
 
-    def _spare_sub_groups(self, sheet: Worksheet) -> list[int]:
-        """By policy: how many of its sub-groups may fail before the job cannot have as many as it needs."""
+    def _spare_parts(self, sheet: Worksheet, within: Composite | None) -> list[int]:
+        """By policy: how many of its parts may fail before what is to be placed cannot have as many as it needs."""
         groups = self._groups
-        open_groups = {group.key: group for task in sheet if not (group := groups.of(task)).is_ready}
-        counts = Counter(key.policy for key in open_groups)
+        open_parts = {unit for task in sheet if not (unit := groups.unit(task, within)).is_ready}
+        counts = Counter(map(groups.policy_of, open_parts))
         return [groups.ready_of(at) + counts[at] - policy.minimum for at, policy in enumerate(groups.policies)]
 
-    def _place_part(self, group: SubGroup, part: Worksheet) -> bool:
-        """Place a sub-group's minimum, or one more task of it; if that fails, nothing has changed.
+    def _place_part(self, unit: Part, part: Worksheet) -> bool:
+        """Place the minimum of a composite or sub-group, or one more task; if that fails, nothing has changed.
 
         Tasks beyond the minimum stay in ``part``.
         """
         session, statement = self._session, self._statement
         before, first = statement.savepoint(), part[0]
-        goal = _goal_of(group)
-        topology = group.topology
-        if topology is None:
-            place_until_ready(session, self._queue, self._job, part, statement, goal)
+        topology = unit.topology
+        if topology is not None:
+            place_gang(session, self._queue, part, statement, self._gang_of(unit, topology))
+        elif isinstance(unit, SubGroup):
+            place_until_ready(session, self._queue, self._job, part, statement, _goal_of(unit))
         else:
-            place_gang(session, self._queue, part, statement, self._gang_of(group, topology, goal))
-        if statement.savepoint() > before and (group.is_ready or group.is_pipelined):
+            self._place_all(part, _goal_of(unit), lambda: unit.is_pipelined, unit)
+        if statement.savepoint() > before and (unit.is_ready or unit.is_pipelined):
             return True
         session.tried.update(task.uid for task in statement.tasks)
         statement.rollback(before)
-        self._name_group(group, first)
+        self._name_part(unit, first)
         return False
 
-    def _name_group(self, group: SubGroup, first: Task) -> None:
-        """Say in the refusal of its first task which sub-group finds no domain."""
+    def _name_part(self, unit: Part, first: Task) -> None:
+        """Say in the refusal of its first task which part finds no domain."""
         refusals = self._session.task_refusals
         why = refusals.get(first.uid)
-        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY:
-            refusals[first.uid] = why._replace(message=f"sub-group {group.name}: {why.message}")
+        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
+            refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
 
-    def _gang_of(self, group: SubGroup, topology: NetworkTopology, goal: Goal) -> Gang:
-        footing, job = self._session.places.footing, self._job
-        return Gang(job, topology, lambda: footing(job, topology, group), goal, lambda: group.is_pipelined)
+    def _gang_of(self, unit: Part, topology: NetworkTopology) -> Gang:
+        footing, job, goal = self._session.places.footing, self._job, _goal_of(unit)
+        place: Callable[[Worksheet], object] | None = None
+        if isinstance(unit, Composite):
+            place = partial(self._place_all, goal=goal, pipelined=lambda: unit.is_pipelined, within=unit)
+        return Gang(job, topology, lambda: footing(job, topology, unit), goal, lambda: unit.is_pipelined, place)
 
-    def likeness(self, part: Worksheet) -> Hashable:
+    def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
-        group = self._groups.of(part[0])
-        if group.trail or any(task.uid in self._session.held for task in part):
+        unit = self._groups.unit(part[0], within)
+        if unit.standing or any(task.uid in self._session.held for task in part):
             return part[0].uid
+        if isinstance(unit, Composite):
+            inner: dict[Part, Worksheet] = {}
+            for task in part:
+                inner.setdefault(self._groups.unit(task, unit), deque()).append(task)
+            alike = Counter(self.likeness(own, unit) for own in inner.values())
+            return unit.topology, unit.minimum, frozenset(alike.items())
         kinds = Counter((self._session.node_selection.kind(task), task.role, task.nominated) for task in part)
-        return group.topology, group.lacks(), frozenset(kinds.items())
+        return unit.topology, unit.lacks(), frozenset(kinds.items())
 
 
-def _goal_of(group: SubGroup) -> Goal:
+def _goal_of(unit: Part) -> Goal:
     return Goal(
-        lambda: group.is_ready,
-        lambda: group.lacks(waiting=True),
-        lambda failed_roles, left: group.lacks(waiting=True) <= left,
+        lambda: unit.is_ready,
+        lambda: unit.lacks(waiting=True),
+        lambda failed_roles, left: unit.lacks(waiting=True) <= left,
     )
 
 
@@ -230,7 +281,10 @@ def _may_complete(group: SubGroup, tasks: Sequence[Task]) -> bool:
     return group.lacks(waiting=True) <= len(tasks)
 
 
-def _too_few(group: SubGroup) -> Refusal:
-    have = group.occupied(waiting=True, pending=True)
-    message = f"sub-group {group.name} needs {group.minimum} pods, and {counted(have, 'exists', 'exist')}"
+def _too_few(unit: Part) -> Refusal:
+    if isinstance(unit, Composite):
+        message = f"{PART}{unit.name} needs {unit.minimum} of its groups, and these have too few pods"
+    else:
+        have = unit.occupied(waiting=True, pending=True)
+        message = f"{PART}{unit.name} needs {unit.minimum} pods, and {counted(have, 'exists', 'exist')}"
     return Refusal(TOO_FEW, message, code=Code.GANG_INCOMPLETE)

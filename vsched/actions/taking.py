@@ -71,7 +71,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
 
 def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:
     groups = attempt.search.job.sub_groups
-    if groups is None or all(group.topology is None for group in groups.groups.values()):
+    if groups is None or not (groups.is_tree or any(group.topology is not None for group in groups.groups.values())):
         return make_room(session, attempt, tasks)
     return make_room_in_groups(session, attempt, groups, tasks)
 

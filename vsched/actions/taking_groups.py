@@ -1,19 +1,19 @@
 """Makes room for the sub-groups of a job, each in the one domain of its own tiers where that costs least.
 
 The sub-groups that the job needs get room for their minimum first. Where that is not enough for the job's own minimum,
-further tasks join them.
+further tasks join them. A composite gets room for so many of its parts, or for none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
 from vsched.actions.room import has_room
 from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
 from vsched.framework.session import Session
-from vsched.framework.subgroups import SubGroup, SubGroups
+from vsched.framework.subgroups import Composite, Part, SubGroups
 from vsched.model.pods.task import Task
 
 
@@ -22,58 +22,119 @@ def make_room_in_groups(session: Session, attempt: Attempt, groups: SubGroups, t
 
     The tasks are in the order of sub-groups, those that the job needs first.
     """
-    parts: dict[SubGroup, list[Task]] = {}
-    for task in tasks:
-        parts.setdefault(groups.of(task), []).append(task)
-    most_tried = max(1, attempt.search.domains_max // len(parts))
-    left: list[tuple[SubGroup, list[Task]]] = []
-    for group, part in parts.items():
-        if not attempt.search.has_claim:
-            break
-        lacks = group.lacks(waiting=True)
-        if lacks > len(part) or (lacks and not _room_for(session, attempt, group, part, lacks, most_tried)):
-            continue
-        left.append((group, part))
-    moved = attempt.search.job.moved
-    for group, part in left:
-        for task in [one for one in part if one.uid not in moved]:
-            if not attempt.search.has_claim or not _room_for(session, attempt, group, [task], 1, most_tried):
-                break
-    return has_room(session, attempt)
-
-
-def _room_for(
-    session: Session, attempt: Attempt, group: SubGroup, tasks: Sequence[Task], wanted: int, most_tried: int
-) -> bool:
-    """Make room for so many of a sub-group's tasks, in the cheapest domain that it may use; else nothing changes."""
-    if group.topology is None:
-        return _fill(session, attempt, tasks, wanted)
-    footing = session.places.footing(attempt.search.job, group.topology, group)
-    asks = Wanted(tasks, wanted, group.topology, footing)
-
-    def cost_in(domain: Domain) -> Cost | None:
-        before = attempt.mark()
-        with session.node_selection.within(domain.rows):
-            done = _fill(session, attempt, tasks, wanted)
-        steps = session.ledger.log[before.step :]
-        attempt.back_to(before)
-        return cost_of([step.task for step in steps if step.cause is not None]) if done else None
-
-    found = cheapest_of(domains_to_free(session, attempt.search, attempt.pools, asks, most_tried), cost_in)
-    if found is None:
-        return False
-    with session.node_selection.within(found.rows):
-        return _fill(session, attempt, tasks, wanted)
-
-
-def _fill(session: Session, attempt: Attempt, tasks: Sequence[Task], wanted: int) -> bool:
-    """Make room for so many of the tasks on the nodes that may be chosen at present; else nothing changes."""
-    before, placed = attempt.mark(), 0
-    for number, task in enumerate(tasks):
-        placed += attempt.place(task)
-        if placed == wanted:
+    making = _Making(session, attempt, groups, max(1, attempt.search.domains_max // len(_parts_of(groups, tasks))))
+    before = attempt.mark()
+    for parts in _orders(groups, tasks):
+        making.of_job(parts)
+        if has_room(session, attempt):
             return True
-        if placed + len(tasks) - number - 1 < wanted:
-            break
-    attempt.back_to(before)
+        attempt.back_to(before)
     return False
+
+
+Parts = dict[Part, list[Task]]
+"""Tasks by what they can only get room with."""
+
+
+def _parts_of(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Parts:
+    parts: Parts = {}
+    for task in tasks:
+        parts.setdefault(groups.unit(task, within), []).append(task)
+    return parts
+
+
+def _orders(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Iterator[Parts]:
+    """The orders to try: as the tasks are; of a tree, the smallest parts first, if they differ."""
+    parts = _parts_of(groups, tasks, within)
+    yield parts
+    if groups.is_tree:
+        sizes = {part: part.lacks(waiting=True) for part in parts}
+        smallest = sorted(parts, key=sizes.__getitem__)
+        if smallest != list(parts):
+            yield {part: parts[part] for part in smallest}
+
+
+class _Making:
+    """The making of room in one attempt."""
+
+    def __init__(self, session: Session, attempt: Attempt, groups: SubGroups, most_tried: int) -> None:
+        self._session = session
+        self._attempt = attempt
+        self._groups = groups
+        self._most_tried = most_tried
+
+    def of_job(self, parts: Parts) -> None:
+        """Make room for the minimum of part after part, and then for more, as long as the job is entitled to it."""
+        search = self._attempt.search
+        left: list[list[Task]] = []
+        for unit, part in parts.items():
+            if not search.has_claim:
+                break
+            if self._complete(unit, part):
+                left.append(part)
+        for part in left:
+            more = [task for task in part if task.uid not in search.job.moved]
+            for unit, tasks in _parts_of(self._groups, more).items():
+                if unit.lacks(waiting=True):  # a group that its composite could do without
+                    if search.has_claim:
+                        self._complete(unit, tasks)
+                    continue
+                for task in tasks:
+                    if not search.has_claim or not self._room_for(unit, [task], 1):
+                        break
+
+    def _complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
+        """Whether a part has room for its minimum then; if not, nothing has changed."""
+        lacks = unit.lacks(waiting=True)
+        return lacks <= len(tasks) and (not lacks or self._room_for(unit, tasks, lacks))
+
+    def _room_for(self, unit: Part, tasks: Sequence[Task], wanted: int) -> bool:
+        """Make room for so many of a part's tasks, in the cheapest domain that it may use; else nothing changes."""
+
+        def fill() -> bool:
+            return self._fill(tasks, wanted) if not isinstance(unit, Composite) else self._fill_composite(unit, tasks)
+
+        if unit.topology is None:
+            return fill()
+        session, attempt = self._session, self._attempt
+        footing = session.places.footing(attempt.search.job, unit.topology, unit)
+        asks = Wanted(tasks, wanted, unit.topology, footing)
+
+        def cost_in(domain: Domain) -> Cost | None:
+            before = attempt.mark()
+            with session.node_selection.within(domain.rows):
+                done = fill()
+            steps = session.ledger.log[before.step :]
+            attempt.back_to(before)
+            return cost_of([step.task for step in steps if step.cause is not None]) if done else None
+
+        found = cheapest_of(domains_to_free(session, attempt.search, attempt.pools, asks, self._most_tried), cost_in)
+        return found is not None and self._fill_in(found, fill)
+
+    def _fill_in(self, domain: Domain, fill: Callable[[], bool]) -> bool:
+        with self._session.node_selection.within(domain.rows):
+            return fill()
+
+    def _fill_composite(self, unit: Composite, tasks: Sequence[Task]) -> bool:
+        """Make room for so many of a composite's parts as it needs; else nothing changes."""
+        before = self._attempt.mark()
+        for parts in _orders(self._groups, tasks, unit):
+            for part, own in parts.items():
+                self._complete(part, own)
+                if unit.is_pipelined:
+                    return True
+            self._attempt.back_to(before)
+        return False
+
+    def _fill(self, tasks: Sequence[Task], wanted: int) -> bool:
+        """Make room for so many of the tasks on the nodes that may be chosen at present; else nothing changes."""
+        attempt = self._attempt
+        before, placed = attempt.mark(), 0
+        for number, task in enumerate(tasks):
+            placed += attempt.place(task)
+            if placed == wanted:
+                return True
+            if placed + len(tasks) - number - 1 < wanted:
+                break
+        attempt.back_to(before)
+        return False

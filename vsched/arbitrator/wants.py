@@ -153,16 +153,14 @@ def _gang(view: JobView | None, tasks: Sequence[Task], snapshot: Snapshot, askin
 
 def _of_sub_groups(groups: SubGroups, tasks: Sequence[Task]) -> list[Task] | None:
     """The tasks with which enough sub-groups would have their minimum; None if there are too few."""
+    if groups.are_ready:
+        return []
     parts: dict[SubGroup, list[Task]] = {}
     for task in tasks:
         parts.setdefault(groups.of(task), []).append(task)
-    found: list[Task] = []
-    for short in groups.shortages():
-        needed = short.policy.minimum - short.complete
-        for group, lacks in short.others:
-            if needed and len(part := parts.get(group, [])) >= lacks:
-                found += part[:lacks]
-                needed -= 1
-        if needed:
-            return None
-    return found
+    able = [group for group in parts if group.lacks() <= len(parts[group])]
+    able.sort(key=lambda group: (group.lacks(), group.key.number, group.name))
+    chosen = groups.choice(able, lambda group: group.lacks())
+    if not groups.would_do(chosen):
+        return None
+    return [task for group in chosen for task in parts[group][: group.lacks()]]

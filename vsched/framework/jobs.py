@@ -104,7 +104,7 @@ class JobView:
                 change = (node, 1) if holds else (self._node_of(task), -1)
                 self.trail.append(change)
                 if self.sub_groups is not None:
-                    self.sub_groups.of(task).trail.append(change)
+                    self.sub_groups.follow(task, change)
             sign = 1 if holds else -1
             allocated = self.allocated
             for column, value in task.shape.request:

@@ -1,15 +1,19 @@
-"""The sub-groups of a job in a session, with counts of their tasks by status (reference 0.5)."""
+"""The sub-groups of a job in a session, with counts of their tasks by status (reference 0.5).
+
+Policies may form a tree: those below another one are its parts, as its sub-groups are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vsched.framework.counting import TaskCounts
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
-from vsched.model.topology.constraints import SubGroupPolicy
-from vsched.model.topology.subgroups import LEFT_OVER, NO_POLICY, SubGroupKey, sub_group_of
+from vsched.model.topology.constraints import NO_POLICY, SubGroupPolicy
+from vsched.model.topology.subgroups import LEFT_OVER, Membership, SubGroupKey, have_parts
 
 Step = tuple[str, int]
 """A node, and 1 where a task got it, -1 where a task gave it up."""
@@ -20,17 +24,21 @@ LEAST = -(1 << 31)
 class SubGroup(TaskCounts):
     """One sub-group: a gang within the gang."""
 
-    __slots__ = ("key", "minimum", "name", "priority", "topology", "trail")
+    __slots__ = ("key", "minimum", "name", "priority", "standing", "topology", "trail")
 
-    def __init__(self, key: SubGroupKey, policies: Sequence[SubGroupPolicy]) -> None:
+    def __init__(self, key: SubGroupKey, policies: Sequence[SubGroupPolicy], membership: Membership) -> None:
         super().__init__()
         self.key = key
         self.name = key.name(policies)
         self.minimum, self.topology = 1, None
-        if key != LEFT_OVER:
+        if (group := membership.group(key)) is not None:
+            self.minimum, self.topology = group.size, group.topology
+        elif key != LEFT_OVER:
             self.minimum, self.topology = policies[key.policy].size, policies[key.policy].topology
         self.trail: list[Step] = []
         """When its tasks got nodes and gave them up, as ``JobView.trail``."""
+        self.standing = 0
+        """How many of its tasks have a node."""
         self.priority = LEAST
         """The highest priority of its tasks."""
 
@@ -49,69 +57,170 @@ class SubGroup(TaskCounts):
         return max(0, self.minimum - self.occupied(waiting=waiting, pending=pending))
 
 
+class Composite:
+    """A policy below another one: so many of its parts form one part of that."""
+
+    __slots__ = ("_groups", "key", "minimum", "name", "position", "standing", "topology", "trail")
+
+    def __init__(self, groups: SubGroups, position: int) -> None:
+        policy = groups.policies[position]
+        self._groups = groups
+        self.position = position
+        self.key = SubGroupKey(position)
+        self.name = policy.name
+        self.minimum = policy.minimum
+        self.topology = policy.together
+        self.trail: list[Step] = []
+        """When tasks of its sub-groups got nodes and gave them up."""
+        self.standing = 0
+        """How many of these tasks have a node."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether enough of its parts have their minimum."""
+        return self._groups.ready_of(self.position) >= self.minimum
+
+    @property
+    def is_pipelined(self) -> bool:
+        """The same once pipelined tasks can start."""
+        return self._groups.pipelined_of(self.position) >= self.minimum
+
+    def lacks(self, *, waiting: bool = False, pending: bool = False) -> int:
+        """The fewest tasks that it lacks of its minimum."""
+        return self._groups.shortage(self.position, waiting=waiting, pending=pending).missing
+
+
+Part = SubGroup | Composite
+"""What a policy counts."""
+
+
 class Shortage(NamedTuple):
-    """What one policy lacks: it has fewer sub-groups with their minimum than it needs."""
+    """What one policy lacks: it has fewer parts with their minimum than it needs."""
 
     policy: SubGroupPolicy
     complete: int
-    """How many sub-groups have their minimum."""
-    others: tuple[tuple[SubGroup, int], ...]
-    """The other sub-groups and how many tasks each lacks, the fewest first."""
+    """How many of its parts have their minimum."""
+    others: tuple[tuple[Part, int], ...]
+    """The other parts and how many tasks each lacks, the fewest first."""
+
+    @property
+    def missing(self) -> int:
+        """The fewest tasks with which the policy would have its minimum; parts that do not exist yet count."""
+        wanted = max(0, self.policy.minimum - self.complete)
+        return sum(lacks for _, lacks in self.others[:wanted]) + self.policy.size * max(0, wanted - len(self.others))
 
 
 class SubGroups:
     """The sub-groups of one job."""
 
-    __slots__ = ("_keys", "_pipelined", "_ready", "groups", "policies")
+    __slots__ = ("_keys", "_membership", "_parts", "_paths", "_pipelined", "_ready", "composites", "groups", "policies")
 
     def __init__(self, policies: Sequence[SubGroupPolicy], tasks: Iterable[Task]) -> None:
         self.policies = policies
         self.groups: dict[SubGroupKey, SubGroup] = {}
+        self.composites = [Composite(self, at) for at, policy in enumerate(policies) if policy.above != NO_POLICY]
+        self._membership = Membership(policies)
         self._keys: dict[str, SubGroupKey] = {}
         """The sub-group of each task, by uid."""
+        self._parts: list[list[Part]] = [[] for _ in policies]
+        """By policy."""
+        self._paths: list[tuple[Composite, ...]] = [() for _ in policies]
+        """By policy: itself and those above it that are parts, the topmost first."""
+        for one in self.composites:
+            above = policies[one.position].above
+            self._parts[above].append(one)
+            self._paths[one.position] = (*self._paths[above], one)
         for task in tasks:
             group = self.of(task)
             group.count(task.status, task, 1)
             group.priority = max(group.priority, task.priority)
             if HOLDS[task.status].allocated or HOLDS[task.status].reserves:
-                group.trail.append((task.node, 1))
+                self.follow(task, (task.node, 1))
         self._ready = [0] * len(policies)
-        """By policy: how many sub-groups have their minimum."""
+        """By policy: how many parts have their minimum."""
         self._pipelined = [0] * len(policies)
         """The same, counting pipelined tasks."""
-        for group in self.groups.values():
-            self._tally(group, 1)
+        for position in reversed(range(len(policies))):  # what is below another one comes first
+            self._ready[position] = sum(part.is_ready for part in self._parts[position])
+            self._pipelined[position] = sum(part.is_pipelined for part in self._parts[position])
 
     def of(self, task: Task) -> SubGroup:
         """The sub-group of a task of the job."""
         key = self._keys.get(task.uid)
         if key is None:
-            key = self._keys[task.uid] = sub_group_of(self.policies, task)
+            key = self._keys[task.uid] = self._membership.of(task)
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = SubGroup(key, self.policies)
+            group = self.groups[key] = SubGroup(key, self.policies, self._membership)
+            if key.policy != NO_POLICY:
+                self._parts[key.policy].append(group)
         return group
+
+    def path(self, group: SubGroup) -> tuple[Composite, ...]:
+        """The composites that a sub-group is in, the topmost first."""
+        return () if group.key.policy == NO_POLICY else self._paths[group.key.policy]
+
+    def unit(self, task: Task, within: Composite | None = None) -> Part:
+        """What a task can only be placed with: the topmost composite that lacks its minimum, else its sub-group.
+
+        Inside of a composite, only those below it count.
+        """
+        group = self.of(task)
+        path = self.path(group)
+        if within is not None:
+            path = path[path.index(within) + 1 :]
+        return next((one for one in path if not one.is_pipelined), group)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether its sub-groups are native PodGroups, which may differ in size and topology."""
+        return any(policy.groups is not None for policy in self.policies)
+
+    def policy_of(self, part: Part) -> int:
+        """The position of the policy that counts a part."""
+        return self.policies[part.position].above if isinstance(part, Composite) else part.key.policy
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def follow(self, task: Task, step: Step) -> None:
+        """Note that a task got a node, or gave it up."""
+        group = self.of(task)
+        parts: tuple[Part, ...] = (group, *self.path(group))
+        for part in parts:
+            part.trail.append(step)
+            part.standing += step[1]
 
     def move(self, task: Task, before: Status, after: Status) -> None:
         """Count the change of one task's status."""
         group = self.of(task)
-        self._tally(group, -1)
+        was_ready, was_pipelined = group.is_ready, group.is_pipelined
         group.count(before, task, -1)
         group.count(after, task, 1)
-        self._tally(group, 1)
+        self._tally(self._ready, group.key.policy, group.is_ready - was_ready)
+        self._tally(self._pipelined, group.key.policy, group.is_pipelined - was_pipelined)
+
+    def _tally(self, counts: list[int], position: int, by: int) -> None:
+        """Count one part of a policy more or less, and so on upwards where that changes whether it has its minimum."""
+        while by and position != NO_POLICY:
+            policy = self.policies[position]
+            before = counts[position] >= policy.minimum
+            counts[position] += by
+            by, position = (counts[position] >= policy.minimum) - before, policy.above
+
+    # -- what there is ------------------------------------------------------------------------------------------------
 
     def are_whole(self, tasks: Iterable[Task]) -> bool:
-        """Whether the sub-groups of these tasks have their minimum, so that the tasks may be bound."""
-        return all(self.of(task).is_ready for task in tasks)
+        """Whether the sub-groups of these tasks, and all that these are in, have their minimum, so that they may be
+        bound."""
+        return all(group.is_ready and all(one.is_ready for one in self.path(group)) for group in map(self.of, tasks))
 
-    def _tally(self, group: SubGroup, by: int) -> None:
-        position = group.key.policy
-        if position != NO_POLICY:
-            self._ready[position] += by * group.is_ready
-            self._pipelined[position] += by * group.is_pipelined
+    def will_be_whole(self, tasks: Iterable[Task]) -> bool:
+        """The same once pipelined tasks can start."""
+        groups = map(self.of, tasks)
+        return all(group.is_pipelined and all(one.is_pipelined for one in self.path(group)) for group in groups)
 
     def ready_of(self, policy: int) -> int:
-        """How many sub-groups of a policy have their minimum."""
+        """How many parts of a policy have their minimum."""
         return self._ready[policy]
 
     def pipelined_of(self, policy: int) -> int:
@@ -120,41 +229,75 @@ class SubGroups:
 
     @property
     def are_ready(self) -> bool:
-        """Whether enough sub-groups of each policy have their minimum."""
-        return all(have >= policy.minimum for have, policy in zip(self._ready, self.policies, strict=True))
+        """Whether enough parts of each policy that the job itself needs have their minimum."""
+        return self._have_minima(self._ready)
 
     @property
     def are_pipelined(self) -> bool:
         """The same once pipelined tasks can start."""
-        return all(have >= policy.minimum for have, policy in zip(self._pipelined, self.policies, strict=True))
+        return self._have_minima(self._pipelined)
+
+    def _have_minima(self, counts: Sequence[int]) -> bool:
+        pairs = zip(counts, self.policies, strict=True)
+        return all(have >= policy.minimum or policy.above != NO_POLICY for have, policy in pairs)
+
+    # -- what is missing ----------------------------------------------------------------------------------------------
 
     def tasks_missing(self) -> int:
-        """The fewest tasks that must be placed before enough sub-groups of each policy have their minimum."""
-        if self.are_ready:
-            return 0
-        return sum(self._fewest(short) for short in self.shortages())
-
-    def _fewest(self, short: Shortage) -> int:
-        wanted = short.policy.minimum - short.complete
-        missing = sum(lacks for _, lacks in short.others[:wanted])
-        return missing + short.policy.size * max(0, wanted - len(short.others))
+        """The fewest tasks that must be placed before the job has what it needs of sub-groups."""
+        return 0 if self.are_ready else sum(short.missing for short in self.shortages())
 
     def shortages(self, *, waiting: bool = False, pending: bool = False) -> Iterator[Shortage]:
-        """The policies with too few sub-groups that have their minimum, in their order.
+        """The policies of the job itself with too few parts that have their minimum, in their order.
 
         With ``waiting``, pipelined tasks count; with ``pending``, pending ones.
         """
-        lacking: dict[int, list[tuple[SubGroup, int]]] = {}
-        complete = [0] * len(self.policies)
-        for group in self.groups.values():
-            position = group.key.policy
-            if position == NO_POLICY:
-                continue
-            if lacks := group.lacks(waiting=waiting, pending=pending):
-                lacking.setdefault(position, []).append((group, lacks))
-            else:
-                complete[position] += 1
         for position, policy in enumerate(self.policies):
-            if complete[position] < policy.minimum:
-                others = sorted(lacking.get(position, ()), key=lambda one: (one[1], one[0].key.number, one[0].name))
-                yield Shortage(policy, complete[position], tuple(others))
+            if policy.above == NO_POLICY:
+                short = self.shortage(position, waiting=waiting, pending=pending)
+                if short.complete < policy.minimum:
+                    yield short
+
+    def shortage(self, position: int, *, waiting: bool = False, pending: bool = False) -> Shortage:
+        """How many parts of a policy have their minimum, and what the others lack."""
+        parts = self._parts[position]
+        lacking = [(part, lacks) for part in parts if (lacks := part.lacks(waiting=waiting, pending=pending))]
+        lacking.sort(key=lambda one: (one[1], one[0].key.number, one[0].name))
+        return Shortage(self.policies[position], len(parts) - len(lacking), tuple(lacking))
+
+    def choice(self, groups: Iterable[SubGroup], weight: Callable[[SubGroup], int]) -> list[SubGroup]:
+        """Those of these sub-groups that would give the job what it needs, were they completed: the lightest ones.
+
+        Of equal weight, the first. Their order stays; where they are too few, all that would help are chosen.
+        """
+        found: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.policies]
+        """By policy, the parts that can be completed: weight, first sub-group, all sub-groups."""
+        order = list(groups)
+        for at, group in enumerate(order):
+            if group.key.policy != NO_POLICY and not group.is_ready:
+                found[group.key.policy].append((weight(group), at, [at]))
+        chosen: list[int] = []
+        for position in reversed(range(len(self.policies))):
+            policy = self.policies[position]
+            lacking = policy.minimum - self._ready[position]
+            parts = sorted(found[position])[: max(0, lacking)]
+            members = [at for _, _, inner in parts for at in inner]
+            if policy.above == NO_POLICY:
+                chosen += members
+            elif lacking > 0 and len(parts) == lacking:
+                found[policy.above].append((sum(one[0] for one in parts), min(members), members))
+        return [order[at] for at in sorted(chosen)]
+
+    def would_do(self, groups: Iterable[SubGroup]) -> bool:
+        """Whether the job would have what it needs of sub-groups, were these completed."""
+        complete = Counter(group.key.policy for group in self.groups.values() if group.is_ready)
+        complete.update(group.key.policy for group in groups if not group.is_ready)
+        return have_parts(self.policies, complete)
+
+    def contiguous(self, order: Sequence[SubGroup]) -> list[SubGroup]:
+        """These sub-groups with those of one composite side by side, where the first of them stands."""
+        if not self.composites:
+            return list(order)
+        first: dict[Composite, int] = {}
+        rank = {group: (*(first.setdefault(one, at) for one in self.path(group)), at) for at, group in enumerate(order)}
+        return sorted(order, key=rank.__getitem__)

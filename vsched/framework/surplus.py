@@ -5,7 +5,8 @@ from __future__ import annotations
 from vsched.framework.jobs import JobView
 from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.model.pods.task import Task
-from vsched.model.topology.subgroups import NO_POLICY, SubGroupKey
+from vsched.model.topology.constraints import NO_POLICY
+from vsched.model.topology.subgroups import SubGroupKey
 
 
 class Surplus:
@@ -27,7 +28,7 @@ class Surplus:
                 have = 0 if counts is None else counts.occupied(waiting=waiting)
                 self._of_roles[role] = have - minimum
         self._of_policies: dict[int, int] = {}
-        """By policy: how many complete sub-groups there are beyond those that the job needs."""
+        """By policy: how many complete parts there are beyond its minimum; below 0 where it lacks some."""
         self._lost: dict[SubGroupKey, int] = {}
         """By sub-group: how many of its tasks count as lost."""
 
@@ -46,11 +47,11 @@ class Surplus:
         """The same by what the job needs of sub-groups."""
         group = groups.of(task)
         if self._breaks(group):
-            policy = group.key.policy
-            spare = self._spare(groups, policy)
-            if spare <= 0:
+            broken = self._broken(groups, group.key.policy)
+            if broken is None:
                 return False
-            self._of_policies[policy] = spare - 1
+            for policy in broken:
+                self._of_policies[policy] = self._spare(groups, policy) - 1
         self._lost[group.key] = self._lost.get(group.key, 0) + 1
         return True
 
@@ -58,6 +59,22 @@ class Surplus:
         """Whether the sub-group has its minimum, and one task less would leave it below."""
         have = group.occupied(waiting=self._waiting) - self._lost.get(group.key, 0)
         return group.key.policy != NO_POLICY and have == group.minimum
+
+    def _broken(self, groups: SubGroups, policy: int) -> list[int] | None:
+        """The policies that have one complete part less if one of this policy breaks: itself, and those above it.
+
+        None where the job needs that part. A policy below another one may lose its minimum: then it counts no more as
+        a part of that.
+        """
+        found: list[int] = []
+        while True:
+            found.append(policy)
+            spare, above = self._spare(groups, policy), groups.policies[policy].above
+            if above == NO_POLICY:
+                return found if spare > 0 else None
+            if spare:
+                return found
+            policy = above
 
     def _spare(self, groups: SubGroups, policy: int) -> int:
         spare = self._of_policies.get(policy)

@@ -86,7 +86,7 @@ class ObjectIntake(WatchHandler):
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
         self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
         self._native = NativeGroupStore(
-            scheduler_names, self._jobs.set_group, self._jobs.workloads.queue, self._defaults.queue_of, ignored
+            scheduler_names, self._jobs.set_group, self._jobs.workloads.queue, self._defaults.queue_of
         )
         self._jobs.workloads.on_change = self._native.requeue_of
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)

@@ -239,10 +239,11 @@ def _named_shortages(shortages: Sequence[Shortage]) -> str:
 
 def _named_shortage(short: Shortage) -> str:
     policy = short.policy
-    pods = "1 pod" if policy.size == 1 else f"{policy.size} pods"
-    lacking = [f"{group.name} lacks {lacks}" for group, lacks in short.others[:ROLES_TOLD]]
+    size = "1 pod" if policy.size == 1 else f"{policy.size} pods"
+    parts = f"sub-groups of {size}" if policy.groups is None else "groups"
+    lacking = [f"{part.name} lacks {lacks}" for part, lacks in short.others[:ROLES_TOLD]]
     more = len(short.others) - len(lacking)
     if more:
         lacking.append(f"{more} more lack some")
     named = f" ({', '.join(lacking)})" if lacking else ""
-    return f"{policy.name} has {short.complete} of {policy.minimum} sub-groups of {pods}{named}"
+    return f"{policy.name} has {short.complete} of {policy.minimum} {parts}{named}"

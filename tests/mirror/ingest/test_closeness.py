@@ -17,7 +17,7 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
-from vsched.model.topology.subgroups import SubGroupKey, sub_group_of
+from vsched.model.topology.subgroups import Membership, SubGroupKey
 
 
 def spec_of(*policies: Any) -> JobSpec:
@@ -156,7 +156,7 @@ def test_a_job_with_more_than_is_read_waits_and_says_so(policies: list[dict[str,
 
 def sizes_of(job: Job) -> Counter[SubGroupKey]:
     """How many pods each sub-group of a job has."""
-    return Counter(sub_group_of(job.spec.sub_groups, task) for task in job.tasks.values())
+    return Counter(map(Membership(job.spec.sub_groups).of, job.tasks.values()))
 
 
 PARTITIONS = """

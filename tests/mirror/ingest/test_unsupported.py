@@ -329,7 +329,4 @@ def test_whatever_makes_pods_wait_is_shown_to_do_so() -> None:
 
     assert _samples(POD_ASKS) == waiting | {"workloadRef"}
     assert WAITS not in CUSTOM_FIELDS["podgroups"].values()
-    assert {word for param in POD_ASKS for word in param.values[2:]} == IGNORABLE.keys() - {
-        "priority-classes",
-        "subgroups",
-    }
+    assert {word for param in POD_ASKS for word in param.values[2:]} == IGNORABLE.keys() - {"priority-classes"}

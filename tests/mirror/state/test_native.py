@@ -35,7 +35,7 @@ from vsched.model.jobs.native import (
     title_of,
 )
 from vsched.model.snapshot import Snapshot
-from vsched.model.topology.constraints import NetworkTopology
+from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.settings.built_in import REGISTRY
 
 Fields = dict[str, Any]
@@ -325,7 +325,7 @@ def test_the_root_of_a_tree_is_the_job_of_all_its_pods_and_of_none_when_it_goes(
     tell(cache, tree())
     job = cache.snapshot(0.0).jobs[ROOT]
     assert sorted(task.name for task in job.tasks.values()) == ["a-0", "b-0"]
-    assert (job.spec.min_member, [policy.groups for policy in job.spec.sub_groups]) == (6, [("a", "b")])
+    assert (job.spec.min_member, [names_of(policy) for policy in job.spec.sub_groups]) == (6, ["a3 b3"])
 
     tell(cache, tree(), "DELETED")
     assert set(cache.snapshot(0.0).jobs) == {native_key("ns", "a"), native_key("ns", "b")}
@@ -369,69 +369,69 @@ def child(name: str, minimum: int = 2, topology: str = "", parent: str = "root",
     return ChildGroup(name, minimum=minimum, topology=topology, parent=parent, gang=True, **fields)
 
 
+def names_of(policy: SubGroupPolicy) -> str:
+    """The groups of a policy, each with its minimum and its label."""
+    groups = policy.groups or ()
+    return " ".join(f"{one.name}{one.size}{one.topology.key if one.topology is not None else ''}" for one in groups)
+
+
 @pytest.mark.parametrize(
-    ("root", "needed", "children", "policies", "pods"),
+    ("needed", "children", "policies", "pods"),
     [
-        pytest.param(True, 2, [child("a"), child("b")], [(2, 2, "ab", "")], 4, id="all of its groups"),
-        pytest.param(True, 1, [child("a"), child("b")], [(2, 1, "ab", "")], 2, id="any of those that are alike"),
+        pytest.param(2, [child("a"), child("b")], [("podGroups", -1, 2, "a2 b2", "")], 4, id="all of its groups"),
+        pytest.param(1, [child("a", 5), child("b")], [("podGroups", -1, 1, "a5 b2", "")], 2, id="the smallest counts"),
         pytest.param(
-            True, 2, [child("a"), child("b", 5)], [(2, 1, "a", ""), (5, 1, "b", "")], 7, id="all, of different sizes"
-        ),
-        pytest.param(
-            True,
             2,
             [child("a"), child("b", topology="zone")],
-            [(2, 1, "a", ""), (2, 1, "b", "zone")],
+            [("podGroups", -1, 2, "a2 b2zone", "")],
             4,
-            id="all, of which one has a topology of its own",
+            id="each has its own topology",
         ),
-        pytest.param(True, 3, [child("a"), child("b")], [(2, 3, "ab", "")], 6, id="more than there are: it waits"),
-        pytest.param(False, 1, [child("a", 3), child("b")], [(3, 0, "a", ""), (2, 0, "b", "")], 2, id="basic: none"),
+        pytest.param(3, [child("a"), child("b")], [("podGroups", -1, 3, "a2 b2", "")], 5, id="more than there are"),
         pytest.param(
-            True,
+            2,
+            [child("t", 1, "zone", composite=True), child("a", 3), child("b", parent="t"), child("c", 4, parent="t")],
+            [("podGroups", -1, 2, "a3", ""), ("t", 0, 1, "b2 c4", "zone")],
+            5,
+            id="a tree below a tree, with a topology of its own",
+        ),
+        pytest.param(
             1,
-            [child("t", 2, composite=True), child("a", parent="t"), child("b", parent="t")],
-            [(2, 2, "ab", "")],
-            4,
-            id="a tree below a tree that needs all of its groups",
+            [
+                child("t", 2, composite=True),
+                child("u", 1, composite=True, parent="t"),
+                child("a", parent="t"),
+                child("b", 3, parent="u"),
+                child("c", 6),
+            ],
+            [("podGroups", -1, 1, "c6", ""), ("t", 0, 2, "a2", ""), ("u", 1, 1, "b3", "")],
+            5,
+            id="trees below trees",
+        ),
+        pytest.param(
+            1,
+            [child("t", 2, composite=True)],
+            [("podGroups", -1, 1, "", ""), ("t", 0, 2, "", "")],
+            2,
+            id="a tree without groups yet",
         ),
     ],
 )
 def test_groups_of_a_tree_are_sub_groups(
-    root: bool, needed: int, children: list[ChildGroup], policies: list[tuple[int, int, str, str]], pods: int
+    needed: int, children: list[ChildGroup], policies: list[tuple[str, int, int, str, str]], pods: int
 ) -> None:
-    found = sub_groups_of(NativeGroup(gang=root, composite=True, children=tuple(children)), "root", needed)
+    found = sub_groups_of(NativeGroup(gang=True, composite=True, minimum=needed, children=tuple(children)), "root")
     shown = [
-        (one.size, one.minimum, "".join(one.groups), "" if one.topology is None else one.topology.key)
+        (one.name, one.above, one.minimum, names_of(one), "" if one.together is None else one.together.key)
         for one in found.sub_groups
     ]
-    assert (shown, found.minimum, found.unsupported) == (policies, pods, "")
+    assert (shown, found.minimum) == (policies, pods)
 
 
-@pytest.mark.parametrize(
-    ("needed", "children", "said"),
-    [
-        pytest.param(
-            1, [child("a"), child("b", 5)], "minGroupCount: 1 of 2 groups with different", id="some of unequal"
-        ),
-        pytest.param(
-            1,
-            [child("t", 1, composite=True), child("a", parent="t"), child("b", parent="t")],
-            "CompositePodGroup t: below another",
-            id="a tree below a tree that needs some of its groups",
-        ),
-        pytest.param(
-            1,
-            [child("t", 1, "zone", composite=True), child("a", parent="t")],
-            "CompositePodGroup t: schedulingConstraints below another",
-            id="a topology in the middle",
-        ),
-    ],
-)
-def test_what_sub_groups_cannot_express_is_said(needed: int, children: list[ChildGroup], said: str) -> None:
-    found = sub_groups_of(NativeGroup(gang=True, composite=True, children=tuple(children)), "root", needed)
-    assert said in found.unsupported
-    assert "--ignore-unsupported subgroups ignores it" in found.unsupported
+def test_a_basic_tree_starts_with_any_of_its_groups() -> None:
+    cache = mirror(tree(schedulingPolicy=BASIC), below("a"), below("b"), pod("a-0", of="a"))
+    spec = spec_of(cache, ROOT)
+    assert ([policy.minimum for policy in spec.sub_groups], spec.min_member) == ([1], 3)
 
 
 WORLD = [

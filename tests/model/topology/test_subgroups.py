@@ -7,8 +7,8 @@ import pytest
 from vsched.model.pods.shape import PodLabels, Requirement, Selector, ShapeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.topology.constraints import SubGroupPolicy
-from vsched.model.topology.subgroups import LEFT_OVER, SubGroupKey, have_minima, sub_group_of
+from vsched.model.topology.constraints import MemberGroup, SubGroupPolicy
+from vsched.model.topology.subgroups import LEFT_OVER, Membership, SubGroupKey, have_minima
 
 SHAPE = ShapeTable().shape(((2, 1),))
 SPEC, PARTITION = "volcano.sh/task-spec", "volcano.sh/partition-id"
@@ -59,13 +59,16 @@ WORKER = {"volcano.sh__task_spec": "worker"}
         ),
         pytest.param((SubGroupPolicy("all"),), task(), SubGroupKey(0), id="neither selector nor keys: all pods"),
         pytest.param(
-            (SubGroupPolicy("g", groups=("g1",)), SubGroupPolicy("h", groups=("g2", "g3"))),
+            (
+                SubGroupPolicy("g", groups=(MemberGroup("g1"),)),
+                SubGroupPolicy("h", groups=(MemberGroup("g2"), MemberGroup("g3"))),
+            ),
             task(group="g3"),
             SubGroupKey(1, ("g3",)),
             id="the native PodGroup that the pod names",
         ),
         pytest.param(
-            (SubGroupPolicy("g", groups=("g1",), match_keys=(SPEC,)),),
+            (SubGroupPolicy("g", groups=(MemberGroup("g1"),), match_keys=(SPEC,)),),
             task(**WORKER),
             LEFT_OVER,
             id="keys do not count where a native PodGroup is named",
@@ -73,7 +76,7 @@ WORKER = {"volcano.sh__task_spec": "worker"}
     ],
 )
 def test_the_sub_group_of_a_task(policies: tuple[SubGroupPolicy, ...], of: Task, key: SubGroupKey) -> None:
-    assert sub_group_of(policies, of) == key
+    assert Membership(policies).of(of) == key
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_the_sub_group_of_a_task(policies: tuple[SubGroupPolicy, ...], of: Task,
     ],
 )
 def test_names_for_messages_and_the_number_that_orders(key: SubGroupKey, name: str, number: int) -> None:
-    assert key.name((BY_SPEC, SubGroupPolicy("groups", groups=("g1",)), SubGroupPolicy())) == name
+    assert key.name((BY_SPEC, SubGroupPolicy("groups", groups=(MemberGroup("g1"),)), SubGroupPolicy())) == name
     assert key.number == number
 
 

@@ -22,7 +22,7 @@ from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import Counts, Look, ordered
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import SubGroup
+from vsched.framework.subgroups import Part
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -103,8 +103,8 @@ class Places:
             found = tuple(one for one in tiers.tiers if one.level <= limit)
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
 
-    def footing(self, job: JobView, topology: NetworkTopology, group: SubGroup | None = None) -> Footing:
-        """Where pods of a job, or of one of its sub-groups, with a node are, by domain of the tiers of this wish."""
+    def footing(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> Footing:
+        """Where pods of a job, or of one of its parts, with a node are, by domain of the tiers of this wish."""
         key = job.key, topology.key, None if group is None else group.key
         found = self._footings.get(key)
         if found is None:
@@ -135,10 +135,11 @@ class Places:
         """
         if not self._allows(job, job.spec.topology, None):
             return False
-        groups = () if job.sub_groups is None else job.sub_groups.groups.values()
-        return all(self._allows(job, group.topology, group) for group in groups)
+        groups = job.sub_groups
+        parts: tuple[Part, ...] = () if groups is None else (*groups.groups.values(), *groups.composites)
+        return all(self._allows(job, part.topology, part) for part in parts)
 
-    def _allows(self, job: JobView, topology: NetworkTopology | None, group: SubGroup | None) -> bool:
+    def _allows(self, job: JobView, topology: NetworkTopology | None, group: Part | None) -> bool:
         if topology is None or not topology.hard:
             return True
         return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)

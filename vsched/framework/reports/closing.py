@@ -20,6 +20,7 @@ from vsched.framework.reports.limits import SILENT
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
+from vsched.framework.subgroups import Composite
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
@@ -232,9 +233,11 @@ def _verdicts(
 
 def _waits_for(view: JobView, task: Task) -> str:
     """What has to be so before a task with room on a node is bound."""
-    group = None if view.sub_groups is None else view.sub_groups.of(task)
-    if group is not None and view.is_ready and not group.is_ready:
-        return f"its sub-group {group.name} reaches its minimum of {group.minimum}"
+    groups = view.sub_groups
+    if groups is not None and view.is_ready and not groups.are_whole((task,)):
+        lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
+        what = " groups" if isinstance(lacking, Composite) else ""
+        return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
     return f"its gang {view.key} reaches its minimum of {view.min_member}"
 
 

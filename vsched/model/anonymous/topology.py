@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from vsched.model.anonymous.rules import Renaming, Rule, each, name, node, pairs, parts, sentence, text, uid
-from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
+from vsched.model.topology.constraints import MemberGroup, NetworkTopology, SubGroupPolicy
 from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
 
 TOPOLOGY_RULES: dict[type, dict[str, Rule]] = {
@@ -16,9 +16,11 @@ TOPOLOGY_RULES: dict[type, dict[str, Rule]] = {
         "name": name,
         "selector": parts,
         "match_keys": each(name),
-        "groups": each(name),
+        "groups": parts,
         "topology": parts,
+        "together": parts,
     },
+    MemberGroup: {"name": name, "topology": parts},
 }
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
-    "subgroups": "trees of Kubernetes' own PodGroups that are deeper or more mixed than sub-groups can be",
     "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
     "devices": "parts of GPUs",
     PRIORITY_CLASSES: "PriorityClasses that do not exist",
 }
-SUPPORTED = ("claims", "topology", "numa")
+SUPPORTED = ("claims", "topology", "numa", "subgroups")
 """Words of features that are supported by now. Configurations may still have them; they have no effect."""

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from vsched.model.pods.shape import as_int64
 from vsched.model.pods.task import Task
-from vsched.model.topology.constraints import SubGroupPolicy
-
-NO_POLICY = -1
-"""In place of the position of a policy: no policy concerns the task."""
+from vsched.model.topology.constraints import NO_POLICY, MemberGroup, SubGroupPolicy
 
 
 class SubGroupKey(NamedTuple):
@@ -42,29 +39,58 @@ def title_of(policies: Sequence[SubGroupPolicy], position: int) -> str:
 LEFT_OVER = SubGroupKey(NO_POLICY)
 
 
-def sub_group_of(policies: Sequence[SubGroupPolicy], task: Task) -> SubGroupKey:
-    """The sub-group of a task, by the first policy that concerns it.
+class Membership:
+    """Says which sub-group a task of a job is in."""
 
-    A policy concerns pods that its selector matches and that have all its keys. Without keys, all of them are one
-    sub-group.
-    """
-    labels: dict[str, str] | None = None
-    for position, policy in enumerate(policies):
-        if policy.groups:
-            if task.group in policy.groups:
-                return SubGroupKey(position, (task.group,))
-            continue
-        if labels is None:
-            labels = dict(task.labels.pairs)
-        if policy.selector.matches(labels) and all(key in labels for key in policy.match_keys):
-            return SubGroupKey(position, tuple([labels[key] for key in policy.match_keys]))
-    return LEFT_OVER
+    def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:
+        self._policies = [(at, policy) for at, policy in enumerate(policies) if policy.groups is None]
+        self._named = {group.name: (at, group) for at, policy in enumerate(policies) for group in policy.groups or ()}
+        """Native PodGroups."""
+
+    def of(self, task: Task) -> SubGroupKey:
+        """The sub-group of a task: by its native PodGroup, else by the first policy that concerns it.
+
+        A policy concerns pods that its selector matches and that have all its keys. Without keys, all of them are one
+        sub-group.
+        """
+        if task.group in self._named:
+            return SubGroupKey(self._named[task.group][0], (task.group,))
+        if not self._policies:
+            return LEFT_OVER
+        labels = dict(task.labels.pairs)
+        for position, policy in self._policies:
+            if policy.selector.matches(labels) and all(key in labels for key in policy.match_keys):
+                return SubGroupKey(position, tuple([labels[key] for key in policy.match_keys]))
+        return LEFT_OVER
+
+    def group(self, key: SubGroupKey) -> MemberGroup | None:
+        """The native PodGroup that a sub-group is; None where it is none."""
+        found = self._named.get(key.values[0]) if key.values else None
+        return found[1] if found is not None and found[0] == key.policy else None
 
 
 def have_minima(policies: Sequence[SubGroupPolicy], tasks: Iterable[Task]) -> bool:
-    """Whether these tasks are enough for as many sub-groups of each policy as the job needs."""
-    sizes = Counter(sub_group_of(policies, task) for task in tasks)
-    complete = Counter(
-        key.policy for key, count in sizes.items() if key != LEFT_OVER and count >= policies[key.policy].size
-    )
-    return all(complete[position] >= policy.minimum for position, policy in enumerate(policies))
+    """Whether these tasks are enough for all that the job needs of sub-groups."""
+    membership = Membership(policies)
+    complete = Counter[int]()
+    for key, count in Counter(map(membership.of, tasks)).items():
+        if key != LEFT_OVER:
+            group = membership.group(key)
+            complete[key.policy] += count >= (policies[key.policy].size if group is None else group.size)
+    return have_parts(policies, complete)
+
+
+def have_parts(policies: Sequence[SubGroupPolicy], complete: Counter[int]) -> bool:
+    """Whether what the job needs is complete, from the numbers of complete sub-groups by policy; adds policies to them.
+
+    A policy below another one that has its minimum of parts is a complete part of that.
+    """
+    enough = True
+    for position in reversed(range(len(policies))):
+        policy = policies[position]
+        has_minimum = complete[position] >= policy.minimum
+        if policy.above != NO_POLICY:
+            complete[policy.above] += has_minimum
+        else:
+            enough = enough and has_minimum
+    return enough

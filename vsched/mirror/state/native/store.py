@@ -39,7 +39,6 @@ class NativeGroupStore:
         show: Callable[[str, JobSpec | None], None],
         owner_queue: Callable[[str], QueueNames],
         default_queue_of: Callable[[str], str],
-        ignored: Collection[str] = (),
     ) -> None:
         self._members = GroupMembers(served)
         self._trees = GroupTrees()
@@ -47,7 +46,6 @@ class NativeGroupStore:
         self._owner_queue = owner_queue
         """What the workload says whose pods would form this implicit PodGroup."""
         self._default_queue_of = default_queue_of
-        self._ignored = ignored
         self.rejoin: Callable[[Collection[str]], None] = lambda uids: None
         """Called with the uids of pods whose job is another one now."""
         self._workloads: dict[str, QueueNames] = {}
@@ -215,16 +213,14 @@ class NativeGroupStore:
         parts = Parts((), record.spec.min_member)
         if native.composite:
             native = msgspec.structs.replace(native, children=self._children(key), invalid=self._trees.invalid(key))
-            parts = sub_groups_of(native, record.spec.name, record.spec.min_member)
+            parts = sub_groups_of(native, record.spec.name)
         return msgspec.structs.replace(
             record.spec,
             queue=self._queue_of(record, leaves),
             native=native,
             min_member=parts.minimum,
             sub_groups=parts.sub_groups,
-            unsupported=native.invalid
-            or ("" if "subgroups" in self._ignored else parts.unsupported)
-            or self._objection(key, record, leaves),
+            unsupported=native.invalid or self._objection(key, record, leaves),
         )
 
     def _queue_of(self, record: NativeRecord, leaves: Collection[str]) -> str:

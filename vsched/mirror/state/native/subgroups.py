@@ -1,20 +1,19 @@
 """The sub-groups of a tree of native PodGroups, and its minimum in pods.
 
-Each PodGroup of the tree is a sub-group with its ``minCount``. PodGroups that ask for the same form one policy, so that
-any ``minGroupCount`` of them are enough.
+Each CompositePodGroup of the tree is a policy, and each PodGroup a sub-group of it with its own ``minCount`` and
+topology. So many of a composite's groups have to start as its ``minGroupCount`` says; with ``basic``, one is enough.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from vsched.model.jobs.native import ChildGroup, NativeGroup
-from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
+from vsched.model.topology.constraints import NO_POLICY, MemberGroup, NetworkTopology, SubGroupPolicy
 
-NOT_YET = "not supported yet (--ignore-unsupported subgroups ignores it)"
-MIXED = "groups with different minCount or topology"
+ROOT = "podGroups"
+"""The policy of the root in messages."""
 
 
 class Parts(NamedTuple):
@@ -23,65 +22,39 @@ class Parts(NamedTuple):
     sub_groups: tuple[SubGroupPolicy, ...]
     minimum: int
     """The least number of pods that the tree can start with."""
-    unsupported: str = ""
 
 
-def sub_groups_of(root: NativeGroup, name: str, minimum: int) -> Parts:
-    """The sub-groups of a tree; ``minimum`` is the root's ``minGroupCount``, 1 for ``basic``."""
-    problem = _problem(root.children)
-    if problem:
-        return Parts((), minimum, problem)
-    leaves = [child for child in root.children if not child.composite]
-    below = [child for child in root.children if child.parent == name]
-    alike: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for leaf in leaves:
-        alike[leaf.minimum, leaf.topology].append(leaf.name)
-    if not root.gang:
-        return Parts(_policies(alike, {}), min((leaf.minimum for leaf in leaves), default=1))
-    if minimum >= len(below):
-        missing = minimum - len(below)
-        needed = {kind: len(names) for kind, names in alike.items()}
-        if needed and missing:
-            needed[next(iter(needed))] += missing
-        return Parts(_policies(alike, needed), sum(kind[0] * count for kind, count in needed.items()) or minimum)
-    if len(alike) > 1 or len(leaves) > len(below):
-        return Parts(
-            (), minimum, f"spec.schedulingPolicy.gang.minGroupCount: {minimum} of {len(below)} {MIXED}: {NOT_YET}"
-        )
-    ((size, _),) = alike
-    return Parts(_policies(alike, dict.fromkeys(alike, minimum)), size * minimum)
-
-
-def _policies(
-    alike: dict[tuple[int, str], list[str]], needed: dict[tuple[int, str], int]
-) -> tuple[SubGroupPolicy, ...]:
-    return tuple(
+def sub_groups_of(root: NativeGroup, name: str) -> Parts:
+    """The sub-groups of a tree, from the groups below its root, parents before their children."""
+    composites = [ChildGroup(name, minimum=root.minimum), *(one for one in root.children if one.composite)]
+    position = {one.name: at for at, one in enumerate(composites)}
+    members: list[list[MemberGroup]] = [[] for _ in composites]
+    for leaf in root.children:
+        if not leaf.composite:
+            members[position[leaf.parent]].append(MemberGroup(leaf.name, leaf.minimum, _closeness(leaf)))
+    policies = tuple(
         SubGroupPolicy(
-            name="podGroups",
-            size=size,
-            minimum=needed.get((size, key), 0),
-            groups=tuple(names),
-            topology=NetworkTopology(hard=True, key=key) if key else None,
+            name=one.name if at else ROOT,
+            minimum=one.minimum,
+            groups=tuple(members[at]),
+            above=position[one.parent] if at else NO_POLICY,
+            together=_closeness(one),
         )
-        for (size, key), names in alike.items()
+        for at, one in enumerate(composites)
     )
+    return Parts(policies, _fewest(policies))
 
 
-def _problem(children: Sequence[ChildGroup]) -> str:
-    """Why a tree below a tree cannot be scheduled; empty where it can.
+def _fewest(policies: Sequence[SubGroupPolicy]) -> int:
+    """The fewest pods with which all has its minimum; of groups that do not exist yet, one pod each."""
+    sizes = [[group.size for group in policy.groups or ()] for policy in policies]
+    fewest = 0
+    for policy, parts in zip(reversed(policies), reversed(sizes), strict=True):
+        fewest = sum(sorted(parts)[: policy.minimum]) + max(0, policy.minimum - len(parts))
+        if policy.above != NO_POLICY:
+            sizes[policy.above].append(fewest)
+    return fewest
 
-    A CompositePodGroup below another one only counts: all of its groups have to be needed, and nothing may bind them
-    to one another.
-    """
-    for inner in children:
-        if not inner.composite:
-            continue
-        groups = sum(child.parent == inner.name for child in children)
-        if inner.topology:
-            return f"CompositePodGroup {inner.name}: schedulingConstraints below another CompositePodGroup: {NOT_YET}"
-        if not inner.gang or inner.minimum < groups:
-            return (
-                f"CompositePodGroup {inner.name}: below another CompositePodGroup all of its groups have to be needed "
-                f"(minGroupCount of {groups} or more): others are {NOT_YET}"
-            )
-    return ""
+
+def _closeness(group: ChildGroup) -> NetworkTopology | None:
+    return NetworkTopology(hard=True, key=group.topology) if group.topology else None
