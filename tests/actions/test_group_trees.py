@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.small import SmallCluster
 from tests.support.trees import Leaf, Tree, leaves, tree_job
-from vsched.framework.cycle import run_actions, run_cycle
+from vsched.framework.cycle import run_actions
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -146,21 +146,20 @@ KEYS = st.sampled_from(("", "", "rack", "zone"))
 
 
 @st.composite
-def trees(draw: st.DrawFn, keys: st.SearchStrategy[str] = KEYS, running: bool = False) -> Tree:
+def trees(draw: st.DrawFn) -> Tree:
     """At most five groups in at most two inner trees."""
     names = iter("abcde")
 
     def group() -> Leaf:
         minimum = draw(st.integers(1, 3))
-        on = " ".join(draw(st.lists(st.sampled_from(("n1", "n2", "n3")), max_size=2))) if running else ""
-        return Leaf(next(names), minimum, draw(st.integers(max(0, minimum - 1), minimum + 1)), draw(keys), on)
+        return Leaf(next(names), minimum, draw(st.integers(minimum - 1, minimum + 1)), draw(KEYS))
 
     def tree(name: str, parts: list[Leaf | Tree]) -> Tree:
-        return Tree(name, draw(st.integers(1, len(parts))), parts, draw(keys))
+        return Tree(name, draw(st.integers(1, len(parts))), parts, draw(KEYS))
 
     parts: list[Leaf | Tree] = [group() for _ in range(draw(st.integers(1, 2)))]
-    for name in draw(st.sampled_from(("", "t", "tu"))):
-        parts.append(tree(name, [group() for _ in range(draw(st.integers(1, 2 if name == "t" else 1)))]))
+    inner = draw(st.sampled_from(("", "t", "tu")))
+    parts += [tree(name, [group() for _ in range(draw(st.integers(1, 2 if name == "t" else 1)))]) for name in inner]
     return tree("root", draw(st.permutations(parts)))
 
 

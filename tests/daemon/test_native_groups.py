@@ -252,12 +252,13 @@ def workload(*names: str) -> Obj:
     }
 
 
-def child(name: str, minimum: int) -> list[Obj]:
+def child(name: str, minimum: int, parent: str = "root", **spec: Any) -> list[Obj]:
     made = group(
         name,
         minimum,
-        parentCompositePodGroupName="root",
+        parentCompositePodGroupName=parent,
         workloadRef={"workloadName": "w", "templateName": name},
+        **spec,
     )
     return [made, *members(name, minimum)]
 
@@ -287,6 +288,43 @@ async def test_any_of_the_groups_that_are_alike_are_enough() -> None:
         await until(lambda: told_of_root(cluster).get("status") == "True")
         await digested(cluster, daemon)
         assert len({name.rpartition("-")[0] for name in nodes_of(cluster)}) == 1
+
+
+async def test_of_unequal_groups_those_that_fit_are_enough_and_the_others_say_why_they_wait() -> None:
+    async with world(node("n1", cpu="3")) as (cluster, daemon):
+        cluster.apply([workload("a", "b", "c"), composite("root", 2), *child("a", 3), *child("b", 2), *child("c", 1)])
+        await until(lambda: told_of_root(cluster).get("status") == "True")
+        await until(lambda: told(cluster, "a").get("status") == "False")
+        await digested(cluster, daemon)
+        assert {name.rpartition("-")[0] for name in nodes_of(cluster)} == {"b", "c"}
+        assert {told(cluster, name)["status"] for name in "bc"} == {"True"}
+        assert "sub-group podGroups/a" in told(cluster, "a")["message"]
+
+
+def in_zone(name: str, cpu: str) -> Obj:
+    """A node whose zone is the first letter of its name."""
+    return {**node(name, cpu=cpu), "metadata": {"name": name, "labels": {"zone": name[0], "host": name}}}
+
+
+def keyed(key: str) -> dict[str, Any]:
+    return {"schedulingConstraints": {"topology": [{"key": key}]}}
+
+
+async def test_a_tree_below_a_tree_counts_once_it_has_its_own_minimum_in_one_zone() -> None:
+    async with world(in_zone("a1", "2"), in_zone("a2", "1"), in_zone("b1", "2")) as (cluster, _):
+        inner = composite("inner", 2, parentCompositePodGroupName="root", **keyed("zone"))
+        parts = [*child("a", 2, "inner", **keyed("host")), *child("b", 2, "inner")]
+        cluster.apply([workload("a", "b", "c"), composite("root", 2), inner, *parts, *child("c", 1)])
+        await until(lambda: "zone" in told_of_root(cluster).get("message", ""))
+        assert not nodes_of(cluster)
+
+        cluster.apply([in_zone("b2", "2")])
+        await until(lambda: told_of_root(cluster)["status"] == "True")
+        nodes = nodes_of(cluster)
+        assert {nodes[name][0] for name in ("a-0", "a-1", "b-0", "b-1")} == {"b"}
+        assert nodes["a-0"] == nodes["a-1"]
+        found = cluster.client.get("scheduling.k8s.io/compositepodgroups", "default", "inner")
+        assert condition_of(found, "CompositePodGroupInitiallyScheduled")["status"] == "True"
 
 
 async def test_a_circle_of_groups_is_told_as_invalid() -> None:

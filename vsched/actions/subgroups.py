@@ -24,8 +24,10 @@ from vsched.framework.subgroups import Composite, Part, SubGroup, SubGroups
 from vsched.framework.wording import counted
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.model.topology.constraints import NO_POLICY, NetworkTopology
+from vsched.model.topology.constraints import NO_POLICY
 
+Place = Callable[[Worksheet], object]
+"""Places tasks of a sheet on nodes that may be chosen."""
 TOO_FEW = "NotEnoughPodsOfTask"
 PART = "sub-group "
 """How messages about one part begin."""
@@ -197,7 +199,7 @@ class GroupPlacing:
             was_ready, policy = unit.is_ready, groups.policy_of(unit)
             part = self.next_part(sheet, within)
             alike = self.likeness(part, within) if part else None
-            if part and alike not in failed and self._place_part(unit, part):
+            if part and alike not in failed and self._place_part(unit, part, within):
                 sheet.extend(part)
                 failed.clear()
                 if goal.met():
@@ -218,20 +220,17 @@ class GroupPlacing:
         counts = Counter(map(groups.policy_of, open_parts))
         return [groups.ready_of(at) + counts[at] - policy.minimum for at, policy in enumerate(groups.policies)]
 
-    def _place_part(self, unit: Part, part: Worksheet) -> bool:
+    def _place_part(self, unit: Part, part: Worksheet, within: Composite | None = None) -> bool:
         """Place the minimum of a composite or sub-group, or one more task; if that fails, nothing has changed.
 
         Tasks beyond the minimum stay in ``part``.
         """
         session, statement = self._session, self._statement
         before, first = statement.savepoint(), part[0]
-        topology = unit.topology
-        if topology is not None:
-            place_gang(session, self._queue, part, statement, self._gang_of(unit, topology))
-        elif isinstance(unit, SubGroup):
-            place_until_ready(session, self._queue, self._job, part, statement, _goal_of(unit))
-        else:
-            self._place_all(part, _goal_of(unit), lambda: unit.is_pipelined, unit)
+        place: Place = partial(self._fill, unit)
+        for one in self._groups.around(first, within, unit):
+            place = self._close(one, unit, place)
+        place(part)
         if statement.savepoint() > before and (unit.is_ready or unit.is_pipelined):
             return True
         session.tried.update(task.uid for task in statement.tasks)
@@ -239,19 +238,31 @@ class GroupPlacing:
         self._name_part(unit, first)
         return False
 
+    def _fill(self, unit: Part, sheet: Worksheet) -> None:
+        """Place tasks of a part on nodes that may be chosen, until it has its minimum."""
+        goal = _goal_of(unit)
+        if isinstance(unit, Composite):
+            self._place_all(sheet, goal, lambda: unit.is_pipelined, unit)
+        else:
+            place_until_ready(self._session, self._queue, self._job, sheet, self._statement, goal)
+
+    def _close(self, one: Part, unit: Part, place: Place) -> Place:
+        """The same placing of a part in one domain of ``one``: of the part itself, or of a composite that it is in."""
+        topology = one.topology
+        if topology is None:
+            return place
+        footing, job = self._session.places.footing, self._job
+        gang = Gang(
+            job, topology, lambda: footing(job, topology, one), _goal_of(unit), lambda: unit.is_pipelined, place
+        )
+        return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
+
     def _name_part(self, unit: Part, first: Task) -> None:
         """Say in the refusal of its first task which part finds no domain."""
         refusals = self._session.task_refusals
         why = refusals.get(first.uid)
         if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
             refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
-
-    def _gang_of(self, unit: Part, topology: NetworkTopology) -> Gang:
-        footing, job, goal = self._session.places.footing, self._job, _goal_of(unit)
-        place: Callable[[Worksheet], object] | None = None
-        if isinstance(unit, Composite):
-            place = partial(self._place_all, goal=goal, pipelined=lambda: unit.is_pipelined, within=unit)
-        return Gang(job, topology, lambda: footing(job, topology, unit), goal, lambda: unit.is_pipelined, place)
 
     def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""

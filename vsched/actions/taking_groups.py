@@ -7,11 +7,13 @@ further tasks join them. A composite gets room for so many of its parts, or for 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
 from vsched.actions.room import has_room
 from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
+from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.subgroups import Composite, Part, SubGroups
 from vsched.model.pods.task import Task
@@ -76,12 +78,27 @@ class _Making:
             more = [task for task in part if task.uid not in search.job.moved]
             for unit, tasks in _parts_of(self._groups, more).items():
                 if unit.lacks(waiting=True):  # a group that its composite could do without
-                    if search.has_claim:
-                        self._complete(unit, tasks)
+                    with self._beside_its_own(unit, tasks[0]):
+                        if search.has_claim:
+                            self._complete(unit, tasks)
                     continue
-                for task in tasks:
-                    if not search.has_claim or not self._room_for(unit, [task], 1):
-                        break
+                with self._beside_its_own(unit, tasks[0]):
+                    for task in tasks:
+                        if not search.has_claim or not self._room_for(unit, [task], 1):
+                            break
+
+    @contextmanager
+    def _beside_its_own(self, unit: Part, task: Task) -> Iterator[None]:
+        """A restriction to the domains of the composites that a part is in, which have pods on nodes already."""
+        places, job = self._session.places, self._attempt.search.job
+        with ExitStack() as stack:
+            for one in self._groups.around(task, None, unit):
+                if one is unit or one.topology is None:
+                    continue
+                reach = places.reach(one.topology, places.footing(job, one.topology, one))
+                if not isinstance(reach, Refusal) and (domain := reach[-1][1]) is not None:
+                    stack.enter_context(self._session.node_selection.within(places.domain(reach[-1][0], domain).rows))
+            yield
 
     def _complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
         """Whether a part has room for its minimum then; if not, nothing has changed."""

@@ -171,6 +171,15 @@ class SubGroups:
             path = path[path.index(within) + 1 :]
         return next((one for one in path if not one.is_pipelined), group)
 
+    def around(self, task: Task, within: Composite | None, unit: Part) -> Iterator[Part]:
+        """What a task is placed with, and the composites that contain that inside of ``within``, from inside out."""
+        group = self.of(task)
+        inside_out: list[Part] = [group, *reversed(self.path(group))]
+        for one in inside_out[inside_out.index(unit) :]:
+            if one is within:
+                return
+            yield one
+
     @property
     def is_tree(self) -> bool:
         """Whether its sub-groups are native PodGroups, which may differ in size and topology."""

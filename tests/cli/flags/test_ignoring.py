@@ -47,7 +47,10 @@ def test_a_word_that_is_none_is_refused(command: str, word: str) -> None:
     found = CliRunner().invoke(cli, [command, "--ignore-unsupported", word])
 
     assert found.exit_code == 2
-    assert f"'--ignore-unsupported': {word.split(',')[0]!r} is unknown (expected volumes, scheduling-groups" in found.stderr
+    assert (
+        f"'--ignore-unsupported': {word.split(',')[0]!r} is unknown (expected volumes, scheduling-groups"
+        in found.stderr
+    )
 
 
 @pytest.mark.parametrize("said", ["volumes,devices", "volumes devices", "devices,volumes devices"])
