@@ -14,6 +14,7 @@ from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, QueueState
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
+from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 
@@ -50,6 +51,7 @@ class World:
         self.feeds = self.records.feeds
         tell_list(self.feeds["Queue"], list(queues), "1")
         tell_list(self.feeds["PodGroup"], list(podgroups), "1")
+        self.records.mirror_complete()
 
     def tell(self, kind: str, item: Any, delta: Delta = Delta.MODIFIED) -> list[str]:
         """An event; who was touched by it."""
@@ -63,13 +65,15 @@ class World:
         return self.records.standing(record)
 
 
-def test_nothing_is_touched_before_queues_and_podgroups_are_listed() -> None:
+def test_nothing_is_touched_before_queues_and_all_podgroups_are_listed() -> None:
     touched: list[str] = []
     records = QueueRecords("default", frozenset({"ns"}), touched.append, lambda about, told: None)
     tell_list(records.feeds["Command"], [command("c", "gone")], "1")
     tell_list(records.feeds["Queue"], [queue("q")], "1")
     assert (touched, records.complete.is_set()) == ([], False)
     tell_list(records.feeds["PodGroup"], [], "1")
+    assert (touched, records.complete.is_set()) == ([], False)
+    records.mirror_complete()
     assert (touched, records.complete.is_set()) == (["q", "gone"], True)
 
 
@@ -77,6 +81,20 @@ def test_what_is_known_of_a_queue() -> None:
     found = queue("q", "Closing", "p", **{STATE_WISH: "closed", CLOSED_BY_PARENT: "true"})
     world = World(found, queue("p", CLOSED), podgroups=(podgroup("a"), podgroup("b"), podgroup("c", "p")))
     assert world.standing("q") == QueueState("q", "Closing", CLOSED, True, 2, "p", CLOSED)
+
+
+def test_native_podgroups_count_in_the_queue_where_the_mirror_has_them() -> None:
+    world = World(queue("q", "Closing"), queue("other"), podgroups=(podgroup("a", "other"),))
+    key = native_key("ns", "g")
+    world.records.native(NativeQueue(key, "q"))
+    assert [world.standing(name).podgroups for name in ("q", "other")] == [1, 1]
+    world.touched.clear()
+    world.records.native(NativeQueue(key, "other"))
+    assert [world.standing(name).podgroups for name in ("q", "other")] == [0, 2]
+    assert world.touched == ["q"], "a queue that is being closed is looked at when it has none"
+    world.records.native(NativeQueue(key, None))
+    world.records.native(NativeQueue(key, None))
+    assert [world.standing(name).podgroups for name in ("q", "other")] == [0, 1]
 
 
 def test_podgroups_that_name_no_queue_are_in_the_default_one() -> None:

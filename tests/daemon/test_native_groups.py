@@ -12,13 +12,24 @@ import pytest
 from tests.daemon.preempting import POLICY, of_class, priority_class
 from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import PODGROUPS, condition_of, digested, node, nodes_of, pod, reasons_of, scheduling
+from tests.support.running import (
+    PODGROUPS,
+    condition_of,
+    digested,
+    node,
+    nodes_of,
+    pod,
+    queue_status,
+    reasons_of,
+    scheduling,
+)
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 Obj = dict[str, Any]
 GROUPS = "scheduling.k8s.io/podgroups"
+QUEUES = "scheduling.volcano.sh/queues"
 NEWER, OLDER = "v1beta1", "v1alpha2"
 CONDITION = {NEWER: "PodGroupInitiallyScheduled", OLDER: "PodGroupScheduled"}
 needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
@@ -338,6 +349,40 @@ async def test_a_circle_of_groups_is_told_as_invalid() -> None:
 
         await until(lambda: "Invalid" in reasons())
         assert not nodes_of(cluster)
+
+
+async def test_a_queue_is_closed_once_its_groups_are_gone() -> None:
+    def of(name: str) -> Obj:
+        return queue_status(cluster, name)
+
+    closed = {"scheduling.volcano.sh/queue-state": "closed"}
+    team: Obj = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "team"},
+        "spec": {"weight": 1},
+    }
+    in_team = {"annotations": {"scheduling.volcano.sh/queue-name": "team"}}
+    settings = ClusterSettings(native_groups=(NEWER,))
+    async with Cluster([node("n1", cpu="3")], settings=settings) as cluster:
+        async with scheduling(cluster.url):
+            cluster.apply([team, group("g", 2, metadata=in_team), *members("g", 2)])
+            cluster.apply([group("h", 2, metadata=in_team), *members("h", 2)])
+            await until(lambda: len(nodes_of(cluster)) == 2)
+            await until(lambda: (of("team").get("running"), of("team").get("inqueue")) == (1, 1))
+            cluster.client.patch(
+                QUEUES, "", "team", lambda found: {**found, "metadata": {**found["metadata"], "annotations": closed}}
+            )
+            await until(lambda: of("team").get("state") == "Closing")
+
+        async with scheduling(cluster.url) as daemon:
+            await digested(cluster, daemon)
+            assert of("team")["state"] == "Closing", "a daemon that starts again knows of the groups first"
+            for name in "gh":
+                for number in range(2):
+                    cluster.client.delete("pods", "default", f"{name}-{number}")
+                cluster.client.delete(GROUPS, "default", name)
+            await until(lambda: of("team").get("state") == "Closed")
 
 
 async def test_groups_of_other_schedulers_are_left_alone() -> None:

@@ -30,6 +30,7 @@ from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 from vsched.mirror.resources import COMMANDS, QUEUES
+from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
@@ -84,6 +85,14 @@ class QueueController:
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The sink for each kind that has to be watched."""
         return self._records.feeds
+
+    def native(self, found: NativeQueue) -> None:
+        """The mirror shows a native PodGroup in this queue."""
+        self._records.native(found)
+
+    def mirror_complete(self) -> None:
+        """The mirror knows the native PodGroups that there are."""
+        self._records.mirror_complete()
 
     async def run(self) -> None:
         """Run the controller until cancelled."""

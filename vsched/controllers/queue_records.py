@@ -15,6 +15,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP
 from vsched.mirror.wire.base import NAMES
+from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
 from vsched.writes.bodies import Reference
@@ -119,7 +120,8 @@ class QueueRecords:
         self, default_queue: str, namespaces: frozenset[str], touched: Callable[[str], None], refuse: Refuse
     ) -> None:
         self.complete = asyncio.Event()
-        """Set once queues and PodGroups are listed; before that no state can be decided."""
+        """Set once queues and PodGroups are listed, native ones as well; before that no state can be decided."""
+        self._mirror_complete = False
         self._default_queue = default_queue
         self._namespaces = namespaces
         """The namespaces whose Commands are carried out."""
@@ -128,6 +130,8 @@ class QueueRecords:
         self._counts: Counter[str] = Counter()
         self._below: dict[str, set[str]] = {}
         """Queues by the parent they name."""
+        self._native: dict[str, str] = {}
+        """The queue of each native PodGroup."""
         self._targets: dict[str, dict[str, Order]] = {}
         """Commands by the queue they are about."""
         self._queues: ObjectFeed[QueueRecord] = ObjectFeed(record_of, self._queue_changed, self._note_listed)
@@ -138,6 +142,19 @@ class QueueRecords:
     def feeds(self) -> Mapping[str, ObjectFeed[QueueRecord] | ObjectFeed[str] | ObjectFeed[Order]]:
         """The sinks of the watched kinds."""
         return {"Queue": self._queues, "PodGroup": self._podgroups, "Command": self._commands}
+
+    def native(self, found: NativeQueue) -> None:
+        """The mirror shows a native PodGroup in this queue. A tree of them counts once."""
+        before = self._native.pop(found.key, None)
+        if found.queue is not None:
+            self._native[found.key] = shared(found.queue)
+        if before != found.queue:
+            self._podgroup_changed(found.key, before, found.queue)
+
+    def mirror_complete(self) -> None:
+        """The mirror knows the native PodGroups that there are."""
+        self._mirror_complete = True
+        self._note_listed()
 
     def queue(self, name: str) -> QueueRecord | None:
         """A queue as its object is."""
@@ -175,8 +192,9 @@ class QueueRecords:
             self._touched(name)
 
     def _note_listed(self) -> None:
-        """Check every queue once, as soon as queues and PodGroups are listed."""
-        if not self.complete.is_set() and self._queues.listed and self._podgroups.listed:
+        """Check every queue once, as soon as queues and all PodGroups are listed."""
+        listed = self._queues.listed and self._podgroups.listed and self._mirror_complete
+        if listed and not self.complete.is_set():
             self.complete.set()
             for name in [*self._queues.found, *self._targets]:
                 self._touched(name)

@@ -94,7 +94,7 @@ class Daemon:
             recorder=self.inspection.recorder,
         )
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
-        self._sessions = Sessions(base, watches, self.health, self.loop, on_listed)
+        self._sessions = Sessions(base, watches, self.health, self.loop, (self.housekeeping.listed, on_listed))
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}

@@ -39,6 +39,8 @@ from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, Pool
 from vsched.model.jobs.advice import Advice
+from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.native import NativeQueue
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task
@@ -86,9 +88,11 @@ class ObjectIntake(WatchHandler):
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
         self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
         self._native = NativeGroupStore(
-            scheduler_names, self._jobs.set_group, self._jobs.workloads.queue, self._defaults.queue_of
+            scheduler_names, self._set_native, self._jobs.workloads.queue, self._defaults.queue_of
         )
         self._jobs.workloads.on_change = self._native.requeue_of
+        self.on_native: Handlers[NativeQueue] = Handlers()
+        """Called with the queue of a native PodGroup that has become a job, changed, or is none any more."""
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
@@ -124,6 +128,11 @@ class ObjectIntake(WatchHandler):
         self._native.rejoin = self._pods.rejoin
         self._snapshots = 0
         self._previous = 0.0
+
+    def _set_native(self, key: str, spec: JobSpec | None) -> None:
+        """Show a native PodGroup as a job, None where it is none any more."""
+        self._jobs.set_group(key, spec)
+        self.on_native(NativeQueue(key, None if spec is None else spec.queue))
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""

@@ -27,11 +27,17 @@ class Housekeeping:
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
+            base.cache.on_native.add(self.queues.native)
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
         if options.schedule and options.gate_controller:
             self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
+
+    def listed(self) -> None:
+        """The mirror is complete."""
+        if self.queues is not None:
+            self.queues.mirror_complete()
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from vsched.daemon.loop.heartbeat import BEAT_SECONDS
 from vsched.daemon.loop.loop import Loop
@@ -17,8 +17,9 @@ class Sessions:
     """Waits for the first lists and for the lead; then runs sessions."""
 
     def __init__(
-        self, base: Base, watches: Watches, health: Health, loop: Loop, on_listed: Callable[[], None] = lambda: None
+        self, base: Base, watches: Watches, health: Health, loop: Loop, on_listed: Iterable[Callable[[], None]] = ()
     ) -> None:
+        """``on_listed`` are called once the mirror is complete."""
         self._base = base
         self._watches = watches
         self._health = health
@@ -31,7 +32,8 @@ class Sessions:
         for listed in self._watches.awaited():
             if not await self._is_set(listed):
                 return
-        self._on_listed()
+        for told in self._on_listed:
+            told()
         base.telemetry.note("mirror complete", **base.cache.describe())
         if await self._is_set(base.election.leading, self._keep_warm):
             base.cache.review()

@@ -24,6 +24,14 @@ class NativeName(NamedTuple):
     composite: bool
 
 
+class NativeQueue(NamedTuple):
+    """The queue of a native job."""
+
+    key: str
+    queue: str | None
+    """None where it is no job any more."""
+
+
 class ChildGroup(msgspec.Struct, frozen=True):
     """A PodGroup, or a CompositePodGroup below the root, of a composite job: what its status is written by."""
 
