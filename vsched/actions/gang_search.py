@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Sequence
 
 import msgspec
 
-from vsched.actions.units import unit_of
 from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimArgs, VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.ledger.units import unit_of
 from vsched.framework.session import Session
 from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import Job
@@ -75,7 +75,7 @@ class GangSearch(VictimSearch):
         return [key for key, job in jobs.items() if job.spec.leaves_whole or self._is_broken_up(job)]
 
     def _is_broken_up(self, job: JobView) -> bool:
-        if job.sub_groups is not None and not unit_of(self.session, job):
+        if job.sub_groups is not None and not unit_of(job, self.session.nodes.statics.row):
             return True
         return job.ready < job.min_member <= job.job.ready
 

@@ -10,9 +10,9 @@ import msgspec
 
 from vsched.actions.allocate import PlacingArgs, workable
 from vsched.actions.subgroups import arranged
-from vsched.actions.units import unit_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.ledger.units import unit_of
 from vsched.framework.points.extension import JobState
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
@@ -121,7 +121,7 @@ class VictimSearch(ABC):
 
     def _unit(self, key: str) -> list[tuple[Task, int]] | None:
         view = self.session.view(key)
-        return None if view is None else unit_of(self.session, view)
+        return None if view is None else unit_of(view, self.session.nodes.statics.row)
 
     @abstractmethod
     def evictor_class(self, task: Task) -> Hashable:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import RoundResult
@@ -16,6 +20,7 @@ from vsched.arbitrator.taking.placing import Placing
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration.records import ARBITRATOR_VERSION
+from vsched.model.jobs.native import NativeGroup
 from vsched.settings.built_in import REGISTRY
 
 PLACING = Placing.of(REGISTRY)
@@ -49,9 +54,10 @@ def decided(
     grace: float = 0.0,
     owners: Iterable[tuple[str, str]] = (),
     spared: Iterable[str] = (),
+    whole: Iterable[str] = (),
 ) -> RoundResult:
     """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name, and pods
-    that are ``spared`` could not be evicted before."""
+    that are ``spared`` could not be evicted before. The jobs ``whole`` leave as a whole or not at all."""
     found = [*manifests(text), *objects]
     for job, kind in owners:
         for one in found:
@@ -67,6 +73,9 @@ def decided(
     for key in spared:
         cache.spare(uids[key])
     snapshot = replace(cache.snapshot(NOW), arbitration=cache.arbitration())
+    for key in whole:
+        job = snapshot.jobs[key]
+        job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
     rules = ArbitrationRules(grace_seconds=grace, evictions_per_round=most)
     return reconcile(snapshot, divide(snapshot), rules, PLACING)
 
@@ -524,3 +533,81 @@ def test_nobody_goes_for_a_place_that_its_bucket_could_not_hold() -> None:
     }
     reserved = consumer("d", "cpu=2")
     assert gone(decided(text, *objects, told, reserved, most=9, grace=10)) == []
+
+
+# -- pods that leave together
+
+GROUP = """
+node n1 cpu=4
+node n2 cpu=2
+job a/g min=1 phase=Running
+pods a/g 2 cpu=1 on=n1 age=1
+pods a/g 2 cpu=1 on=n2 age=1
+pods a/old 2 cpu=1 on=n1 age=100
+"""
+"""The youngest pods are those of one group."""
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "spared", "expected"),
+    [
+        pytest.param(GROUP + "pods b/w 1 cpu=1", 1, (), ["a/old.0 for b/w.0"], id="a pod that leaves alone goes first"),
+        pytest.param(
+            GROUP + "pods b/w 1 cpu=2",
+            4,
+            (),
+            ["a/old.0 for b/w.0", "a/old.1 for b/w.0"],
+            id="two of them before a larger group",
+        ),
+        pytest.param(
+            GROUP.replace("pods a/old 2", "pods a/old 2 priority=2000000000") + "pods b/w 1 cpu=1",
+            1,
+            (),
+            ["a/g.0 for b/w.0", "a/g.1 for b/w.0", "a/g.2 for b/w.0", "a/g.3 for b/w.0"],
+            id="where nobody else may go, all of the group in one round",
+        ),
+        pytest.param(
+            GROUP.replace("pods a/old 2", "pods a/old 2 priority=2000000000") + "pods b/w 1 cpu=1",
+            1,
+            ["a/g.3"],
+            [],
+            id="none of the group where one of its pods cannot be evicted",
+        ),
+        pytest.param(
+            GROUP.replace("pods a/old 2", "pods a/old 2 priority=2000000000")
+            + "pods b/w 1 cpu=1\npdb a/g selector=job:g allowed=3",
+            1,
+            (),
+            [],
+            id="none of the group where a disruption budget keeps one of its pods",
+        ),
+    ],
+)
+def test_pods_that_leave_together(text: str, most: int, spared: list[str], expected: list[str]) -> None:
+    assert gone(decided(text, most=most, spared=spared, whole=["a/g"])) == expected
+
+
+def test_the_reservation_holds_for_the_whole_group() -> None:
+    text = GROUP.replace("pods a/old 2", "pods a/old 2 priority=2000000000") + "pods b/w 1 cpu=1"
+    assert not decided(text, consumer("a", "cpu=3"), whole=["a/g"]).evictions
+    assert decided(text, consumer("a", "cpu=3")).evictions, "single pods could go"
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ghi"), st.sampled_from("12"), st.integers(1, 2)), min_size=4, max_size=8),
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.sets(st.sampled_from("ghi")),
+    st.integers(1, 4),
+)
+def test_no_round_evicts_a_part_of_a_group(
+    held: list[tuple[str, str, int]], wanted: list[int], whole: set[str], most: int
+) -> None:
+    lines = ["node n1 cpu=4", "node n2 cpu=4"]
+    lines += [f"job a/{job} min=1 phase=Running" for job in "ghi"]
+    lines += [f"pods a/{job} 1 cpu={cpu} on=n{node}" for job, node, cpu in held]
+    lines += [f"pods b/w{at} 2 cpu={cpu}" for at, cpu in enumerate(wanted)]
+    evicted = {one.name for one in decided("\n".join(lines), most=most, whole=[f"a/{job}" for job in whole]).evictions}
+    for job in whole:
+        members = {f"{job}.{at}" for at in range(sum(name == job for name, _, _ in held))}
+        assert not evicted & members or evicted >= members

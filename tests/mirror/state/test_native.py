@@ -331,6 +331,14 @@ def test_the_root_of_a_tree_is_the_job_of_all_its_pods_and_of_none_when_it_goes(
     assert set(cache.snapshot(0.0).jobs) == {native_key("ns", "a"), native_key("ns", "b")}
 
 
+def test_what_leaves_together_in_a_tree_is_all_of_it() -> None:
+    cache = mirror(tree(), below("a"), pod("a-0", of="a"), below("b"), pod("b-0", of="b"))
+    assert not spec_of(cache, ROOT).leaves_whole
+
+    tell(cache, below("b", disruptionMode={"all": {}}))
+    assert spec_of(cache, ROOT).leaves_whole
+
+
 def deep(levels: int) -> list[Fields]:
     """A tree of so many levels, with one group in each."""
     names = ["root", *(f"t{number}" for number in range(1, levels - 1))]

@@ -7,7 +7,7 @@ devices, does not count: a process that only arbitrates does not know ResourceCl
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from vsched.framework.combine.pluginset import PluginSet
@@ -89,9 +89,9 @@ class PlacementTrial:
         """Evict a pod from its row, in the trial only."""
         self._ledger.evict(self._job, victim, row, EvictionCause(ACTION, beneficiary))
 
-    def may_go(self, victim: Task) -> bool:
-        """Whether its PodDisruptionBudgets still allow the eviction of a pod, after the evictions of this round."""
-        return bool(self._plugins.budgets.allowed([victim]))
+    def may_go(self, victims: Sequence[Task]) -> bool:
+        """Whether PodDisruptionBudgets still allow the eviction of all these, after the evictions of this round."""
+        return len(self._plugins.budgets.allowed(victims)) == len(victims)
 
     def likeness(self, task: Task) -> Hashable:
         """A key: pods with the same key could go to the same nodes. It may change as pods are placed."""

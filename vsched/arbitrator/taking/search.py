@@ -16,10 +16,11 @@ from vsched.arbitrator.taking.kept import Kept
 from vsched.arbitrator.taking.placing import PlacementTrial
 from vsched.arbitrator.taking.victims import Victims
 from vsched.arbitrator.wants import PodDemands
-from vsched.model.amounts.counted import Counted
+from vsched.model.amounts.counted import Counted, summed
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import NamespaceAccount
+from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.task import Task
 
@@ -47,12 +48,14 @@ class EvictionSearch:
         kept: Kept,
         asking: PodDemands,
         axis: ResourceAxis,
+        jobs: Mapping[str, Job],
     ) -> None:
         self._trial = trial
         self._overused = overused_accounts
         self._kept = kept
         self._asking = asking
         self._names = axis.names
+        self._jobs = jobs
         self._evicted: list[tuple[int, int, Task]] = []
         """Each evicted position, with the mark of the trial before it and the pod it was evicted for."""
         self._over: dict[int, Mask] = {}
@@ -61,7 +64,7 @@ class EvictionSearch:
     @cached_property
     def victims(self) -> Victims:
         """The evictable pods of the overused namespaces; computed only when a pod has to be evicted."""
-        return Victims(self._overused, self._trial.rows)
+        return Victims(self._overused, self._trial.rows, self._jobs)
 
     @cached_property
     def _excess(self) -> list[dict[str, int]]:
@@ -105,7 +108,7 @@ class EvictionSearch:
             if position is None:
                 self.undo_to(start)
                 return False
-            left[position] = False
+            left[list(self.victims.unit(position))] = False
             self._evict(position, task)
             chosen.append(position)
         for spared in chosen[-2::-1]:
@@ -177,9 +180,12 @@ class EvictionSearch:
     def _relieving(
         self, task: Task, positions: Ints, turns: Ints, short: Mapping[str, Counted], names: set[str]
     ) -> int | None:
-        """The first victim whose eviction alone is enough; else the first whose eviction helps."""
+        """The first victim whose eviction alone is enough; else the first whose eviction helps.
+
+        Pods that leave together come after those that leave alone.
+        """
         helping: int | None = None
-        for position in self.victims.in_turn(positions, turns):
+        for position in self.victims.alone_first(positions, turns):
             victim, owner = self.victims.tasks[position], int(self.victims.owner[position])
             amounts, above = self._asking.amounts(victim.shape), self._kept.buckets_of(victim.namespace)
             if not any(amounts.get(name) and name in self._excess[owner] for name in names):
@@ -198,14 +204,14 @@ class EvictionSearch:
     # -- one, or several --------------------------------------------------------------------------------------------
 
     def _one(self, task: Task, useful: Mask, lacking: dict[int, Ints], turns: Ints) -> FreedPlace | None:
-        """The first victim whose eviction alone makes room."""
+        """The first victim that leaves alone and whose eviction makes room."""
         victims = self.victims
         enough = useful.copy()
         for column, amounts in lacking.items():
             enough &= victims.amounts(column) >= amounts[victims.row]
         tries = 0
         for position in victims.in_turn(np.flatnonzero(enough), turns):
-            if not self._may_go(position, task):
+            if len(victims.unit(position)) > 1 or not self._may_go(position, task):
                 continue
             row, mark = int(victims.row[position]), self.mark()
             self._evict(position, task)
@@ -226,10 +232,11 @@ class EvictionSearch:
                 break
             mark = self.mark()
             on_row = np.flatnonzero(useful & (self.victims.row == row))
-            chosen = self._free(task, row, self.victims.in_turn(on_row, turns))
+            chosen = self._free(task, row, self.victims.alone_first(on_row, turns))
             self.undo_to(mark)
             if chosen is not None:
-                cost = len(chosen), sorted(turns[chosen].tolist(), reverse=True)
+                leaving = [one for position in chosen for one in self.victims.unit(position)]
+                cost = len(leaving), sorted(turns[leaving].tolist(), reverse=True)
                 if cost < least:
                     best, least = FreedPlace(row, tuple(chosen)), cost
         for position in best.victims if best is not None else ():
@@ -258,6 +265,8 @@ class EvictionSearch:
         """
         start, chosen = self.mark(), list[int]()
         for position in order:
+            if not self.victims.left[position]:
+                continue  # it leaves with another one
             if not self._still_useful(position, task, row) or not self._may_go(position, task):
                 continue
             self._evict(position, task)
@@ -292,14 +301,16 @@ class EvictionSearch:
     # -- one pod ----------------------------------------------------------------------------------------------------
 
     def _may_go(self, position: int, task: Task) -> bool:
-        victim = self.victims.tasks[position]
-        amounts = self._asking.amounts(victim.shape)
-        return self._kept.may_lose(victim.namespace, amounts, task.namespace) and self._trial.may_go(victim)
+        leaving = [self.victims.tasks[one] for one in self.victims.unit(position)]
+        amounts = summed(self._asking.amounts(victim.shape) for victim in leaving)
+        return self._kept.may_lose(leaving[0].namespace, amounts, task.namespace) and self._trial.may_go(leaving)
 
     def _evict(self, position: int, task: Task) -> None:
-        self._evicted.append((position, self._trial.mark(), task))
-        self._trial.evict(self.victims.tasks[position], int(self.victims.row[position]), task.key)
-        self._book(position, -1)
+        """Evict a victim, and the pods that leave together with it."""
+        for one in self.victims.unit(position):
+            self._evicted.append((one, self._trial.mark(), task))
+            self._trial.evict(self.victims.tasks[one], int(self.victims.row[one]), task.key)
+            self._book(one, -1)
 
     def _book(self, position: int, sign: int) -> None:
         victim, owner = self.victims.tasks[position], int(self.victims.owner[position])

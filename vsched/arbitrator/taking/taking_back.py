@@ -91,7 +91,7 @@ class _Round:
         self._trial = PlacementTrial(snapshot, placing, _leaving(arbitration.parties))
         self._overused = tuple(due)
         accounts = [arbitration.parties[name] for name in self._overused]
-        self._search = EvictionSearch(self._trial, accounts, self._kept, asking, snapshot.axis)
+        self._search = EvictionSearch(self._trial, accounts, self._kept, asking, snapshot.axis, snapshot.jobs)
         self._snapshot = snapshot
         self._accounts = arbitration.parties
         self._asking = asking
@@ -105,7 +105,7 @@ class _Round:
         """Keys (``_likeness``) of wants for which no place was found."""
 
     def taken(self) -> list[PlannedEviction]:
-        """The pods to evict, at most as many as one round may evict."""
+        """The pods to evict, at most as many as one round may evict; pods that leave together count as one."""
         found: list[PlannedEviction] = []
         for namespace, begun in self._begun()[:TURNS_MAX]:
             if len(found) < self._most:
@@ -125,7 +125,13 @@ class _Round:
             else:
                 found += given
             heappush(turns, self._turn(namespace, disappointed))
-        return found[: self._most]
+        return self._within_bounds(found)
+
+    def _within_bounds(self, found: Sequence[PlannedEviction]) -> list[PlannedEviction]:
+        """The first of these evictions, with all that leave together with one of them."""
+        first, jobs = found[: self._most], self._snapshot.jobs
+        units = {key for one in first if (key := one.victim.job) in jobs and jobs[key].spec.leaves_whole}
+        return [*first, *(one for one in found[self._most :] if one.victim.job in units)]
 
     def _begun(self) -> list[tuple[str, Want]]:
         """The wants with an open promise, in the order of the promises."""

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from vsched.framework.ledger.units import members
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, NamespaceAccount
+from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
@@ -22,12 +24,16 @@ _PLACED = (Status.BOUND, Status.RUNNING)
 class Victims:
     """The evictable pods of some namespaces. A pod is identified by its position, which has no other meaning."""
 
-    def __init__(self, accounts: Iterable[NamespaceAccount], rows: Mapping[str, int]) -> None:
-        groups = {account.namespace: _evictable(account, rows) for account in accounts}
+    def __init__(
+        self, accounts: Iterable[NamespaceAccount], rows: Mapping[str, int], jobs: Mapping[str, Job] | None = None
+    ) -> None:
+        """``jobs`` says which pods leave together: those of a job that leaves as a whole or not at all."""
+        groups = {account.namespace: _evictable(account, rows, jobs or {}) for account in accounts}
         self.owners = tuple(groups)
         """The namespaces; ``owner`` holds positions in it."""
         tasks = [task for group in groups.values() for task in group]
         self.tasks: Sequence[Task] = tasks
+        self._units = _units(tasks, jobs or {})
         sizes = [len(group) for group in groups.values()]
         self.owner: Ints = np.repeat(np.arange(len(sizes)), sizes)
         """int64[pods]: position of the pod's namespace in ``owners``."""
@@ -54,6 +60,10 @@ class Victims:
             differs = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
             places[order[1:]] = np.cumsum(differs)
         return places
+
+    def unit(self, position: int) -> Sequence[int]:
+        """The positions of the pods that leave together with this one, itself included."""
+        return self._units.get(self.tasks[position].job, (position,))
 
     def amounts(self, column: int) -> Ints:
         """int64[pods]: how much of a resource each pod requests."""
@@ -92,6 +102,14 @@ class Victims:
         turns: Ints = rank[self.owner] * len(self.tasks) + self._place
         return turns
 
+    def alone_first(self, positions: Ints, turns: Ints) -> Iterator[int]:
+        """The same as ``in_turn``, with pods that leave together with others after those that leave alone."""
+        together = np.zeros(len(self.tasks), dtype=np.bool_)
+        for unit in self._units.values():
+            together[unit] = len(unit) > 1
+        yield from self.in_turn(positions[~together[positions]], turns)
+        yield from self.in_turn(positions[together[positions]], turns)
+
     def in_turn(self, positions: Ints, turns: Ints) -> Iterator[int]:
         """These pods in the order of eviction: by their turns, and for equal turns by namespace and name."""
         most = FIRST
@@ -117,16 +135,31 @@ def _kept_back(task: Task) -> int:
     return 2 if not task.preemptable else 0 if task.preferred_victim else 1
 
 
-def _evictable(account: NamespaceAccount, rows: Mapping[str, int]) -> list[Task]:
+def _evictable(account: NamespaceAccount, rows: Mapping[str, int], jobs: Mapping[str, Job]) -> list[Task]:
     """The pods of a namespace that may be evicted and whose eviction can make room."""
     if account.namespace == SYSTEM_NAMESPACE or account.terminating:
         return []
-    return [
-        task
-        for task in account.tasks.values()
-        if task.status in _PLACED
+    keys = {task.job for task in account.tasks.values()}
+    whole = (job for key in keys if (job := jobs.get(key)) is not None and job.spec.leaves_whole)
+    stuck = {job.key for job in whole if not all(_may_leave(task, rows) for task in members(job))}
+    return [task for task in account.tasks.values() if _may_leave(task, rows) and task.job not in stuck]
+
+
+def _may_leave(task: Task, rows: Mapping[str, int]) -> bool:
+    return (
+        task.status in _PLACED
         and not task.spared  # the API server would not let it go
         and not task.returns
         and task.priority < CRITICAL
         and task.node in rows
-    ]
+    )
+
+
+def _units(tasks: Sequence[Task], jobs: Mapping[str, Job]) -> dict[str, list[int]]:
+    """By key of a job that leaves as a whole, the positions of its pods."""
+    found: dict[str, list[int]] = {}
+    for position, task in enumerate(tasks):
+        job = jobs.get(task.job)
+        if job is not None and job.spec.leaves_whole:
+            found.setdefault(task.job, []).append(position)
+    return found

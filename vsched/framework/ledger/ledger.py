@@ -91,6 +91,7 @@ class Ledger:
         "evicted",
         "journal",
         "log",
+        "rows",
     )
 
     def __init__(
@@ -113,6 +114,8 @@ class Ledger:
         self._requested = nodes.requested.data
         self._scoring = nodes.scoring.data
         self.log: list[LedgerEntry] = []
+        self.rows = nodes.statics.row
+        """The rows of nodes by name."""
         self.evicted = 0
         """Evictions in the log."""
         self.journal: list[int] = []

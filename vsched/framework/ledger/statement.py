@@ -6,6 +6,7 @@ from types import TracebackType
 
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger, LedgerEntry
+from vsched.framework.ledger.units import unit_of
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -44,8 +45,15 @@ class Statement:
         self._ledger.withdraw(job, task, row)
 
     def evict(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
-        """Evict a running task."""
-        self._ledger.evict(job, task, row, cause)
+        """Evict a running task, and all of its job with it where the job leaves as a whole or not at all.
+
+        Nothing happens where the task has left with another one, or where one of its job's tasks cannot leave.
+        """
+        if not job.spec.leaves_whole:
+            self._ledger.evict(job, task, row, cause)
+            return
+        for member, at in unit_of(job, self._ledger.rows) or ():
+            self._ledger.evict(job, member, at, cause)
 
     def savepoint(self) -> int:
         """A point to roll back to."""

@@ -212,7 +212,11 @@ class NativeGroupStore:
         key, native = f"{record.spec.namespace}/{record.spec.name}", record.native
         parts = Parts((), record.spec.min_member)
         if native.composite:
-            native = msgspec.structs.replace(native, children=self._children(key), invalid=self._trees.invalid(key))
+            # What one group of a tree asks for holds for the whole tree: a job leaves as one unit, or pod by pod.
+            whole = native.whole or any(one.native.whole for _, one, _ in self._trees.nodes(key))
+            native = msgspec.structs.replace(
+                native, children=self._children(key), invalid=self._trees.invalid(key), whole=whole
+            )
             parts = sub_groups_of(native, record.spec.name)
         return msgspec.structs.replace(
             record.spec,
