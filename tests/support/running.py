@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
-from vsched.daemon.observe.settings import ObserveSettings
+from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.auth.connection import Connection
@@ -20,6 +20,8 @@ from vsched.writes.confirmations import ConfirmationSettings
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"
+OFTEN_SEEN = ObserveSettings(OverviewSettings(period_seconds=0.05, part=1.0))
+"""Those who watch see at once what has changed."""
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:

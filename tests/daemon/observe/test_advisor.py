@@ -15,7 +15,8 @@ from tests.support.running import PODGROUPS, condition_of, gang, node, nodes_of,
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.app import Daemon
-from vsched.daemon.observe.advisor import Advisor, AdvisorSettings, Looked, sentence_of, waiting_jobs
+from vsched.daemon.observe.advisor import Advisor, Looked, sentence_of, waiting_jobs
+from vsched.daemon.observe.settings import AdvisorSettings, ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.explain.records import Change
@@ -28,6 +29,7 @@ from vsched.sim.cluster import Cluster
 from vsched.web.snapshots import FrozenSnapshot
 
 QUICK = AdvisorSettings(round_seconds=0.02, part=1.0, patience_seconds=0.0)
+OFTEN = ObserveSettings(advice=QUICK)
 
 
 def said(daemon: Daemon, key: str) -> str:
@@ -41,7 +43,7 @@ def condition(cluster: Cluster, name: str) -> str:
 
 
 async def test_advice_reaches_the_condition_of_the_podgroup() -> None:
-    async with Cluster([node("n1", cpu="6")]) as cluster, scheduling(cluster.url) as daemon:
+    async with Cluster([node("n1", cpu="6")]) as cluster, scheduling(cluster.url, observing=OFTEN) as daemon:
         cluster.apply(
             [
                 queue("research", capability={"cpu": "1"}),
@@ -57,7 +59,7 @@ async def test_advice_reaches_the_condition_of_the_podgroup() -> None:
 
 
 async def test_advice_goes_with_the_reason_it_was_for() -> None:
-    async with Cluster([node("n1", cpu="6")]) as cluster, scheduling(cluster.url) as daemon:
+    async with Cluster([node("n1", cpu="6")]) as cluster, scheduling(cluster.url, observing=OFTEN) as daemon:
         cluster.apply(gang("train", 8))
         await until(lambda: "would start with" in said(daemon, "default/train"))
         cluster.apply([node("n2", cpu="4")])
@@ -190,7 +192,7 @@ async def test_a_search_stands_aside_while_a_session_is_under_way() -> None:
 
 async def test_an_error_in_a_round_is_told_and_slept_over() -> None:
     desk = Desk(LONG_QUEUE)
-    settings = msgspec.structs.replace(QUICK, pause_seconds=0.01)
+    settings = msgspec.structs.replace(QUICK, pause_seconds=0.01, jobs_per_round=1)
 
     def refuse(advice: Mapping[str, Advice]) -> None:
         raise ValueError("no more of it")

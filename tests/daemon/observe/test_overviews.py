@@ -13,7 +13,7 @@ from aiohttp import web
 
 from tests.daemon.replicas import pair
 from tests.support.asking import ask
-from tests.support.running import PODGROUPS, gang, node, nodes_of, scheduling
+from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from tests.support.watching import Watcher, watching
 from vsched.clock import SystemClock
@@ -89,10 +89,9 @@ async def until_still(feed: OverviewFeed, findings: Findings) -> None:
 
 
 async def test_while_nothing_happens_nothing_is_sent_and_while_nobody_watches_nothing_is_drawn() -> None:
-    often = ObserveSettings(OverviewSettings(period_seconds=0.05, part=1.0))
     async with (
         Cluster([node("n1")], manifests=gang("waits", 1, cpu="64")) as cluster,
-        shown(cluster, observing=often, period_seconds=0.05, advise=False) as (daemon, url),
+        shown(cluster, observing=OFTEN_SEEN, period_seconds=0.05, advise=False) as (daemon, url),
     ):
         findings, feed = daemon.telemetry.findings, daemon.inspection._feed
         async with watching(f"{url}/events") as reader:

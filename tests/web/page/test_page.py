@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
 from tests.support.demoing import demo_page
-from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling
+from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
@@ -53,7 +53,7 @@ class Stage(NamedTuple):
 @asynccontextmanager
 async def page_of(url: str, **options: Any) -> AsyncIterator[tuple[Daemon, str]]:
     """A daemon at this API server, and where its page is."""
-    async with scheduling(url, **{"listen_address": "127.0.0.1:0", **options}) as daemon:
+    async with scheduling(url, **{"listen_address": "127.0.0.1:0", "observing": OFTEN_SEEN, **options}) as daemon:
         await until(lambda: daemon.ports and daemon.health.ready().ok)
         yield daemon, f"http://127.0.0.1:{daemon.ports['--listen-address']}/"
 

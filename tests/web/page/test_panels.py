@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
-from tests.support.running import gang, node, nodes_of, podgroup, scheduling
+from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -53,7 +53,7 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
     made = [podgroup("low", 1), *gang("low", 4)[1:], *many, *stuck]
     async with Cluster([node("n1")], manifests=[URGENT, *made]) as cluster:
         options = {"policy_file": Path("config/policies/taking-back.yaml"), "listen_address": "127.0.0.1:0"}
-        async with scheduling(cluster.url, **options) as daemon:
+        async with scheduling(cluster.url, observing=OFTEN_SEEN, **options) as daemon:
             await until(lambda: len(nodes_of(cluster, "low")) == 4)
             cluster.client.create("nodes", large)
             for found in urgent("high", 1):

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
 from tests.support.hypernodes import hypernode_object
-from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.explain.places import LISTED_MAX
 from vsched.sim.cluster import Cluster
@@ -39,7 +39,7 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
     """A gang that has a rack, and one that is too large for any."""
     async with (
         Cluster(MACHINES, manifests=TREE) as cluster,
-        scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
+        scheduling(cluster.url, listen_address="127.0.0.1:0", observing=OFTEN_SEEN) as daemon,
     ):
         cluster.apply([*close("fits", 2), *close("large", 3)])
         await until(lambda: len(nodes_of(cluster, "fits")) == 2)

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import msgspec
-
+from vsched.daemon.observe.settings import AdvisorSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.errors import Unavailable
@@ -34,32 +33,6 @@ PASSING = frozenset((Code.LEAVING, Code.STARTING, Code.BINDING, Code.REFUSED, Co
 """Reasons that pass by themselves, or for which no change can be found."""
 AT_REST_SECONDS = 1.0
 """How long to wait for a session to end before looking at the clock again."""
-
-
-class AdvisorSettings(msgspec.Struct, frozen=True):
-    """Bounds of the searches."""
-
-    round_seconds: float = 1.0
-    """The least time between the beginnings of two rounds."""
-    part: float = 0.05
-    """The part of one processor that searches use on average."""
-    jobs_per_round: int = 4
-    job_seconds: float = 0.25
-    """Processor time for one job; the simulation under way is finished."""
-    longest_seconds: float = 10.0
-    """Elapsed time for one job, sessions included; the simulation under way is then given up."""
-    simulations: int = 300
-    """For one job."""
-    patience_seconds: float = 1.0
-    """Younger jobs are not searched: most start soon."""
-    again_seconds: float = 60.0
-    """A job is searched again after this long."""
-    renew_seconds: float = 5.0
-    """The same where numbers in its reason have changed."""
-    waiting_max: int = 1_000
-    """Where more jobs wait, nothing is searched: a simulation would take as long as a session."""
-    pause_seconds: float = 10.0
-    """After a round that failed."""
 
 
 class Looked(NamedTuple):

@@ -1,8 +1,10 @@
-"""Settings of overviews, recordings and the search for wasted evictions."""
+"""Settings of overviews, recordings, advice and the search for wasted evictions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import msgspec
 
 from vsched.daemon.observe.stalling import TRIES
 from vsched.daemon.observe.wasted_evictions import BOUND_SECONDS, LOOK_SECONDS
@@ -20,6 +22,32 @@ class OverviewSettings:
     """After an error."""
 
 
+class AdvisorSettings(msgspec.Struct, frozen=True):
+    """Bounds of the searches for what would let waiting jobs start."""
+
+    round_seconds: float = 1.0
+    """The least time between the beginnings of two rounds."""
+    part: float = 0.05
+    """The part of one processor that searches use on average."""
+    jobs_per_round: int = 4
+    job_seconds: float = 0.25
+    """Processor time for one job; the simulation under way is finished."""
+    longest_seconds: float = 10.0
+    """Elapsed time for one job, sessions included; the simulation under way is then given up."""
+    simulations: int = 300
+    """For one job."""
+    patience_seconds: float = 1.0
+    """Younger jobs are not searched: most start soon."""
+    again_seconds: float = 60.0
+    """A job is searched again after this long."""
+    renew_seconds: float = 5.0
+    """The same where numbers in its reason have changed."""
+    waiting_max: int = 1_000
+    """Where more jobs wait, nothing is searched: a simulation would take as long as a session."""
+    pause_seconds: float = 10.0
+    """After a round that failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObserveSettings:
     """Settings of the modules that observe a daemon."""
@@ -31,3 +59,5 @@ class ObserveSettings:
     """Evictions are wasted if no beneficiary is placed within this time after the last victim has left."""
     wasted_look_seconds: float = LOOK_SECONDS
     """Between two searches for wasted evictions."""
+    advice: AdvisorSettings = field(default_factory=AdvisorSettings)
+    """Bounds of the searches for what would let waiting jobs start."""
