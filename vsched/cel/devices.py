@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from vsched.cel.expressions import CelExpression, NotEvaluated, compiled, without_literals
+from vsched.cel.expressions import MOST_STEPS, CelExpression, NotEvaluated, compiled, without_literals
 from vsched.cel.functions import quantity_of, type_name
 from vsched.cel.versions import version
 
@@ -30,6 +30,9 @@ _GIVEN = "__given"
 """``device.attributes__given``: without the domains that a device does not have."""
 _PLAIN = re.compile(r"(?<![\w.])device\s*\.\s*(?:driver|allowMultipleAllocations)\b")
 _ANY = re.compile(r"(?<![\w.])device\b")
+
+_MOST_NAMES, _MOST_CHARS = 32, 64
+"""The most attributes and capacities of a device, and the longest text of one."""
 
 Pairs = Sequence[tuple[str, Hashable]]
 AttributeMap = Mapping[str, Any]
@@ -105,6 +108,12 @@ def device_expression(text: str) -> DeviceExpression:
         domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
     frozen = {name: frozenset(found) for name, found in domains.items()}
     return DeviceExpression(expression, frozen, _reads(text), counts_domains)
+
+
+def is_too_complex(expression: CelExpression) -> bool:
+    """Whether it might cost more than a selector may, of a device with as many attributes as a device can have."""
+    largest = {"driver": "x" * _MOST_CHARS, "attributes": dict.fromkeys(range(_MOST_NAMES))}
+    return expression.steps({"device": largest}) > MOST_STEPS
 
 
 def qualified(name: str, driver: str) -> tuple[str, str]:

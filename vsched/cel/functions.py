@@ -7,6 +7,7 @@ quantity is a map with one key that no object of an API has, so that equal amoun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -248,7 +249,17 @@ def _size(value: Any) -> int:
 
 
 _SIZED = frozenset({"string", "bytes", "list", "map"})
-_TYPE_NAMES = {bool: "bool", int: "int", float: "double", str: "string", bytes: "bytes", list: "list", dict: "map"}
+_TYPE_NAMES = {
+    datetime: "timestamp",
+    timedelta: "duration",
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    dict: "map",
+}
 
 
 def type_name(value: Any) -> str:

@@ -40,6 +40,8 @@ MANIFESTS = [
     devices.from_template(CLAIM, POD),
 ]
 
+LOOPS = "".join(f"device.attributes.all(d{depth}, " for depth in range(4)) + "true))))"
+
 
 def path_of(obj: Obj) -> str:
     kind = KindRegistry().of(obj["apiVersion"], obj["kind"])
@@ -126,6 +128,18 @@ async def test_a_request_asks_for_one_device_unless_it_says_otherwise(api: Api) 
             "spec.devices.requests[0].exactly.selectors[0].cel.expression",
             "compilation failed",
             id="broken CEL",
+        ),
+        pytest.param(
+            claim(devices.request("gpu", 1, LOOPS)),
+            "spec.devices.requests[0].exactly.selectors[0].cel.expression",
+            "too complex, exceeds cost limit",
+            id="CEL that might take too long",
+        ),
+        pytest.param(
+            devices.device_class("c", LOOPS),
+            "spec.selectors[0].cel.expression",
+            "too complex, exceeds cost limit",
+            id="a class with CEL that might",
         ),
         pytest.param(
             claim(devices.request("gpu", 1, "node.name == 'n'")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from vsched.cel.devices import is_too_complex
 from vsched.cel.expressions import NotCompiled, compiled
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import Causes
@@ -121,7 +122,7 @@ def _check_toleration(toleration: Obj, path: str, causes: Causes) -> None:
 
 
 def check_selectors(selectors: Sequence[Obj], path: str, causes: Causes) -> None:
-    """Checks that the CEL expressions of a class or a request compile."""
+    """Checks that the CEL expressions of a class or a request compile, and do not cost too much."""
     too_many(causes, path, len(selectors), MOST_SELECTORS)
     for index, selector in enumerate(selectors):
         at = f"{path}[{index}].cel"
@@ -136,7 +137,10 @@ def check_selectors(selectors: Sequence[Obj], path: str, causes: Causes) -> None
             causes.append(FieldCause("FieldValueTooLong", why, f"{at}.expression"))
         else:
             try:
-                compiled(text, ("device",))
+                expression = compiled(text, ("device",))
+                if is_too_complex(expression):
+                    why = "Forbidden: too complex, exceeds cost limit"
+                    causes.append(FieldCause("FieldValueForbidden", why, f"{at}.expression"))
             except NotCompiled as error:
                 causes.invalid(f"{at}.expression", text, f"compilation failed: {error}")
 
