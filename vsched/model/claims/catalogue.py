@@ -66,8 +66,8 @@ class DeviceCatalogue:
     """By resource column of ``extended``: the nodes whose device plugin offers the resource. There it is an amount like
     any other, and no device is chosen for it."""
     changes: ClaimChanges | None = None
-    """Which entries of ``allocated`` and ``users`` changed since earlier catalogues of the same mirror; None where no
-    mirror made the catalogue."""
+    """Which claims in use, and which entries of ``allocated`` and ``users``, changed since earlier catalogues of the
+    same mirror; None where no mirror made the catalogue."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class ClaimChanges:
     """What changed with the last catalogues of a mirror, by name.
 
-    For devices these are claims (``namespace/name``) whose devices or users changed, for volumes the nodes where
-    something changed.
+    For devices these are claims (``namespace/name``) whose devices or users changed, or that changed while pods with a
+    node use them; for volumes the nodes where something changed.
     """
 
     mirror: object

@@ -7,46 +7,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 from vsched.framework.refusal import Shortage
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
 from vsched.model.jobs.job import Job
-from vsched.model.pods.status import HOLDS, READY
+from vsched.model.pods.status import READY
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.queues.accounts import Account
+from vsched.plugins.queues.claims_in_use import QueueUse, claims_in_use
 
-Users = Mapping[str, int]
-"""How many pods use a claim, by its key."""
 Limits = Mapping[DeviceAmount, int]
-
-_USERS: WeakKeyDictionary[DeviceCatalogue, Mapping[str, Users]] = WeakKeyDictionary()
 
 
 class Book:
     """The claims that one queue uses, and what they count together."""
 
-    def __init__(self, limits: Limits, catalogue: DeviceCatalogue) -> None:
+    def __init__(self, limits: Limits, catalogue: DeviceCatalogue, use: QueueUse) -> None:
         self.limits = limits
-        self.held: Counter[DeviceAmount] = Counter()
+        self.held = Counter({amount: value for amount in limits if (value := use.held[amount])})
         self._catalogue = catalogue
-        self._users: Counter[str] = Counter()
+        self._users = use.users
 
     def copy(self) -> Book:
         """A book of its own with the same entries."""
-        other = Book(self.limits, self._catalogue)
-        other.held, other._users = self.held.copy(), self._users.copy()
-        return other
+        return Book(self.limits, self._catalogue, QueueUse(self._users.copy(), self.held))
 
-    def shift(self, claims: Iterable[str], sign: int, by: int = 1) -> None:
-        """Add pods that use these claims (``sign`` > 0), or remove them."""
+    def shift(self, claims: Iterable[str], sign: int) -> None:
+        """Add a pod that uses these claims (``sign`` > 0), or remove one."""
         for claim in claims:
-            before = self._users[claim]
-            self._users[claim] = after = before + sign * by
+            before = self._users.get(claim, 0)
+            self._users[claim] = after = before + sign
             if (before > 0) is not (after > 0):
                 for amount, value in self._demand(claim):
                     self.held[amount] += sign * value
@@ -55,7 +49,7 @@ class Book:
         """The amounts of which the limits leave too little for the claims of these tasks."""
         asked: Counter[DeviceAmount] = Counter()
         for claim in {claim for task in tasks for claim in claims_of(task)}:
-            if self._users[claim] <= 0:
+            if self._users.get(claim, 0) <= 0:
                 for amount, value in self._demand(claim):
                     asked[amount] += value
         return tuple(
@@ -120,15 +114,13 @@ class DeviceQuotas:
 
     def _books(self) -> dict[str, Book]:
         """The claims of pods that have a node at the start of the session."""
-        books = {queue: Book(limits, self._catalogue) for queue, limits in self._limits.items()}
-        for key, users in users_by_job(self._catalogue).items():
-            job = self._snapshot.jobs.get(key)
-            account = None if job is None else self._accounts.get(job.spec.queue)
-            for one in () if account is None else (account, *account.above):
-                if (book := books.get(one.name)) is not None:
-                    for claim, count in users.items():
-                        book.shift((claim,), 1, count)
-        return books
+        paths = {
+            name: path
+            for name, account in self._accounts.items()
+            if (path := tuple([one.name for one in (account, *account.above) if one.name in self._limits]))
+        }
+        found = claims_in_use(self._catalogue, self._snapshot.jobs, paths)
+        return {queue: Book(self._limits[queue], self._catalogue, use) for queue, use in found.items()}
 
     def _with_admitted(self) -> dict[str, Book]:
         if self._admitted is None:
@@ -149,19 +141,6 @@ def limits_of(queues: Iterable[Queue], axis: ResourceAxis, *, capacities: bool) 
         limits = {amount: value for amount, value in stated.items() if capacities or not amount.dimension}
         if limits:
             found[queue.name] = limits
-    return found
-
-
-def users_by_job(catalogue: DeviceCatalogue) -> Mapping[str, Users]:
-    """By job: the claims that its pods with a node use. Computed once while nothing about devices changes."""
-    found = _USERS.get(catalogue)
-    if found is None:
-        jobs: dict[str, Counter[str]] = {}
-        for claim, users in catalogue.users.items():
-            for task in users.values():
-                if HOLDS[task.status].allocated:
-                    jobs.setdefault(task.job, Counter())[claim] += 1
-        found = _USERS[catalogue] = jobs
     return found
 
 

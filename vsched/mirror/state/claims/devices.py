@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import msgspec
 
 from vsched.mirror.ingest.devices import DatedClass
@@ -119,14 +121,15 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             changed |= self._show(key, watched)
         return changed
 
-    def publish(self) -> bool:
-        """Show all changes; True where there were any."""
+    def publish(self, used: Container[str]) -> bool:
+        """Show all changes; True where there were any. ``used`` has the claims that pods with a node use."""
         for key in self.claims.changed:
             self._show_allocated(key)
-        allocated = self.allocated.publish()
+        allocated, claims = self.allocated.publish(), self.claims.publish()
         self.changes.add(allocated)
-        changed = [each.publish() for each in (self.claims, self.made, self.classes)]
-        return bool(self.pools.publish()) or bool(allocated) or any(changed)
+        self.changes.add(key for key in claims if key in used)
+        changed = [each.publish() for each in (self.made, self.classes)]
+        return bool(self.pools.publish() or allocated or claims or any(changed))
 
     # One claim
 

@@ -177,7 +177,7 @@ class ClaimStore:
 
     def serve(self, nodes: NodeStore, statics: NodeStatics) -> None:
         """Set the extended resources that devices serve in ``nodes``; ``statics`` are the published ones."""
-        changed = self.devices.publish()
+        changed = self.devices.publish(self.users.of_devices.published)
         self._devices_changed |= self.extended.refresh(self.devices, nodes, statics) or changed
 
     def publish(self) -> ClaimCatalogue:
@@ -190,7 +190,7 @@ class ClaimStore:
             volumes = self._volumes()
         used = self.users.of_devices.publish()
         self.devices.changes.add(used)
-        if self.devices.publish() or self._devices_changed or used:
+        if self.devices.publish(self.users.of_devices.published) or self._devices_changed or used:
             devices = self._devices()
         self._devices_changed = False
         if volumes is not before.volumes or devices is not before.devices or self.unread is not before.unread:
