@@ -95,3 +95,8 @@ def test_patterns_too_large_to_be_searched_for_together() -> None:
     statics = statics_of("b1", "c2", "z1")
     found = matches(statics, [*long, *(f"{pattern}|0" for pattern in long)]).rows
     assert [pattern[1] for pattern, rows in found.items() if rows.size] == ["b", "z", "b", "z"]
+
+
+def test_the_problem_with_a_large_pattern_is_told_in_a_few_words() -> None:
+    assert len(problem_of("(" + "ä" * 100_000)) < 300
+    assert problem_of("(a") == "missing ): (a"

@@ -407,3 +407,28 @@ def holds(one: Member, node: NodeAttributes) -> bool:
     if one.labels is not None:
         return one.labels.matches(node.labels)
     return one.name == node.name
+
+
+def test_a_large_circle_is_told_in_a_few_words() -> None:
+    names = [f"h{at:04}" for at in range(5000)]
+    circle = [
+        HyperNode(name, tier=1, members=(Member(False, other),))
+        for name, other in zip(names, [*names[1:], names[0]], strict=True)
+    ]
+    problems = tiers_of(TopologyCatalogue(tuple(circle)), (), FOUR).problems
+
+    assert len(problems) == 5000
+    assert set(problems.values()) == {
+        "HyperNodes contain each other: "
+        "h0000 in h4999 in h4998 in h4997 in h4996 in h4995 in h4994 in h4993 in 4992 more in h0000"
+    }
+
+
+def test_what_is_known_of_the_nodes_outlasts_a_look_at_other_nodes() -> None:
+    """Simulations look at nodes that are not there, and share what is kept with the nodes that are."""
+    known = TopologyCatalogue()
+    first = tiers_of(known, [RACK], FOUR)
+    on_paper = NodeStatics([*FOUR.attributes, NodeAttributes("paper", {})], FOUR.kept)
+
+    assert tiers_of(known, [RACK], on_paper) is not first
+    assert tiers_of(known, [RACK], FOUR) is first

@@ -10,6 +10,9 @@ from vsched.framework.wording import counted
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier, Tiers
 
+_NAMES_MAX = 20
+"""How many names of tiers are listed."""
+
 
 def tier_words(tier: Tier) -> str:
     """``tier 2`` or ``tier 2 (rack)``."""
@@ -35,8 +38,9 @@ def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
     if tiers.is_flat:
         known = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
     elif topology.tier_name:
-        names = ", ".join(sorted(tiers.levels)) or "none"
-        known = f"no tier has this name (known names: {names})"
+        names = sorted(tiers.levels)
+        more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+        known = f"no tier has this name (known names: {', '.join(names[:_NAMES_MAX]) or 'none'}{more})"
     else:
         known = f"the closest tier is {tier_words(tiers.tiers[0])}"
     return f"{asks}, and {known}{left_out(tiers)}"

@@ -12,6 +12,8 @@ NONE = -1
 """The position of a parent that there is not."""
 _MOST = 3
 """How many faults of one tree are told."""
+_CIRCLE_MAX = 8
+"""How many HyperNodes of a circle are named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,4 +163,6 @@ def _circles(parents: Mapping[str, list[str]]) -> Iterable[tuple[str, str]]:
         if at is not None and at in path:
             names = list(path)
             circle = names[names.index(at) :]
+            if len(circle) > _CIRCLE_MAX:
+                circle[_CIRCLE_MAX:] = [f"{len(circle) - _CIRCLE_MAX} more"]
             yield at, f"HyperNodes contain each other: {' in '.join([*circle, at])}"

@@ -30,7 +30,11 @@ class _Kept(NamedTuple):
 def kept(
     statics: NodeStatics, what: str, sources: tuple[object, ...], keys: Sequence[str], compute: Callable[[], T]
 ) -> T:
-    """``compute()``, worked out again only if the sources, the names of nodes or the values of these labels change."""
+    """``compute()``, worked out again only if the sources, the names of nodes or the values of these labels change.
+
+    There is one value, for the nodes that were asked about last. Callers also remember it with the nodes: simulations
+    ask about other nodes in between.
+    """
     columns = tuple(statics.label(key) for key in keys)
     last = statics.kept.get(what)
     if isinstance(last, _Kept) and last.holds(sources, statics.names, columns):

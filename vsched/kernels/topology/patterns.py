@@ -22,6 +22,8 @@ _MEMORY = 1 << 20
 """Bytes that a compiled expression may take. It also bounds the time for one name."""
 _TOGETHER = 256
 """How many expressions are searched for at once."""
+_PROBLEM_CHARS = 200
+"""How much is told of why a pattern cannot be used; it may repeat the pattern."""
 _KEPT = "hypernode patterns"
 
 
@@ -41,9 +43,11 @@ class Matches(NamedTuple):
 
 
 def problem_of(pattern: str) -> str:
-    """Why a pattern cannot be used; empty where it can."""
+    """Why a pattern cannot be used, in a few words; empty where it can."""
     found = _compiled(pattern)
-    return found if isinstance(found, str) else ""
+    if not isinstance(found, str):
+        return ""
+    return found if len(found) <= _PROBLEM_CHARS else f"{found[:_PROBLEM_CHARS]}..."
 
 
 def matches(statics: NodeStatics, patterns: Sequence[str]) -> Matches:
