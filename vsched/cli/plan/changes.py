@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.cli.plan.trial import Sent
+from vsched.cli.plan.trial import POD_GROUPS, Sent
 from vsched.cli.plan.view import Planned, quantities
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
@@ -118,7 +118,7 @@ class Changes(msgspec.Struct, frozen=True):
 def changes_between(today: Ran, then: Ran, sent: Sequence[Sent]) -> Changes:
     """What differs of two plans, and the fate of what was submitted in the second."""
     mine = {uid for one in sent for uid in one.pods}
-    groups = {one.name for one in sent if one.kind == "PodGroup"}
+    groups = {one.name for one in sent if one.kind in POD_GROUPS}
     return Changes(
         submitted=[_fate(one, then) for one in sent],
         binds=_binds(today, then),
@@ -139,14 +139,14 @@ def _fate(one: Sent, then: Ran) -> Fate:
     planned, uids = then.planned, set(one.pods)
     bound = {bind.uid: bind for report in planned.reports for bind in report.binds if bind.uid in uids}
     jobs = [job for job in then.final.jobs.values() if not uids.isdisjoint(job.tasks)]
-    key = jobs[0].key if jobs else one.name if one.kind == "PodGroup" else ""
+    key = jobs[0].key if jobs else one.name if one.kind in POD_GROUPS else ""
     outcome = planned.jobs.get(key)
     waiting = [found for found in planned.last.unschedulable.values() if found.uid in uids]
     message = (outcome.message if outcome is not None else "") or (waiting[0].message if waiting else "")
     done = len(bound) >= len(uids)
-    if one.kind == "PodGroup" and outcome is not None:
+    if one.kind in POD_GROUPS and outcome is not None:
         done = done and not outcome.pending and _runs(outcome)
-    group = outcome if one.kind == "PodGroup" else None
+    group = outcome if one.kind in POD_GROUPS else None
     return Fate(
         one.kind,
         one.name,

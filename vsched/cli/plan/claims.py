@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from vsched.mirror import wire
 from vsched.mirror.ingest.volumes import CLASS_ANNOTATION
 from vsched.mirror.wire.manifests import Manifests, Origin, made_up_uid
+from vsched.model.jobs.native import API_GROUP
 
 Manifest = dict[str, Any]
 Found = tuple[Origin, Manifest]
@@ -22,6 +23,7 @@ Name = tuple[str, str]
 TEMPLATE, CLAIM, VOLUME_CLAIM = "ResourceClaimTemplate", "ResourceClaim", "PersistentVolumeClaim"
 VERSIONS = {CLAIM: "resource.k8s.io/v1", VOLUME_CLAIM: "v1"}
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+GROUP_CLAIM_NAME = "resource.kubernetes.io/podgroup-claim-name"
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 DIGITS = 5
 """The length of the last part of a name that is made up."""
@@ -36,6 +38,8 @@ class Known(NamedTuple):
     claims: Container[Name]
     """The ResourceClaims."""
     templates: dict[Name, Manifest]
+    groups: dict[Name, Manifest]
+    """The PodGroups of Kubernetes itself whose claims were made, with the names of the claims in their status."""
 
 
 def with_claims(found: Iterable[Found]) -> list[Found]:
@@ -48,29 +52,71 @@ def with_claims(found: Iterable[Found]) -> list[Found]:
         return _classed(objects)
     known = _known(objects)
     complete: list[Found] = []
+    objects.sort(key=lambda one: not _is_group(one[1]))  # pods share the claims of their groups
     for origin, manifest in objects:
-        if manifest["kind"] != "Pod" or not _wants_claims(manifest):
-            complete.append((origin, manifest))
-            continue
-        pod, claims = claims_for(manifest, known)
-        complete += [(origin, pod), *((origin, claim) for claim in claims)]
+        told, claims = claims_for(manifest, known)
+        complete += [(origin, told), *((origin, claim) for claim in claims)]
     return _classed(complete)
 
 
-def claims_for(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
-    """The pod with the names of its claims in its status, and the claims that are not there yet."""
+def claims_for(owner: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
+    """A pod or a native PodGroup with the names of its claims in its status, and the claims that are not there yet.
+
+    Other objects are left as they are.
+    """
+    if _is_group(owner):
+        return _for_group(owner, known)
+    return _for_pod(owner, known) if owner["kind"] == "Pod" and _wants_claims(owner) else (owner, [])
+
+
+def _is_group(manifest: Manifest) -> bool:
+    return manifest["kind"] == "PodGroup" and str(manifest.get("apiVersion")).partition("/")[0] == API_GROUP
+
+
+def _for_group(group: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
+    statuses = list((group.get("status") or {}).get("resourceClaimStatuses") or ())
+    made = _from_templates(group, known, statuses)
+    if statuses:
+        group = {**group, "status": {**(group.get("status") or {}), "resourceClaimStatuses": statuses}}
+    known.groups[_namespace(group), str(group["metadata"].get("name"))] = group
+    return group, made
+
+
+def _shared(pod: Manifest, known: Known) -> Iterator[Manifest]:
+    """The statuses of the entries that a pod shares with its PodGroup."""
+    spec = pod.get("spec")
+    named = (spec.get("schedulingGroup") if isinstance(spec, dict) else None) or {}
+    group = known.groups.get((_namespace(pod), str(named.get("podGroupName")))) if isinstance(named, dict) else None
+    if group is None:
+        return
+    entries, made = _entries(group, "resourceClaims"), (group.get("status") or {}).get("resourceClaimStatuses") or ()
+    by_name = {each.get("name"): each for each in made}
+    for entry in _unmade(pod):
+        if entry in entries and entry.get("name") in by_name:
+            yield by_name[entry.get("name")]
+
+
+def _from_templates(owner: Manifest, known: Known, statuses: list[Manifest]) -> list[Manifest]:
+    """The claims of entries that no status names; they are added to the statuses."""
+    made, named = [], {each.get("name") for each in statuses if isinstance(each, dict)}
+    for entry in _entries(owner, "resourceClaims"):
+        template = known.templates.get((_namespace(owner), str(entry.get("resourceClaimTemplateName"))))
+        if template is None or entry.get("name") in named:
+            continue
+        claim = _from_template(owner, str(entry.get("name")), template)
+        statuses.append({"name": entry.get("name"), "resourceClaimName": claim["metadata"]["name"]})
+        if (_namespace(owner), claim["metadata"]["name"]) not in known.claims:
+            made.append(claim)
+    return made
+
+
+def _for_pod(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
     if (pod.get("status") or {}).get("phase") in ENDED:
         return pod, []
     made = list(_ephemeral(pod, known.volumes))
     statuses = list((pod.get("status") or {}).get("resourceClaimStatuses") or ())
-    for entry in _unmade(pod):
-        template = known.templates.get((_namespace(pod), str(entry.get("resourceClaimTemplateName"))))
-        if template is None:
-            continue
-        claim = _from_template(pod, str(entry.get("name")), template)
-        statuses.append({"name": entry.get("name"), "resourceClaimName": claim["metadata"]["name"]})
-        if (_namespace(pod), claim["metadata"]["name"]) not in known.claims:
-            made.append(claim)
+    statuses += _shared(pod, known)
+    made += _from_templates(pod, known, statuses)
     if statuses:
         pod = {**pod, "status": {**(pod.get("status") or {}), "resourceClaimStatuses": statuses}}
     return pod, made
@@ -136,7 +182,7 @@ def _known(objects: Iterable[Found]) -> Known:
             claims.add(name)
         elif manifest["kind"] == TEMPLATE:
             templates[name] = manifest
-    return Known(volumes, claims, templates)
+    return Known(volumes, claims, templates, {})
 
 
 def _wants_claims(pod: Manifest) -> bool:
@@ -152,27 +198,29 @@ def _ephemeral(pod: Manifest, known: Container[Name]) -> Iterator[Manifest]:
             yield _claim(VOLUME_CLAIM, pod, name, template, {})
 
 
-def _from_template(pod: Manifest, entry: str, template: Manifest) -> Manifest:
-    """The claim of an entry of ``spec.resourceClaims``; its name is always the same for the same pod."""
-    digest = sha256(f"{_namespace(pod)}/{pod['metadata']['name']}/{entry}".encode()).hexdigest()[:DIGITS]
-    name = f"{pod['metadata']['name']}-{entry}-{digest}"
-    return _claim(CLAIM, pod, name, template.get("spec") or {}, {POD_CLAIM_NAME: entry})
+def _from_template(owner: Manifest, entry: str, template: Manifest) -> Manifest:
+    """The claim of an entry of ``spec.resourceClaims``; its name is always the same for the same owner."""
+    digest = sha256(f"{_namespace(owner)}/{owner['metadata']['name']}/{entry}".encode()).hexdigest()[:DIGITS]
+    name = f"{owner['metadata']['name']}-{entry}-{digest}"
+    mark = POD_CLAIM_NAME if owner["kind"] == "Pod" else GROUP_CLAIM_NAME
+    return _claim(CLAIM, owner, name, template.get("spec") or {}, {mark: entry})
 
 
-def _claim(kind: str, pod: Manifest, name: str, template: Manifest, marks: Mapping[str, str]) -> Manifest:
-    """A claim as a controller makes it for a pod."""
-    meta, own = pod["metadata"], template.get("metadata") or {}
+def _claim(kind: str, made_for: Manifest, name: str, template: Manifest, marks: Mapping[str, str]) -> Manifest:
+    """A claim as a controller makes it for a pod or a PodGroup."""
+    meta, own = made_for["metadata"], template.get("metadata") or {}
+    of = wire.kind_of(made_for.get("apiVersion") or "v1", made_for["kind"])
     owner = {
-        "apiVersion": "v1",
-        "kind": "Pod",
+        "apiVersion": made_for.get("apiVersion") or "v1",
+        "kind": made_for["kind"],
         "name": meta["name"],
-        "uid": meta.get("uid") or made_up_uid("Pod", _namespace(pod), meta["name"]),
+        "uid": meta.get("uid") or made_up_uid(of, _namespace(made_for), meta["name"]),
         "controller": True,
         "blockOwnerDeletion": True,
     }
     metadata = {
         "name": name,
-        "namespace": _namespace(pod),
+        "namespace": _namespace(made_for),
         "labels": own.get("labels"),
         "annotations": {**(own.get("annotations") or {}), **marks},
         "ownerReferences": [owner],

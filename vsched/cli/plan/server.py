@@ -13,6 +13,7 @@ from typing import NamedTuple
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
 from vsched.model.amounts.resources import format_amount
+from vsched.model.jobs.native import OLDEST_VERSION
 from vsched.model.queues.queue import PriorityClass
 from vsched.model.queues.quota import Quota
 from vsched.sim import bootstrap
@@ -20,7 +21,15 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers import JobTimes
 from vsched.sim.controllers.actions import Action, Create
 from vsched.sim.controllers.objects import controller_uid
-from vsched.sim.controllers.workloads import daemon_sets, deployments, jobs, replica_sets, stateful_sets
+from vsched.sim.controllers.workloads import (
+    daemon_sets,
+    deployments,
+    job_groups,
+    jobs,
+    replica_sets,
+    stateful_sets,
+)
+from vsched.sim.objects import native_groups
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
@@ -31,6 +40,7 @@ MOST_PODS = 20_000
 """Workloads that would make more are refused: somebody has mistyped a number."""
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that become pods here."""
+NEWEST_VERSION = "v1beta1"
 _FORBIDDEN, _CONFLICT = 403, 409
 _SETS, _CLAIMS = "apps/replicasets", "persistentvolumeclaims"
 
@@ -46,6 +56,11 @@ class Made(NamedTuple):
     """Why its controller makes no more pods, in the server's words: a quota is full."""
 
 
+def group_version_of(versions: Iterable[str]) -> str:
+    """The version of PodGroups that a Job gets in a cluster where groups of these versions were seen."""
+    return OLDEST_VERSION if set(versions) == {OLDEST_VERSION} else NEWEST_VERSION
+
+
 class PaperServer:
     """An API server that knows the nodes, namespaces, quotas and priority classes of a cluster."""
 
@@ -57,9 +72,13 @@ class PaperServer:
         namespaces: Iterable[str],
         classes: Mapping[str, PriorityClass],
         quotas: Mapping[str, Sequence[Quota]],
+        group_version: str = NEWEST_VERSION,
     ) -> None:
+        """``group_version`` is the version of Kubernetes' own PodGroups that its controller of Jobs makes."""
         self._now = datetime.fromtimestamp(now, UTC)
         self._store = Store()
+        native_groups.serve(self._store.registry, native_groups.VERSIONS)
+        self._group_version = f"{native_groups.GROUP}/{group_version}"
         self._writer = ObjectWriter(self._store, now=lambda: self._now, seed=SEED)
         self._client = LocalClient(self._writer)
         bootstrap.seed(self._writer)
@@ -170,8 +189,24 @@ class PaperServer:
             ):
                 yield replica_set
                 yield from self._made_by(replica_set)
+        elif workload["kind"] == "Job" and job_groups.wants_group(workload, self._group_version):
+            yield from self._grouped(workload)
         else:
             yield from self._grown(lambda pods: self._next_pods(workload, pods), workload, "pods")
+
+    def _grouped(self, job: Obj) -> Iterator[Obj]:
+        """A Job whose pods form a PodGroup: its Workload, the group, and the pods."""
+        made: list[Obj] = []
+        for _ in ("Workload", "PodGroup"):
+            workload = made[0] if made else None
+            actions, _ = job_groups.prepare(job, workload, None, self._group_version)
+            (wanted,) = (each for each in actions if isinstance(each, Create))
+            kind = self._store.registry.of(self._group_version, wanted.obj["kind"])
+            assert kind is not None, self._group_version
+            made.append(self._writer.create(kind, wanted.obj["metadata"]["namespace"], wanted.obj))
+        yield from made
+        name = job_groups.group_name(job)
+        yield from self._grown(lambda pods: job_groups.joined(self._next_pods(job, pods), name), job, "pods")
 
     def _grown(self, step: Callable[[Sequence[Obj]], Sequence[Action]], owner: Obj, resource: str) -> Iterator[Obj]:
         """What a controller creates, step by step, until it has all it wants; with the volume claims for it."""

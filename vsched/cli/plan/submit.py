@@ -8,11 +8,12 @@ from typing import Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
 from vsched.cli.plan.server import WORKLOADS, Made
-from vsched.cli.plan.trial import PlanTrial, Sent
+from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read
+from vsched.model.jobs.native import API_GROUP, native_key, title_of
 from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind
@@ -21,9 +22,9 @@ Manifest = dict[str, Any]
 PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
 DEFAULT_SCHEDULER = "default-scheduler"
-GROUP_KINDS = frozenset({"PodGroup", "Queue"})
+GROUP_KINDS = frozenset({*POD_GROUPS, "Queue"})
 """Kinds of which is told what became of them."""
-REPLACED = GROUP_KINDS | {"HyperNode"}
+REPLACED = frozenset({"PodGroup", "Queue", "HyperNode"})
 """Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
 
 
@@ -102,9 +103,14 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
 
 
 def _makes_difference(kind: Kind) -> bool:
-    if kind.kind not in (*wire.KINDS, *WORKLOADS):
+    name = _wire_kind(kind)
+    if name not in (*wire.KINDS, *WORKLOADS):
         return False
-    return kind.kind == "Deployment" or wire.RESOURCES[kind.kind].group == kind.group
+    return name == "Deployment" or wire.RESOURCES[name].group == kind.group
+
+
+def _wire_kind(kind: Kind) -> str:
+    return wire.kind_of(kind.api_version, kind.kind)
 
 
 def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
@@ -133,8 +139,17 @@ def _is_there(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
     if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
         raise Failure(409, "AlreadyExists", f'pods "{name}" already exists')
+    if _is_native(kind):
+        if trial.mirror.has_native(native_key(namespace, name, composite=kind.kind != "PodGroup")):
+            raise Failure(409, "AlreadyExists", f'{kind.plural}.{kind.group} "{name}" already exists')
+        return False
     key = f"{namespace}/{name}" if kind.namespaced else name
     return kind.kind in REPLACED and key in trial.mirror.names(kind.kind)
+
+
+def _is_native(kind: Kind) -> bool:
+    """Whether it is a PodGroup or a CompositePodGroup of Kubernetes itself."""
+    return kind.group == API_GROUP and kind.kind in POD_GROUPS
 
 
 def _replace(trial: PlanTrial, wanted: Manifest) -> None:
@@ -155,13 +170,15 @@ def _replace(trial: PlanTrial, wanted: Manifest) -> None:
 
 def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool) -> None:
     """A new object and what is made of it, as the watch tells of them."""
-    sent = Sent(kind.kind, _name_of(made.obj))
+    sent = Sent(kind.kind, _key_of(kind, made.obj))
+    for obj in (made.obj, *made.others):
+        _refuse_part_of_tree(trial, origin, obj)
     objects = _with_claims(trial, origin, [as_told(obj, named) for obj in (made.obj, *made.others)])
     there = _there_already(trial, kind, made.obj)
     pods = [obj for obj in objects if obj["kind"] == "Pod"]
     charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
     for obj in (*objects, *charged):
-        if obj["kind"] in wire.KINDS:
+        if wire.kind_of(obj["apiVersion"], obj["kind"]) in wire.KINDS:
             trial.mirror.tell(obj)
     trial.mirror.bind_volumes(_name_of(obj) for obj in objects if obj["kind"] == VOLUME_CLAIM)
     if there:
@@ -183,8 +200,43 @@ def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool
     if made.refused:
         trial.notes.append(f"{origin}: {kind.kind} {sent.name}: no more than {len(pods)} of its pods: {made.refused}")
     joined = _join(trial, sent.pods)
+    if _is_in_tree(kind, made.obj):
+        return  # what becomes of it is told with its tree
     if kind.kind in (*GROUP_KINDS, *WORKLOADS) or (sent.pods and not joined):
         trial.sent.append(sent)
+
+
+def _is_in_tree(kind: Kind, obj: Manifest) -> bool:
+    return _is_native(kind) and bool(obj["spec"].get("parentCompositePodGroupName"))
+
+
+def _key_of(kind: Kind, obj: Manifest) -> str:
+    """The name of an object; of a PodGroup of Kubernetes itself the key of its job."""
+    if not _is_native(kind):
+        return _name_of(obj)
+    return native_key(obj["metadata"]["namespace"], obj["metadata"]["name"], composite=kind.kind != "PodGroup")
+
+
+def _refuse_part_of_tree(trial: PlanTrial, origin: Origin, obj: Manifest) -> None:
+    """Raise BadInput for what belongs to a tree of PodGroups that is there: what it consists of is not known here."""
+    namespace, spec = obj["metadata"].get("namespace", ""), obj.get("spec") or {}
+    if obj["kind"] == "Pod":
+        group = str((spec.get("schedulingGroup") or {}).get("podGroupName") or "")
+        tree = trial.mirror.tree_of(namespace, group) if group else ""
+    elif obj["kind"] in POD_GROUPS and obj["apiVersion"].partition("/")[0] == API_GROUP:
+        group, parent = obj["metadata"]["name"], str(spec.get("parentCompositePodGroupName") or "")
+        key = native_key(namespace, parent, composite=True)
+        if trial.mirror.has_origin(key):
+            tree = key
+        else:
+            tree = trial.mirror.tree_of(namespace, parent) if parent else ""
+    else:
+        return
+    if tree:
+        raise BadInput(
+            f"{origin}: {obj['kind']} {_name_of(obj)}: it would belong to {title_of(tree)}, which is there already "
+            "(expected all groups and pods of a tree together)"
+        )
 
 
 def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> list[Manifest]:
@@ -192,8 +244,8 @@ def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> l
     complete: list[Manifest] = []
     missing: dict[str, None] = {}
     for obj in objects:
-        pod, claims = claims_for(obj, trial.claims) if obj["kind"] == "Pod" else (obj, [])
-        complete += [pod, *(_with_uid(claim) for claim in claims)]
+        told, claims = claims_for(obj, trial.claims)
+        complete += [told, *(_with_uid(claim) for claim in claims)]
         missing |= dict.fromkeys(missing_templates(obj, trial.claims.templates) if obj["kind"] == "Pod" else ())
         if obj["kind"] == VOLUME_CLAIM and obj["spec"].get("storageClassName") is None:
             trial.notes.append(
@@ -224,7 +276,7 @@ def _there_already(trial: PlanTrial, kind: Kind, obj: Manifest) -> int:
 
 def _join(trial: PlanTrial, uids: list[str]) -> bool:
     """Count pods as parts of the PodGroups they name, where these were submitted before; whether there are any such."""
-    groups = {one.name: one for one in trial.sent if one.kind == "PodGroup"}
+    groups = {one.name: one for one in trial.sent if one.kind in POD_GROUPS}
     joined = False
     for uid in uids:
         task = trial.mirror.task(uid)

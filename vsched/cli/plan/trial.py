@@ -32,6 +32,10 @@ class Edit(Protocol):
         ...
 
 
+POD_GROUPS = ("PodGroup", "CompositePodGroup")
+"""Kinds of objects that are jobs by themselves. Those of Kubernetes itself are named by the key of their job."""
+
+
 @dataclass(slots=True)
 class Sent:
     """One object that was submitted, and the pods that it brought."""
@@ -64,13 +68,13 @@ class PlanTrial:
         """What has to be said of the changes, a sentence each."""
         self.ignored: dict[str, int] = {}
         """Objects that were submitted and make no difference, by kind."""
-        self.claims = Known(Lookup(mirror.volume_claim), Lookup(mirror.claim), {})
+        self.claims = Known(Lookup(mirror.volume_claim), Lookup(mirror.claim), {}, {})
         """The claims of the cluster, and the templates that were submitted."""
 
     @cached_property
     def server(self) -> PaperServer:
         """What the API server and the controllers would make of new objects; knows the nodes of its first use."""
-        from vsched.cli.plan.server import PaperServer
+        from vsched.cli.plan.server import PaperServer, group_version_of
 
         origin = self.mirror.origin
         namespaces = {*origin.namespaces, *(job.spec.namespace for job in origin.jobs.values())}
@@ -81,6 +85,9 @@ class PlanTrial:
             namespaces=sorted(namespaces),
             classes=origin.priority_classes,
             quotas=origin.quotas,
+            group_version=group_version_of(
+                job.spec.native.version for job in origin.jobs.values() if job.spec.native is not None
+            ),
         )
 
     def require(self, kind: str, name: str, asked: str) -> None:

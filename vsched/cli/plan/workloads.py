@@ -100,8 +100,9 @@ def _owners(found: Sequence[Found]) -> frozenset[str]:
 
 def _server(manifests: Manifests, found: Sequence[Found]) -> PaperServer:
     """An API server on paper that knows what stands in the manifests."""
-    from vsched.cli.plan.server import PaperServer
+    from vsched.cli.plan.server import PaperServer, group_version_of
 
+    groups = manifests.objects[wire.NATIVE_POD_GROUP]
     classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
     return PaperServer(
         0.0,
@@ -109,6 +110,9 @@ def _server(manifests: Manifests, found: Sequence[Found]) -> PaperServer:
         namespaces=(),
         classes={one.name: one for one in classes},
         quotas={},
+        group_version=group_version_of(
+            one.api_version.rpartition("/")[2] for one in groups if isinstance(one, wire.NativePodGroup)
+        ),
     )
 
 

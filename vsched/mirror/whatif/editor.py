@@ -146,11 +146,33 @@ class ClusterEditor(EditableMirror):
             case _:
                 return list(self._defaults.classes())
 
+    def has_native(self, key: str) -> bool:
+        """Whether there is a job of Kubernetes' own PodGroups with this key."""
+        spec = self._jobs.group(key)
+        return spec is not None and spec.native is not None
+
+    def has_origin(self, key: str) -> bool:
+        """Whether the snapshot has a job of this key."""
+        return key in self.origin.jobs
+
+    def tree_of(self, namespace: str, group: str) -> str:
+        """The job of the snapshot that has this PodGroup below its CompositePodGroup; empty where there is none."""
+        return next(
+            (
+                job.key
+                for job in self.origin.jobs.values()
+                if job.spec.namespace == namespace
+                and job.spec.native is not None
+                and any(child.name == group for child in job.spec.native.children)
+            ),
+            "",
+        )
+
     # Changes as objects
 
     def tell(self, manifest: Manifest) -> None:
         """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
-        kind = manifest["kind"]
+        kind = wire.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
         found = wire.decode(kind, encoded(manifest))
         before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
         self.apply(kind, "MODIFIED", found)

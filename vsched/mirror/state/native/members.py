@@ -17,6 +17,8 @@ from vsched.model.shared import shared
 OVER = ("Succeeded", "Failed")
 SAME_SCHEDULER = "all pods in a single pod group should have the same .spec.schedulerName set"
 """The words of kube-scheduler."""
+DEFAULT_SCHEDULER = "default-scheduler"
+"""Whose pods those are that name no scheduler."""
 NAMED_MAX = 3
 LONGEST = 63
 
@@ -87,7 +89,7 @@ class GroupMembers:
     """The pods of each native PodGroup, by its ``namespace/name`` and by uid."""
 
     def __init__(self, served: Collection[str]) -> None:
-        self._served = served
+        self._served = frozenset(name or DEFAULT_SCHEDULER for name in served)
         self._of: dict[str, GroupPods] = {}
         self._groups: dict[str, str] = {}
         """The group of each pod."""
@@ -96,7 +98,7 @@ class GroupMembers:
         """Take in a pod; returns the groups whose jobs this may change."""
         metadata, spec = pod.metadata, pod.spec
         member = Member(
-            shared((spec.scheduler_name or "default-scheduler")[:LONGEST]),
+            shared((spec.scheduler_name or DEFAULT_SCHEDULER)[:LONGEST]),
             spec.priority,
             created_of(metadata),
             pod.status.phase in OVER,
