@@ -59,3 +59,11 @@ async def test_a_costly_session_waits_for_company_even_if_none_comes(busy_second
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull()
     assert await seconds_until_session(trigger, busy_seconds) >= WINDOW_SECONDS * 0.9
+
+
+async def test_a_session_comes_when_the_last_one_said() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    began = time.monotonic()
+
+    assert await trigger.next(0.0, WINDOW_SECONDS) is Reason.TIMER
+    assert WINDOW_SECONDS * 0.9 <= time.monotonic() - began < 30.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 
 from tests.support.waiting import until
 from vsched.cli.ask.target import DaemonTarget
@@ -36,8 +37,8 @@ class Gate(Trigger):
         self._at_gate = asyncio.Event()
         self._one = False
 
-    async def next(self, busy_seconds: float = 0.0) -> Reason:
-        reason = await super().next(busy_seconds)
+    async def next(self, busy_seconds: float = 0.0, due_seconds: float = inf) -> Reason:
+        reason = await super().next(busy_seconds, due_seconds)
         self._at_gate.set()
         await self._open.wait()
         self._at_gate.clear()

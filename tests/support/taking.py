@@ -41,18 +41,27 @@ def taking(
     args: Mapping[str, object] | None = None,
     victims: str = "",
     gangs: Mapping[str, object] | None = None,
+    plugins: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
     P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
     same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``gangs`` those
-    of gangpreempt, ``victims`` is how preempt and reclaim combine the tiers.
+    of gangpreempt, those in ``plugins`` of plugins (whose names may have dashes then); ``victims`` is how preempt and
+    reclaim combine the tiers.
     """
-    plugins = [[_plugin(*word.partition("-")[::2]) for word in tier.split()] for tier in tiers]
+    arguments = plugins or {}
+    made = [
+        [
+            {"name": word, "arguments": arguments[word]} if word in arguments else _plugin(*word.partition("-")[::2])
+            for word in tier.split()
+        ]
+        for tier in tiers
+    ]
     both = {"victimTiers": victims} if victims else {}
     wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both), ("gangpreempt", gangs))
     told = [{"name": name, "arguments": found} for name, found in wanted if found]
-    policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in plugins], "configurations": told}
+    policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in made], "configurations": told}
     return policy_from(json.dumps(policy))
 
 

@@ -282,6 +282,7 @@ class EvictionOrder:
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
+    protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
         standing = session.standing(job.key) or job
         if rules_out(standing):
@@ -293,6 +294,7 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
                 and victim.preemptable
                 and victim.uid not in moved
                 and search.takes(task, victim)
+                and not (protected is not None and protected(victim))
             ):
                 row = rows.get(victim.node)
                 if row is not None:

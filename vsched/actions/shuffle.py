@@ -3,7 +3,7 @@
 A victim is evicted only if another node has room for its successor and its queue may hold it. This is tried with all
 earlier victims evicted and their successors placed. The reference does not check this. A victim whose node must be
 freed (``VictimTasks.must_leave``) is evicted in any case. The reference also offers plugins tasks that are marked as
-not preemptable; vsched never does.
+not preemptable; vsched never does. A victim that is still protected (``VictimProtection``) stays as well.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def shuffle(session: Session) -> None:
 def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Task, int]]:
     """The victims to evict, in their order, with their jobs and rows. The trial statement is rolled back."""
     found: list[tuple[JobView, Task, int]] = []
+    protected = session.plugins.victim_rules.protected(None)
     with session.statement() as trial:
         for task in victims:
             row, job = session.nodes.statics.row.get(task.node), session.view(task.job)
-            if row is None or job is None:
+            if row is None or job is None or (protected is not None and protected(task)):
                 continue
             before = trial.savepoint()
             trial.evict(job, task, row, CAUSE)

@@ -121,7 +121,11 @@ class VictimSearch(ABC):
 
     def _unit(self, key: str) -> list[tuple[Task, int]] | None:
         view = self.session.view(key)
-        return None if view is None else unit_of(view, self.session.nodes.statics.row)
+        unit = None if view is None else unit_of(view, self.session.nodes.statics.row)
+        protected = self.plugins.victim_rules.protected(self.purpose)
+        if unit is None or (protected is not None and any(protected(member) for member, _ in unit)):
+            return None
+        return unit
 
     @abstractmethod
     def evictor_class(self, task: Task) -> Hashable:

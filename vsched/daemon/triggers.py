@@ -1,4 +1,4 @@
-"""When the next session starts: soon after a change, or when the period is over, whichever is first.
+"""When the next session starts: soon after a change, when the period is over, or when the last session said.
 
 The first change opens a short window, so that changes that come together are decided together. The window closes
 early once no more changes come.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
+from math import inf
 
 LOOKS = 4
 """How often a window is checked for further changes."""
@@ -36,11 +37,14 @@ class Trigger:
         self._pulls += 1
         self._pulled.set()
 
-    async def next(self, busy_seconds: float = 0.0) -> Reason:
-        """Wait until the next session is due; ``busy_seconds`` is how long the last one took."""
+    async def next(self, busy_seconds: float = 0.0, due_seconds: float = inf) -> Reason:
+        """Wait until the next session is due; ``busy_seconds`` is how long the last one took.
+
+        ``due_seconds`` is after how long another session may decide more although nothing has changed.
+        """
         reason = Reason.CHANGE
         try:
-            async with asyncio.timeout(self.period_seconds):
+            async with asyncio.timeout(min(self.period_seconds, due_seconds)):
                 await self._pulled.wait()
         except TimeoutError:
             reason = Reason.TIMER

@@ -145,5 +145,8 @@ class CycleReport(msgspec.Struct, frozen=True):
     """By ``queue/namespace``."""
     released: tuple[ClaimRelease, ...] = ()
     """Claims that waiting pods hold in vain."""
+    due: float = 0.0
+    """When another cycle may decide more without any change, seconds since the epoch: a minimum run time ends, for
+    example; 0 where no such time is known."""
     spans: tuple[tuple[str, str, float], ...] = ()
     """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""

@@ -13,6 +13,7 @@ from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
 from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
+from vsched.plugins.minruntime import MinRuntime
 from vsched.plugins.networktopology import NetworkTopologyAware
 from vsched.plugins.nodegroup import NodeGroup
 from vsched.plugins.nodeorder import NodeOrder
@@ -40,6 +41,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Conformance,
     Pdb,
     Cdp,
+    MinRuntime,
     # admission of jobs, and how much a queue gets
     Overcommit,
     ResourceQuota,

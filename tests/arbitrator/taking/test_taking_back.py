@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
+from tests.support.taking import taking
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.reconcile import reconcile
@@ -55,6 +56,7 @@ def decided(
     owners: Iterable[tuple[str, str]] = (),
     spared: Iterable[str] = (),
     whole: Iterable[str] = (),
+    placing: Placing = PLACING,
 ) -> RoundResult:
     """One round on a cluster in the language of ``tests.support.plans``; ``owners`` are kinds by job name, and pods
     that are ``spared`` could not be evicted before. The jobs ``whole`` leave as a whole or not at all."""
@@ -77,13 +79,42 @@ def decided(
         job = snapshot.jobs[key]
         job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
     rules = ArbitrationRules(grace_seconds=grace, evictions_per_round=most)
-    return reconcile(snapshot, divide(snapshot), rules, PLACING)
+    return reconcile(snapshot, divide(snapshot), rules, placing)
 
 
 def gone(verdict: RoundResult) -> list[str]:
     """Who is evicted, and for whom."""
     assert all(eviction.action == "arbitrate" for eviction in verdict.evictions)
     return [f"{one.namespace}/{one.name} for {one.beneficiary}" for one in verdict.evictions]
+
+
+# -- who stays
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            FULL.replace("age=10", "started=599").replace("age=100", "started=600"),
+            ["a/old.0 for b/w.0"],
+            id="the first in order that has run long enough goes",
+        ),
+        pytest.param(
+            "node n1 cpu=4\npods a/x 4 cpu=1 on=n1 started=60", [], id="nobody while all have to run for longer"
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob a/x vsched.io/reclaim-min-runtime=1m\npods a/x 4 cpu=1 on=n1 started=60",
+            ["a/x.0 for b/w.0"],
+            id="a PodGroup states a shorter time",
+        ),
+    ],
+)
+def test_pods_run_for_their_minimum_time(text: str, expected: list[str]) -> None:
+    times = {"minruntime": {"preemptMinRuntime": "20m", "reclaimMinRuntime": "10m"}}
+    placing = Placing.of(REGISTRY, taking("allocate", "minruntime", plugins=times))
+    text = text.replace("pods a/mid 1", "pods a/mid 1 started=9").replace("pods a/top 1", "pods a/top 1 started=9")
+
+    assert gone(decided(f"{text}\npods b/w 2 cpu=1", placing=placing)) == expected
 
 
 # -- who goes first

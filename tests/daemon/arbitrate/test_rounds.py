@@ -82,7 +82,14 @@ async def court(*objects: Fields) -> AsyncIterator[Court]:
         parts = AllocationWriter(sender, events, telemetry.worry)
         evictor = Evictor(sender, telemetry.eviction, EvictionSettings(), clock)
         arbiter = Arbiter(
-            cache, parts, evictor, RULES, Placing.of(REGISTRY), clock, telemetry, lambda: nudges.append(clock.now())
+            cache,
+            parts,
+            evictor,
+            RULES,
+            lambda: Placing.of(REGISTRY),
+            clock,
+            telemetry,
+            lambda: nudges.append(clock.now()),
         )
         at = Court(server, cache, arbiter, clock, telemetry, nudges)
         at.see(*objects)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.support.clusters import contended
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from tests.support.taking import taking
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
@@ -54,6 +55,23 @@ def span(found: Estimate) -> tuple[float | None, float | None]:
     """Both ends in seconds from now."""
     earliest, latest = (None if at is None else round(at - NOW, 3) for at in (found.earliest, found.latest))
     return earliest, latest
+
+
+MINIMUM = taking(
+    "enqueue, allocate, preempt",
+    "priority gang-P minruntime",
+    "predicates proportion",
+    plugins={"minruntime": {"preemptMinRuntime": "10m"}},
+)
+
+
+def test_others_leave_once_their_minimum_run_time_is_over() -> None:
+    text = "class high 9\nnode n1 cpu=2\njob ns/b phase=Running\npods ns/b 2 cpu=1 on=n1 started=540"
+
+    found = span(foreseen(f"{text}\njob ns/a min=2 pods=2 cpu=1 class=high", policy=MINIMUM))
+    assert found[0] is not None
+    assert found[1] is not None
+    assert 55.0 <= found[0] <= 60.0 <= found[1] <= 65.0
 
 
 @pytest.mark.parametrize(

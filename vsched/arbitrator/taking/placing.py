@@ -16,6 +16,7 @@ from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.points.extension import SessionContext
+from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
@@ -37,10 +38,15 @@ class Placing(NamedTuple):
     registry: Registry
 
     @classmethod
-    def of(cls, registry: Registry) -> Placing:
-        """The plugins in ``JUDGES``, which every build has, with their default arguments."""
-        node_plugins = tuple(PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES)
-        return cls(Policy((), (Tier(node_plugins),)), registry)
+    def of(cls, registry: Registry, policy: Policy | None = None) -> Placing:
+        """The plugins in ``JUDGES``, which every build has, with their default arguments.
+
+        Besides, the plugins of a policy that protect pods from every eviction (``VictimProtection``).
+        """
+        judges = [PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES]
+        if policy is not None:
+            judges += [one for one in policy.plugins() if issubclass(registry.plugins[one.name], VictimProtection)]
+        return cls(Policy((), (Tier(tuple(judges)),)), registry)
 
 
 class PlacementTrial:
@@ -59,6 +65,8 @@ class PlacementTrial:
         self._job = JobView(Job("", JobSpec("", "")))
         """Stands for all jobs: the ledger counts by job, but the trial does not use these counts."""
         self.rows = self.nodes.statics.row
+        self.protected = self._plugins.victim_rules.protected(Purpose.RECLAIM)
+        """Says which pods may not be evicted yet; None where no pod is protected."""
         for task in leaving:
             row = self.rows.get(task.node)
             if row is not None:

@@ -64,7 +64,7 @@ class EvictionSearch:
     @cached_property
     def victims(self) -> Victims:
         """The evictable pods of the overused namespaces; computed only when a pod has to be evicted."""
-        return Victims(self._overused, self._trial.rows, self._jobs)
+        return Victims(self._overused, self._trial.rows, self._jobs, self._trial.protected)
 
     @cached_property
     def _excess(self) -> list[dict[str, int]]:

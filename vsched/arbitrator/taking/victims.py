@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from vsched.framework.combine.victim_rules import Protected
 from vsched.framework.ledger.units import members
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, NamespaceAccount
 from vsched.model.jobs.job import Job
@@ -25,10 +26,21 @@ class Victims:
     """The evictable pods of some namespaces. A pod is identified by its position, which has no other meaning."""
 
     def __init__(
-        self, accounts: Iterable[NamespaceAccount], rows: Mapping[str, int], jobs: Mapping[str, Job] | None = None
+        self,
+        accounts: Iterable[NamespaceAccount],
+        rows: Mapping[str, int],
+        jobs: Mapping[str, Job] | None = None,
+        protected: Protected | None = None,
     ) -> None:
-        """``jobs`` says which pods leave together: those of a job that leaves as a whole or not at all."""
-        groups = {account.namespace: _evictable(account, rows, jobs or {}) for account in accounts}
+        """``jobs`` says which pods leave together: those of a job that leaves as a whole or not at all.
+
+        ``protected`` says which pods may not be evicted yet; None where no pod is protected.
+        """
+
+        def may_leave(task: Task) -> bool:
+            return _may_leave(task, rows) and not (protected is not None and protected(task))
+
+        groups = {account.namespace: _evictable(account, jobs or {}, may_leave) for account in accounts}
         self.owners = tuple(groups)
         """The namespaces; ``owner`` holds positions in it."""
         tasks = [task for group in groups.values() for task in group]
@@ -135,14 +147,14 @@ def _kept_back(task: Task) -> int:
     return 2 if not task.preemptable else 0 if task.preferred_victim else 1
 
 
-def _evictable(account: NamespaceAccount, rows: Mapping[str, int], jobs: Mapping[str, Job]) -> list[Task]:
+def _evictable(account: NamespaceAccount, jobs: Mapping[str, Job], may_leave: Callable[[Task], bool]) -> list[Task]:
     """The pods of a namespace that may be evicted and whose eviction can make room."""
     if account.namespace == SYSTEM_NAMESPACE or account.terminating:
         return []
     keys = {task.job for task in account.tasks.values()}
     whole = (job for key in keys if (job := jobs.get(key)) is not None and job.spec.leaves_whole)
-    stuck = {job.key for job in whole if not all(_may_leave(task, rows) for task in members(job))}
-    return [task for task in account.tasks.values() if _may_leave(task, rows) and task.job not in stuck]
+    stuck = {job.key for job in whole if not all(may_leave(task) for task in members(job))}
+    return [task for task in account.tasks.values() if may_leave(task) and task.job not in stuck]
 
 
 def _may_leave(task: Task, rows: Mapping[str, int]) -> bool:

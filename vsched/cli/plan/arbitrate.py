@@ -15,6 +15,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.source import AllocationShares, Share
+from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import NOTHING, render_counted, summed
 from vsched.model.arbitration.records import (
@@ -37,10 +38,10 @@ NOBODY = NamespaceAccount("")
 class Rounds:
     """The rounds of one plan over one mirror."""
 
-    def __init__(self, cache: Cache, rules: ArbitrationRules) -> None:
+    def __init__(self, cache: Cache, rules: ArbitrationRules, policy: Policy) -> None:
         self._cache = cache
         self._rules = rules
-        self._placing = Placing.of(REGISTRY)
+        self._placing = Placing.of(REGISTRY, policy)
         self._division = Division({}, {}, NOTHING)
         self._told: Mapping[str, tuple[ArbitrationCondition, ...]] = {}
         self._told_of_buckets: Mapping[str, tuple[ArbitrationCondition, ...]] = {}

@@ -114,7 +114,7 @@ def decide(
         origin = manifests.origins[found.kind, found.namespace, found.name]
         say(f"vsched: {origin}: {found.message}", err=True)
     cache.bind_volumes(new_volume_claims(manifests))
-    rounds = None if rules is None else Rounds(cache, rules)
+    rounds = None if rules is None else Rounds(cache, rules, policy)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
     reports: list[CycleReport] = []

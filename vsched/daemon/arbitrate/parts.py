@@ -27,7 +27,7 @@ class ArbitrationService:
             self.writer,
             writes.evictor,
             base.options.rules,
-            Placing.of(base.registry),
+            lambda: Placing.of(base.registry, base.policy_of_sessions()),
             base.clock,
             base.telemetry,
             base.trigger.pull,

@@ -55,7 +55,7 @@ class Arbiter:
         writer: AllocationWriter,
         evictor: Evictor,
         rules: ArbitrationRules,
-        placing: Placing,
+        placing: Callable[[], Placing],
         clock: Clock,
         telemetry: Telemetry,
         nudge: Callable[[], None] = lambda: None,
@@ -66,6 +66,7 @@ class Arbiter:
         self._evictor = evictor
         self._rules = rules
         self._placing = placing
+        """The rules about nodes and victims, by the policy in force."""
         self._clock = clock
         self._telemetry = telemetry
         self._nudge = nudge
@@ -120,7 +121,7 @@ class Arbiter:
     def decide(self, snapshot: Snapshot) -> RoundDecisions:
         """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
         division = divide(snapshot)
-        verdict = reconcile(snapshot, division, self._rules, self._placing, self._last_at, self._promised)
+        verdict = reconcile(snapshot, division, self._rules, self._placing(), self._last_at, self._promised)
         ceilings = ceilings_of(division, snapshot.axis, lends=not verdict.promised)
         return RoundDecisions(division, verdict, ceilings, pools_of(division, snapshot.axis))
 

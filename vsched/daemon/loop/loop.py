@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import Protocol
 
 from vsched.clock import Clock
@@ -29,6 +30,9 @@ Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 """The wait after a session that failed; it doubles up to the longest."""
+
+DUE_SLACK_SECONDS = 0.01
+"""Timers may fire a little early by the clock of snapshots."""
 
 PLUGINS_MEASURED_EVERY = 10
 """The time of each plugin is measured in every tenth session, because measuring takes time itself."""
@@ -98,6 +102,8 @@ class Loop:
         self._first_pause_seconds = first_pause_seconds
         self._stopping = False
         self._numbers = count()
+        self._due = 0.0
+        """When the last session's decisions may change by time alone, by the clock of snapshots; 0 for never."""
 
     def stop(self) -> None:
         """Start no further session."""
@@ -108,7 +114,7 @@ class Loop:
         """Run a session whenever the trigger fires; after an error in one, report it, wait, and go on."""
         failures, busy_seconds = 0, 0.0
         while True:
-            reason = await self._trigger.next(busy_seconds)
+            reason = await self._trigger.next(busy_seconds, self._due_seconds())
             if self._stopping:
                 return
             self._turned()
@@ -121,6 +127,10 @@ class Loop:
                 self._parts.telemetry.session_failed(error, pause_seconds)
                 await asyncio.sleep(pause_seconds)
             self._turned()
+
+    def _due_seconds(self) -> float:
+        """After how long the next session is due by what the last one said."""
+        return max(0.0, self._due - self._clock.now()) + DUE_SLACK_SECONDS if self._due else inf
 
     async def _session(self, reason: Reason) -> float:
         """One session; returns the seconds it took."""
@@ -143,6 +153,7 @@ class Loop:
         policy = parts.policy()
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
+        self._due = report.due
         parts.mirror.assume(report)
         parts.evictor.submit(report.evictions)
         parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))

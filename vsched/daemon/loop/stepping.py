@@ -17,7 +17,7 @@ class Steps(Trigger):
         self._resting = asyncio.Event()
         self._released = False
 
-    async def next(self, busy_seconds: float = 0.0) -> Reason:
+    async def next(self, busy_seconds: float = 0.0, due_seconds: float = math.inf) -> Reason:
         self._resting.set()
         if not self._released:
             await self._asked.wait()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +29,11 @@ class Decided(NamedTuple):
     report: CycleReport
     phases: Mapping[str, str]
     """The new phases of jobs by key."""
+
+    @property
+    def due(self) -> float:
+        """When another cycle may decide more although nothing ends, seconds since the epoch; infinite for never."""
+        return self.report.due or inf
 
 
 class Settled(NamedTuple):

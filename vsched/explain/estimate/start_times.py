@@ -18,10 +18,11 @@ from zlib import crc32
 from vsched.explain.estimate.durations import Left, left
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.smallest import smallest_part
-from vsched.explain.estimate.words import DAY_SECONDS, Foreseen, not_to_be_said, told, unknown_durations
+from vsched.explain.estimate.words import Foreseen, not_to_be_said, told, unknown_durations
 from vsched.explain.order import WaitingOrder
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
+from vsched.explain.words.times import DAY_SECONDS
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -276,13 +277,21 @@ class _Running:
                 if not settled.moved:
                     break
                 made = cycle(self._passing, now)
-            if not self._ends:
+            due = max(made.due, now) if isinstance(made, Decided) else inf
+            if not self._ends and isinf(due):
                 return self._over(inf, inf, Stop.NOTHING_ENDS)
-            first, now = self._pass(share)
+            first, now = self._pass(share, due)
             made = cycle(self._passing, now)
 
-    def _pass(self, share: float) -> tuple[float, float]:
-        """Let the next pods end, and return the times of the first and the last of these ends."""
+    def _pass(self, share: float, due: float) -> tuple[float, float]:
+        """Let the next pods end, and return the times of the first and the last of these ends.
+
+        If the cycle is ``due`` again before, time passes until then, and nothing ends.
+        """
+        if not self._ends or due < self._ends[0][0]:
+            until = due + max(TOGETHER_SECONDS, share * (due - self._began))
+            self._reached = max(self._reached, min(until, self._ends[0][0]) if self._ends else until)
+            return due, self._reached
         first = self._ends[0][0]
         together = TOGETHER_SECONDS if not self._number else APART_SECONDS / TURNS / 2
         until = first + max(together, share * (first - self._began))

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from math import isinf
 from typing import NamedTuple
 
 from vsched.explain.estimate.durations import Basis, Left
 from vsched.explain.records import Estimate
-
-SOON_SECONDS = 120.0
-"""Ranges that end sooner than this have clock times with seconds."""
-DAY_SECONDS = 86_400.0
+from vsched.explain.words.times import SOON_SECONDS, clock, length
 
 
 class Foreseen(NamedTuple):
@@ -80,28 +76,6 @@ def when(now: float, earliest: float, latest: float) -> str:
     if earliest - now < 1.0:
         return f"between now and {end} UTC (in {until} at the latest)"
     return f"between {begin} and {end} UTC (in {from_now} to {until})"
-
-
-def clock(moment: float, now: float, seconds: bool) -> str:
-    """The time of day in UTC, with the date if it is another day."""
-    found = datetime.fromtimestamp(moment, UTC)
-    same_day = found.date() == datetime.fromtimestamp(now, UTC).date()
-    return found.strftime(("" if same_day else "%Y-%m-%d ") + ("%H:%M:%S" if seconds else "%H:%M"))
-
-
-def length(seconds: float) -> str:
-    """A duration with its two largest units, rounded: ``45s``, ``12m``, ``2h30m``, ``3d4h``."""
-    if seconds < SOON_SECONDS:
-        return f"{seconds:.0f}s"
-    minutes = round(seconds / 60)
-    if seconds < DAY_SECONDS:
-        return _two(minutes, 60, "h", "m")
-    return _two(round(minutes / 60), 24, "d", "h")
-
-
-def _two(value: int, per: int, large: str, small: str) -> str:
-    whole, rest = divmod(value, per)
-    return "".join(f"{number}{unit}" for number, unit in ((whole, large), (rest, small)) if number)
 
 
 def _who(ends: Sequence[tuple[str, Left]]) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import inf, isinf
 
 from vsched.actions.pools import amount_of
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
+from vsched.explain.words.times import at_and_in
 from vsched.framework.codes import Code
 from vsched.framework.combine.protection import objections, said_alone
 from vsched.framework.jobs import JobView
@@ -67,16 +70,21 @@ def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, li
 def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[int, list[Task]]) -> Iterator[Constraint]:
     """What protects the victims, with the number of nodes for each reason; empty if one node has no single cause."""
     said: Counter[str] = Counter()
+    waiting = EarlyVictims(session, search.purpose)
     for row, victims in rows.items():
         allowed = [victim for victim in victims if victim.preemptable]
         if not _would_do(session, task, row, allowed):
             spared = [victim for victim in victims if victim.preemptable or victim.spared]
             said[REFUSED if _would_do(session, task, row, spared) else NOT_PREEMPTABLE] += 1
             continue
+        free = waiting.without(allowed)
+        if len(free) < len(allowed) and not _would_do(session, task, row, free):
+            said[waiting.note(allowed, partial(_would_do, session, task, row))] += 1
+            continue
         found = objections(
             session.plugins,
             task,
-            allowed,
+            free,
             lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
             search.purpose,
         )
@@ -87,9 +95,41 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
             return
         said.update(dict.fromkeys((one.because for one in found), 1))
     where = "other queues" if search.purpose is Purpose.RECLAIM else "the queue's other jobs"
-    reasons = "; ".join(f"{why} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common())
+    reasons = "; ".join(
+        f"{why}{waiting.until(why)} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common()
+    )
     message = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
     yield Constraint(Code.PROTECTED, message)
+
+
+class EarlyVictims:
+    """Victims that may not be evicted yet, and when the first node has enough that may be."""
+
+    def __init__(self, session: Session, purpose: Purpose) -> None:
+        self._rules = session.plugins.victim_rules
+        self._purpose = purpose
+        self._now = session.snapshot.now
+        self._enough_at: dict[str, float] = {}
+        """By reason: when enough victims of one node may be evicted."""
+
+    def without(self, victims: Sequence[Task]) -> Sequence[Task]:
+        """The victims that may be evicted now."""
+        protected = self._rules.protected(self._purpose)
+        return victims if protected is None else [victim for victim in victims if not protected(victim)]
+
+    def note(self, victims: Sequence[Task], enough: Callable[[Sequence[Task]], bool]) -> str:
+        """Note when enough of a node's victims may be evicted; returns why they may not be evicted now."""
+        until = {victim.uid: self._rules.protected_until(victim, self._purpose) for victim in victims}
+        ends = sorted(victims, key=lambda victim: until[victim.uid])
+        last = next(number for number in range(1, len(ends) + 1) if enough(ends[:number])) - 1
+        why = self._rules.words(ends[last], self._purpose)
+        self._enough_at[why] = min(self._enough_at.get(why, inf), until[ends[last].uid])
+        return why
+
+    def until(self, why: str) -> str:
+        """Until when the first node's victims are protected for this reason; empty where that is not known."""
+        moment = self._enough_at.get(why, inf)
+        return "" if isinf(moment) else f" until {at_and_in(moment, self._now)}"
 
 
 def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:

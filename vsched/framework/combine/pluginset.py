@@ -24,6 +24,7 @@ from vsched.framework.codes import Code
 from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.combine.combining import number_of, vote
 from vsched.framework.combine.measuring import measure
+from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
@@ -64,6 +65,7 @@ from vsched.framework.points.victims import (
     Purpose,
     Reclaimable,
     Rehearsing,
+    VictimProtection,
     VictimQueueOrder,
     VictimTasks,
     VictimVotes,
@@ -122,6 +124,8 @@ class PluginSet:
             for purpose, tiers in voters.items()
         }
         """The same for evictions that may break gangs up, which not all plugins judge."""
+        self.victim_rules = VictimRules(self.taking_part(VictimProtection))
+        """Who may not be evicted yet, whatever the tiers say."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
@@ -132,6 +136,7 @@ class PluginSet:
         for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
         context = context._replace(budgets=self.budgets)
+        self.victim_rules.open(context.snapshot.now)
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):

@@ -121,6 +121,25 @@ class Reclaimable(VictimVotes):
     point = "reclaimable"
 
 
+class VictimProtection(Point):
+    """Until when running tasks may not be evicted, whatever the action and the tiers. Has no switch.
+
+    This also holds for ``shuffle`` and for the arbitrator. A plugin that only has a say in the tiers inherits
+    ``Preemptable`` or ``Reclaimable`` instead.
+    """
+
+    point = ""
+    protects_because: ClassVar[str]
+    """Why tasks are protected, for messages: ``their minimum run time is not over``."""
+
+    @abstractmethod
+    def protected_until(self, victim: Task, purpose: Purpose | None) -> float:
+        """When the protection ends, seconds since the epoch; 0 for a task that is not protected.
+
+        Infinite where the end is not known yet. ``purpose`` is None for an eviction that makes room for no other task.
+        """
+
+
 class VictimQueueOrder(Point):
     """From which queue victims are taken first; of equal queues, from the one last in queue order. Has no switch."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isinf
 
 import msgspec
 
@@ -21,6 +22,7 @@ def decided(session: Session) -> CycleReport:
         evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
         nominations=tuple(nominations(session, bound)),
         ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
+        due=0.0 if isinf(session.plugins.victim_rules.due) else session.plugins.victim_rules.due,
     )
 
 

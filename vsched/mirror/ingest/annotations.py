@@ -130,5 +130,14 @@ def _duration(values: Annotations, name: str, remarks: Remarks, field: str = "an
     return None
 
 
+def duration_or_zero(annotations: Annotations, name: str, remarks: Remarks) -> float | None:
+    """The length of time that an annotation states, zero included; None, with a remark, where it is none."""
+    seconds = parse_duration(annotations[name])
+    if seconds is not None and seconds >= 0:
+        return seconds
+    _remark(remarks, name, annotations[name], "a length of time, such as 0s, 30s or 1h30m")
+    return None
+
+
 def _remark(remarks: Remarks, name: str, text: str, expected: str, field: str = "annotations") -> None:
     remarks.append(f"metadata.{field}[{name}]: {text[:40]!r} (expected {expected}): passed over")

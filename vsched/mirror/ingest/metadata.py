@@ -12,6 +12,7 @@ from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
+from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -23,6 +24,9 @@ IMPLIED = "podgroup-"
 """The names of PodGroups for pods that name none begin with this; a uid follows (reference 5.2)."""
 MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
 """Label of the PodGroups among them that vsched made, and its value."""
+
+OWN_ANNOTATIONS = frozenset((EXPECTED_DURATION, USER, PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME, "sla-waiting-time"))
+"""Annotations that are read and are none of Volcano's."""
 
 BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
@@ -86,7 +90,7 @@ def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ..
         sorted(
             (key, value)
             for key, value in (metadata.annotations or _NONE).items()
-            if "volcano.sh/" in key or key in (EXPECTED_DURATION, USER, "sla-waiting-time")
+            if "volcano.sh/" in key or key in OWN_ANNOTATIONS
         )
     )
 

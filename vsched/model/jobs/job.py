@@ -17,6 +17,7 @@ from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import NO_TERMS, EvictionTerms
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
 
@@ -89,6 +90,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False
     """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
+    terms: EvictionTerms = NO_TERMS
+    """What it states about evictions."""
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
 

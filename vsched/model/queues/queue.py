@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.model.amounts.resources import NOTHING, Amounts
+from vsched.model.queues.evictions import NO_TERMS, EvictionTerms
 
 OPEN, CLOSED, CLOSING, UNKNOWN = "Open", "Closed", "Closing", "Unknown"
 SHUT = (CLOSING, CLOSED)
@@ -47,6 +48,8 @@ class Queue(msgspec.Struct, frozen=True):
 
     None where the annotation is invalid; then no pod of the queue may be placed.
     """
+    terms: EvictionTerms = NO_TERMS
+    """What it states about evictions; queues below it inherit that."""
     missing_class: str = ""
     """The PriorityClass that its object names and that does not exist; empty where there is none."""
 

@@ -1,0 +1,42 @@
+"""Evictions at an embedded cluster that wait for a time: sessions come when it is over, without any change."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
+from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.waiting import until
+from vsched.sim.cluster import Cluster
+
+POLICY = """
+actions: "enqueue, allocate, preempt"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: {}
+- plugins:
+  - name: predicates
+  - name: proportion
+"""
+MINIMUM_SECONDS = 3
+
+
+async def test_a_pod_is_evicted_when_its_minimum_run_time_ends(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.format("minruntime"))
+    old = gang("old", 1, minimum=0)
+    old[0]["metadata"]["annotations"] = {"vsched.io/preempt-min-runtime": f"{MINIMUM_SECONDS}s"}
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy, period_seconds=600.0),
+    ):
+        cluster.apply([priority_class("high", 9), *old])
+        await until(lambda: nodes_of(cluster, "old") == {"old-0": "n1"})
+        placed = asyncio.get_running_loop().time()
+        cluster.apply(of_class("high", gang("new", 1)))
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+
+        assert asyncio.get_running_loop().time() - placed >= MINIMUM_SECONDS - 1, "start times have whole seconds"

@@ -1,0 +1,28 @@
+"""What PodGroups and queues say about evictions: how long work may run undisturbed, and when a job may evict others."""
+
+from __future__ import annotations
+
+import msgspec
+
+PREEMPT_MIN_RUNTIME = "vsched.io/preempt-min-runtime"
+RECLAIM_MIN_RUNTIME = "vsched.io/reclaim-min-runtime"
+"""Annotations of PodGroups and queues: how long pods run before jobs of their queue, or of others, may evict them."""
+
+
+class EvictionTerms(msgspec.Struct, frozen=True):
+    """What an object states about evictions, in seconds; None where it states nothing, so that others decide."""
+
+    preempt_min_runtime: float | None = None
+    """How long a pod runs before jobs of the same queue may evict it."""
+    reclaim_min_runtime: float | None = None
+    """How long a pod runs before jobs of other queues, or the arbitrator, may evict it."""
+
+    def or_else(self, other: EvictionTerms) -> EvictionTerms:
+        """These terms, completed by others where these state nothing."""
+        if other is NO_TERMS or self == other:
+            return self
+        stated = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        return msgspec.structs.replace(other, **stated)
+
+
+NO_TERMS = EvictionTerms()
