@@ -117,6 +117,17 @@ def test_pods_run_for_their_minimum_time(text: str, expected: list[str]) -> None
     assert gone(decided(f"{text}\npods b/w 2 cpu=1", placing=placing)) == expected
 
 
+def test_pods_that_leave_together_stay_while_one_of_them_has_to_run() -> None:
+    times = {"minruntime": {"reclaimMinRuntime": "10m"}}
+    placing = Placing.of(REGISTRY, taking("allocate", "minruntime", plugins=times))
+    text = "node n1 cpu=4\njob a/x\npods a/x 2 cpu=1 on=n1 started=700\npods a/x 2 cpu=1 on=n1 started=599"
+    text = f"{text}\npods b/w 2 cpu=1"
+
+    assert gone(decided(text, whole=["a/x"], placing=placing)) == []
+    text = text.replace("599", "600")
+    assert len(gone(decided(text, whole=["a/x"], placing=placing, most=9))) == 4
+
+
 # -- who goes first
 
 
