@@ -161,6 +161,10 @@ TEXTS = (
     'has(device.attributes["other"].model) && device.attributes["other"].model != 1',
     'device.driver == "d.example" || device.attributes["d.example"].uuid == "a"',
     'device.attributes["d.example"].all(k, k != "uuid")',
+    'device.attributes["d.example"].?model.orValue("a") == "a"',
+    'device.attributes[?"other"].?model.optMap(m, m == "h100").orValue(true)',
+    '"other" in device.attributes && device.attributes["other"].?uuid.hasValue()',
+    'cel.bind(a, device.attributes, size(a["other"]) == 0) || device.?driver.value() == "d.example"',
 )
 
 

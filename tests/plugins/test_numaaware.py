@@ -66,6 +66,12 @@ SINGLE = asking("single-numa-node")
             id="restricted: as many zones as it needs, no more",
         ),
         pytest.param(
+            pods(1, "6", asking("restricted")),
+            [report("n2", *["4E"] * 8, policy="restricted")],
+            "n2",
+            id="no sum of what zones say they have is too large",
+        ),
+        pytest.param(
             pods(1, "2500m"), [report("n1", "1", "1")], "n1", id="a pod with parts of cpus is not aligned"
         ),
         pytest.param(

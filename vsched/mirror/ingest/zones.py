@@ -15,7 +15,7 @@ from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.volumes import Quantity
 from vsched.mirror.wire.zones import CpuPlace, NumatopologySpec, PodAllocation, Report, ZoneFields
 from vsched.model.amounts.resources import is_schedulable, parse_amount
-from vsched.model.nodes.zones import ZONES_MAX, Named, NodeZones, Zone, ZonePolicy, ZoneShares
+from vsched.model.nodes.zones import ZONE_AMOUNT_MAX, ZONES_MAX, Named, NodeZones, Zone, ZonePolicy, ZoneShares
 from vsched.model.shared import shared
 
 POLICY, SCOPE, CPU_MANAGER = "topologyManagerPolicy", "topologyManagerScope", "cpuManagerPolicy"
@@ -128,7 +128,7 @@ def _named(amounts: Iterable[tuple[str, Quantity]], at: str) -> Named:
         short(name, at)
         if is_schedulable(name):
             try:
-                found[shared(name)] = max(0, parse_amount(name, quantity))
+                found[shared(name)] = min(max(0, parse_amount(name, quantity)), ZONE_AMOUNT_MAX)
             except BadQuantity as error:
                 raise BadObject(f"{at}.{error}") from None
     return tuple(sorted(found.items()))

@@ -17,6 +17,8 @@ ZoneShares = tuple[tuple[int, Named], ...]
 
 ZONES_MAX = 8
 """The most zones of a node that are read: the kubelet manages no more by default."""
+ZONE_AMOUNT_MAX = (1 << 62) // ZONES_MAX
+"""The most of a resource that counts in one zone, so that sums over zones fit 64 bits."""
 
 
 class ZonePolicy(StrEnum):
