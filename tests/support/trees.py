@@ -58,19 +58,19 @@ def children(tree: Tree) -> Iterator[ChildGroup]:
             yield from children(one)
 
 
-def tree_job(cluster: SmallCluster, tree: Tree, **spec: object) -> Job:
+def tree_job(cluster: SmallCluster, tree: Tree, priority: int = 0, **spec: object) -> Job:
     """The job of a tree, named after its root."""
     native = NativeGroup(composite=True, gang=True, minimum=tree.minimum, children=tuple(children(tree)))
     parts = sub_groups_of(native, tree.name)
     topology = NetworkTopology(key=tree.key) if tree.key else None
     fields = {"native": native, "topology": topology, "sub_groups": parts.sub_groups, "min_member": parts.minimum}
     job = cluster.job(tree.name, 0, **fields, **spec)
+    job.priority = priority
     for leaf in leaves(tree):
         running = leaf.on.split()
         for number in range(max(leaf.count, len(running))):
             node = running[number] if number < len(running) else ""
             status = Status.RUNNING if node else Status.PENDING
-            cluster.task(
-                job, f"{leaf.name}-{number}", cluster.shape(), status, node, group=leaf.name, priority=job.priority
-            )
+            name = f"{leaf.name}-{number}"
+            cluster.task(job, name, cluster.shape(), status, node, group=leaf.name, priority=priority)
     return job
