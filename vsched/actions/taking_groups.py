@@ -46,14 +46,15 @@ def _parts_of(groups: SubGroups, tasks: Sequence[Task], within: Composite | None
 
 
 def _orders(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Iterator[Parts]:
-    """The orders to try: as the tasks are; of a tree, the smallest parts first, if they differ."""
+    """The orders to try: as the tasks are; of a tree, the largest and the smallest parts first, too."""
     parts = _parts_of(groups, tasks, within)
-    yield parts
+    orders = [list(parts)]
     if groups.is_tree:
         sizes = {part: part.lacks(waiting=True) for part in parts}
-        smallest = sorted(parts, key=sizes.__getitem__)
-        if smallest != list(parts):
-            yield {part: parts[part] for part in smallest}
+        orders += [sorted(parts, key=lambda part: -sizes[part]), sorted(parts, key=sizes.__getitem__)]
+    for at, order in enumerate(orders):
+        if order not in orders[:at]:
+            yield {part: parts[part] for part in order}
 
 
 class _Making:
