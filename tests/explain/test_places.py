@@ -173,3 +173,20 @@ def test_sub_groups_are_told_with_their_own_domains() -> None:
         f"sub-group seg/b has 0 pods of at least 2 on nodes; asks for {rack}",
         f"sub-group seg/a has 2 pods of at least 2 on nodes, in r1, tier 1; asks for {rack}",
     ]
+
+
+def test_a_sub_group_that_asks_for_a_label_is_told_with_the_value_of_it() -> None:
+    nodes = "".join(f"node n{number} cpu=4 zone={'east' if number < 5 else 'west'}\n" for number in range(1, 9))
+    text = nodes + "job ns/a phase=Running min=1\npods ns/a 1 cpu=2 on=n6 labels=seg:a\n"
+    snapshot = snapshot_of(text, RACKS, {})
+    job = snapshot.jobs["ns/a"]
+    policy = SubGroupPolicy("seg", 1, 1, match_keys=("seg",), topology=NetworkTopology(key="zone"))
+    job.spec = msgspec.structs.replace(job.spec, sub_groups=(policy,))
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", kind="PodGroup", simulations=0)
+    assert found is not None
+    assert found.places is not None
+    assert [(one.domain, one.tier, one.asks) for one in found.places.sub_groups] == [
+        ("west", 1, "nodes with one value of label zone")
+    ]

@@ -85,7 +85,7 @@ def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequenc
     footing = session.places.footing(view, topology, group)
     at = footing.lowest()
     number = None if at is None else footing.domain(at)
-    tier = sights[at].tier if at is not None and number is not None else None
+    tier = session.places.tiers_for(topology)[at] if at is not None and number is not None else None
     return SubGroupPlace(
         group.name,
         "" if group.topology is None else asks_of(group.topology, sights),

@@ -103,13 +103,16 @@ class Places:
             found = tuple(one for one in tiers.tiers if one.level <= limit)
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
 
+    def tiers_for(self, topology: NetworkTopology) -> Sequence[Tier]:
+        """The tiers by which pods with this wish are counted, closest first: all, or that of a label."""
+        return (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
+
     def footing(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> Footing:
         """Where pods of a job, or of one of its parts, with a node are, by domain of the tiers of this wish."""
         key = job.key, topology.key, None if group is None else group.key
         found = self._footings.get(key)
         if found is None:
-            tiers = (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
-            found = self._footings[key] = Footing(tiers, self._nodes.statics.row)
+            found = self._footings[key] = Footing(self.tiers_for(topology), self._nodes.statics.row)
         return found.follow((job.trail or ()) if group is None else group.trail)
 
     def reach(self, topology: NetworkTopology, footing: Footing) -> list[tuple[Tier, int | None]] | Refusal:
