@@ -135,6 +135,7 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
         pytest.param(["f", "--load", "2", "--quiet"], "--load, --quiet: only with --trace", id="flags of traces"),
         pytest.param(["--trace", "n.csv", "p.csv", "--cycles", "2"], "--cycles: not with --trace", id="those of files"),
         pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], "expected no FILE and no --config", id="both"),
+        pytest.param(["f", "g"], "g: one FILE at a time", id="two files"),
         pytest.param(["f", "--cycles", "0"], "0 is not in the range", id="no-cycles"),
     ],
 )

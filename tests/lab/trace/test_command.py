@@ -20,11 +20,12 @@ from tests.support.traces import small_trace, write_trace
 from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.errors import VschedError
-from vsched.lab.trace.plots import draw
+from vsched.lab.trace.plots import draw, draw_shares, largest_queues
 from vsched.lab.trace.view import FigureLine, as_table, lines_of, title_of
 from vsched.sim.tables.ages import short_duration
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
+PHILLY = Path(__file__).parent / "data" / "philly.csv"
 SPREADING, PACKING = POLICIES / "volcano-default.yaml", POLICIES / "gpu-packing.yaml"
 
 
@@ -55,8 +56,9 @@ def test_policies_are_compared_side_by_side_and_come_to_the_same_alone(tmp_path:
     compared = orjson.loads((tmp_path / "out" / "comparison.json").read_bytes())
     assert [policy["policy"] for policy in compared["policies"]] == ["volcano-default", "gpu-packing"]
     assert {policy["pods"]["placed"] for policy in compared["policies"]} == {30}
-    assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in (tmp_path / "out" / "comparison.svg").read_bytes()
+    for name in ("comparison", "shares"):
+        assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (tmp_path / "out" / f"{name}.svg").read_bytes()
     alone = document(replay(tmp_path, "--policy", str(PACKING), "-o", "json", "--quiet", nodes=10, pods=30))
     assert alone["trace"] == compared["trace"]
     assert alone["policies"] == [compared["policies"][1]], "equal replays give equal documents"
@@ -75,9 +77,48 @@ def test_fewer_nodes_a_load_and_weights_are_taken_into_account(tmp_path: Path) -
     assert [policy["policy"] for policy in found["policies"]] == ["default"]
 
 
+def replay_philly(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["replay", "--trace", str(PHILLY), *arguments])
+
+
+def test_a_part_of_philly_is_replayed_on_machines_that_are_too_few_for_it(tmp_path: Path) -> None:
+    part = ("--from", "2017-11-08T15:00", "--days", "0.05", "--machines", "5x8", "--declared", "1.5", "--no-plots")
+    result = replay_philly(*part, "--policy", str(POLICIES / "gang-only.yaml"), "--out", str(tmp_path), "--quiet")
+    assert result.exit_code == 0, result.output
+    assert re.search(
+        r"\d+ jobs \(\d+ pods\) on 5 nodes with 40 GPUs, as rec.*; .* ask for \d\.\d+ of gpu\n", result.stdout
+    )
+    assert "cpu in use" not in result.stdout, "no job asks for it"
+    found = orjson.loads((tmp_path / "comparison.json").read_bytes())
+    assert found["trace"]["seconds_apart"] == 60.0
+    assert found["trace"]["jobs"] < found["trace"]["pods"], "some are gangs"
+    assert "6214e9" in found["trace"]["weights"]
+    assert found["policies"][0]["waiting_seconds"]["by_size"].keys() >= {"1 GPU", "gangs"}
+    assert found["policies"][0]["waiting_seconds"]["all"]["max"] > 0.0
+    assert found["policies"][0]["pods"]["created"] == found["trace"]["pods"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
+        pytest.param(("--machines", "88"), "'88' (expected COUNTxGPUS, 88x8 for", id="machines of how many GPUs"),
+        pytest.param(("--machines", "0x8"), "'0x8' (expected COUNTxGPUS", id="no machine"),
+        pytest.param(("--from", "monday"), "'monday' (expected a date such as 2017-10-16", id="no date"),
+        pytest.param(("--from", "2018-01-01"), "2017-11-08T10:02 to 2017-11-08T17:59", id="a time without jobs"),
+        pytest.param(("--days", "0"), "0.0 is not in the range", id="no time"),
+        pytest.param(("--apart", "soon"), "'soon' is not a time from 0 to 1h", id="no duration"),
+        pytest.param(("--weight", "nn=2"), "--weight: no pod is in queue 'nn' (expected one of 103959,", id="no queue"),
+    ],
+)
+def test_what_makes_no_sense_for_philly_is_refused(arguments: tuple[str, ...], printed: str) -> None:
+    assert printed in refusal(replay_philly(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        pytest.param(("--machines", "4x8"), "nodes.csv says which there are", id="machines where the trace has some"),
+        pytest.param(("--from", "2017-11-08"), "this trace has no dates", id="dates of a trace without any"),
         pytest.param(("--nodes", "0%"), "'0%' (expected more than 0%", id="no nodes"),
         pytest.param(("--nodes", "most"), "'most' (expected more than 0%", id="no share"),
         pytest.param(("--weight", "ls"), "'ls' (expected QUEUE=WEIGHT", id="no weight"),
@@ -130,7 +171,7 @@ def test_an_interrupt_ends_it_and_all_that_it_has_started(tmp_path: Path) -> Non
     until_now(lambda: not list(tmp_path.glob("vsched-*")))  # their folder goes once they are gone
 
 
-def a_document(*waits: float) -> dict[str, Any]:
+def a_document(*waits: float, shares_gpus: bool = True) -> dict[str, Any]:
     """Just enough to be shown: policies that differ in how long pods wait."""
     line = [0.5] * 240
     policies = [
@@ -155,10 +196,12 @@ def a_document(*waits: float) -> dict[str, Any]:
                 "seconds": [5.0 * number for number in range(240)],
                 **dict.fromkeys(("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting"), line),
             },
+            "shares": {f"queue-{name}": {"used": [name / 100] * 240, "waiting": line} for name in range(9)},
         }
         for number, wait in enumerate(waits)
     ]
-    trace = {"pods": 9, "nodes": 3, "gpus": 4, "times_as_fast": 1.0, "load": {"gpu": 1.3}}
+    trace = {"pods": 9, "jobs": 9, "nodes": 3, "gpus": 4, "times_as_fast": 1.0, "load": {"cpu": 0.0, "gpu": 1.3}}
+    trace["shares_gpus"] = shares_gpus
     return {"trace": trace, "policies": policies}
 
 
@@ -195,7 +238,7 @@ def test_the_table_has_a_column_for_each_policy_and_its_lines_say_what_they_are(
     ],
 )
 def test_the_first_line_says_what_was_replayed(pods: int, pace: float, printed: str) -> None:
-    facts = {"pods": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
+    facts = {"pods": pods, "jobs": pods, "nodes": 3, "gpus": 1, "times_as_fast": pace, "load": {"gpu": 1.3}}
     assert title_of(facts) == f"{printed} at the peak they ask for 1.30 of gpu"
 
 
@@ -208,3 +251,18 @@ def test_equal_documents_give_equal_plots_of_more_policies_than_anybody_compares
     drawn = (tmp_path / "one.svg").read_bytes()
     assert drawn == (tmp_path / "other.svg").read_bytes()
     assert {name for name in range(8) if f"policy-{name}".encode() in drawn} == set(range(8))
+
+
+@pytest.mark.parametrize("shares_gpus", [pytest.param(True, id="fragments"), pytest.param(False, id="work lost")])
+def test_shares_of_more_queues_than_colours_are_drawn_with_the_smallest_together(
+    tmp_path: Path, shares_gpus: bool
+) -> None:
+    found = a_document(10.0, 20.0, 30.0, 40.0, shares_gpus=shares_gpus)
+    draw(found, tmp_path / "comparison.svg")
+    assert (b"GPU hours lost" in (tmp_path / "comparison.svg").read_bytes()) is not shares_gpus
+    draw_shares(found, tmp_path / "shares.svg")
+    drawn = (tmp_path / "shares.svg").read_bytes()
+    assert largest_queues(found["policies"]) == [f"queue-{number}" for number in range(8, 1, -1)]
+    assert b"queue-8" in drawn
+    assert b"others" in drawn
+    assert b"queue-1" not in drawn

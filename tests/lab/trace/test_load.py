@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.errors import BadInput
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
-from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
+from vsched.lab.trace.load import (
+    DAY,
+    capacity_of,
+    declaring,
+    faster,
+    faster_for,
+    loads_of,
+    part_of,
+    scarcest,
+    with_share_of_nodes,
+)
 
 
 def pod(name: str, created: int, runs: int, gpus: int = 1, cpu: int = 1000) -> TracePod:
@@ -76,3 +89,53 @@ def test_fewer_nodes_are_fewer_of_each_kind() -> None:
 def test_a_share_that_is_none_is_refused(share: float) -> None:
     with pytest.raises(BadInput, match="--nodes"):
         with_share_of_nodes(trace(pod("p", 0, 1)), share)
+
+
+MONDAY = datetime(2017, 10, 16, tzinfo=UTC)
+
+
+def dated() -> ClusterTrace:
+    """From Monday on: a pod that runs for three days, one that runs for an hour, and one a day after that."""
+    pods = (
+        pod("long", 0, 3 * DAY), pod("short", 60, 3600), pod("tuesday", DAY, 60), pod("wednesday", 2 * DAY, 60)
+    )  # fmt: skip
+    return replace(trace(*pods), epoch=int(MONDAY.timestamp()))
+
+
+@pytest.mark.parametrize(
+    ("begin", "days", "found"),
+    [
+        pytest.param(None, None, [("long", 0, 3 * DAY), ("short", 60, 3600), ("tuesday", DAY, 60),
+                                  ("wednesday", 2 * DAY, 60)], id="all"),
+        pytest.param(None, 1.0, [("long", 0, 3 * DAY), ("short", 60, 3600)], id="what comes on the first day"),
+        pytest.param(1.0, None, [("long", DAY, 2 * DAY), ("tuesday", DAY, 60), ("wednesday", 2 * DAY, 60)],
+                     id="from a day on, with the rest of what runs then"),
+        pytest.param(MONDAY.replace(hour=12), 1.0, [("long", DAY // 2, 2.5 * DAY), ("tuesday", DAY, 60)],
+                     id="from a date on"),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_trace_is(
+    begin: datetime | float | None, days: float | None, found: list[tuple[str, int, int]]
+) -> None:
+    assert [(one.name, one.created, one.run_seconds) for one in part_of(dated(), begin, days).pods] == found
+
+
+@pytest.mark.parametrize(
+    ("begin", "dates", "problem"),
+    [
+        pytest.param(5.0, True, "(expected a part of 2017-10-16T00:00 to 2017-10-18T00:00)", id="after the end"),
+        pytest.param(MONDAY.replace(day=1), True, "no pod comes in that time", id="before the beginning"),
+        pytest.param(5.0, False, "(expected a part of 0 to 2.0 days)", id="after the end of one without dates"),
+        pytest.param(MONDAY, False, "2017-10-16: this trace has no dates (expected days since", id="a date of one"),
+    ],
+)
+def test_no_part_of_a_trace_is(begin: datetime | float, dates: bool, problem: str) -> None:
+    found = dated() if dates else replace(dated(), epoch=None)
+    with pytest.raises(BadInput, match="--from") as caught:
+        part_of(found, begin, 1.0)
+    assert problem in str(caught.value)
+
+
+def test_pods_declare_so_many_times_what_they_run() -> None:
+    found = declaring(trace(pod("a", 0, 100), pod("b", 0, 0)), 1.5)
+    assert [(one.run_seconds, one.declared_seconds) for one in found.pods] == [(100, 150), (0, 1)]

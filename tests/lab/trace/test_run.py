@@ -10,7 +10,7 @@ from tests.support.traces import small_trace
 from vsched.clock import FakeClock
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import stepped_daemon
-from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
 from vsched.lab.trace.run import SCHEDULER, TraceReplay, weights_of
 from vsched.together import run_fast
@@ -53,7 +53,10 @@ class WatchedBooks(TraceAccounts):
 
 
 def replayed(
-    trace: ClusterTrace, policy: Path | None = None, weights: dict[str, int] | None = None
+    trace: ClusterTrace,
+    policy: Path | None = None,
+    weights: dict[str, int] | None = None,
+    apart_seconds: float = 0.0,
 ) -> tuple[WatchedBooks, dict[str, Any]]:
     """What becomes of a trace, with books that check themselves."""
 
@@ -61,9 +64,9 @@ def replayed(
         clock, given = FakeClock(), weights_of(trace, weights or {})
         async with virtual_cluster(clock) as cluster:
             machines = Machines(cluster, clock, SCHEDULER)
-            machines.set_up(trace.nodes, given)
+            machines.set_up(trace, given)
             async with stepped_daemon(cluster, policy, clock) as daemon:
-                replay = TraceReplay(trace, given, clock, lambda standing: None)
+                replay = TraceReplay(trace, given, clock, lambda standing: None, apart_seconds)
                 replay.accounts = WatchedBooks(trace, given)
                 await replay.run(machines, daemon)
         return replay
@@ -186,3 +189,60 @@ def test_books_balance_at_every_moment_and_every_pod_is_placed_once() -> None:
     lines = found["series"]
     assert {len(values) for values in lines.values()} == {240}
     assert all(0.0 <= share <= 1.0 for name in ("cpu", "memory", "gpu", "fragmentation") for share in lines[name])
+
+
+def machines_of_8(count: int, *pods: TracePod) -> ClusterTrace:
+    return ClusterTrace(tuple(TraceNode(f"m{number}", 8000, 1000, 8) for number in range(count)), pods)
+
+
+def a_job(name: str, created: int, runs: int, gpus: int, queue: str = "q") -> list[TracePod]:
+    """A job as the reader of Philly makes it: a pod, or a gang of pods of 8."""
+    gang = TraceGang(name, gpus // 8, gpus) if gpus > 8 else None
+    return [
+        TracePod(
+            f"{name}-{member}", 0, 0, min(8, gpus), 1000, (), "", created, runs, queue=queue, gang=gang, member=member
+        )
+        for member in range(max(1, gpus // 8))
+    ]
+
+
+def test_a_gang_waits_as_a_whole_and_counts_as_one_job() -> None:
+    pods = (*a_job("small", 0, 100, 4), *a_job("gang", 10, 50, 16), *a_job("other", 20, 10, 8))
+    books, found = replayed(machines_of_8(2, *pods))
+    starts = {name: now for name, _, now in books.starts}
+    # The other job takes the machine that is free, as the gang cannot have both.
+    assert starts == {"small-0": 0.0, "other-0": 20.0, "gang-0": 100.0, "gang-1": 100.0}
+    assert found["waiting_seconds"]["by_size"]["gangs"]["max"] == 90.0
+    assert found["waiting_seconds"]["all"]["count"] == 3
+    assert (found["pods"]["placed"], found["makespan_seconds"]) == (4, 150.0)
+
+
+def test_a_gang_that_loses_a_pod_begins_anew_as_a_whole(tmp_path: Path) -> None:
+    # Without gang, reclaim takes as little of a gang as it needs.
+    policy = tmp_path / "policy.yaml"
+    text = (POLICIES / "taking-back.yaml").read_text(encoding="utf-8")
+    policy.write_text(text.replace("- name: gang ", "- {name: gang, enableReclaimable: false} "), encoding="utf-8")
+    pods = (*a_job("gang", 0, 1000, 16, "a"), *a_job("late", 100, 50, 8, "b"))
+    books, found = replayed(machines_of_8(2, *pods), policy)
+    assert [(name, now) for name, _, now in books.starts] == [
+        ("gang-0", 0.0), ("gang-1", 0.0), ("late-0", 100.0), ("gang-0", 150.0), ("gang-1", 150.0)
+    ]  # fmt: skip
+    assert found["lost_seconds"]["gpu"] == 16 * 100.0
+    assert found["waiting_seconds"]["by_size"]["gangs"]["max"] == 50.0
+    assert found["makespan_seconds"] == 1150.0
+
+
+def test_sessions_keep_apart_while_pods_wait_and_come_at_once_where_none_does() -> None:
+    pods = (a_pod("a", 0, 100, gpus=2), a_pod("b", 10, 50), a_pod("c", 20, 50), a_pod("d", 300, 5))
+    books, found = replayed(one_node(*pods), apart_seconds=60.0)
+    # After that at 10 s the next are at 70 and 130 s; then nobody waits.
+    assert [(name, now) for name, _, now in books.starts] == [("a", 0.0), ("b", 130.0), ("c", 130.0), ("d", 300.0)]
+    assert found["sessions"] == 5
+
+
+def test_shares_of_queues_add_up_to_what_is_used() -> None:
+    _, found = replayed(small_trace(nodes=6, pods=40))
+    shares = found["shares"]
+    assert sorted(shares) == ["be", "ls"]
+    for used, *parts in zip(found["series"]["gpu"], *(shares[name]["used"] for name in shares), strict=True):
+        assert abs(sum(parts) - used) < 2e-4

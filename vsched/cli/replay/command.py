@@ -19,11 +19,12 @@ Examples:
   vsched replay vsched-17.json.gz --config policy.yaml  (what another policy would have decided)
   vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
+  vsched replay --trace jobs.csv.gz --from 2017-10-16 --days 7 --machines 88x8 --policy a.yaml --policy b.yaml
 """
 
 
 @click.command("replay", epilog=EPILOG)
-@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("files", nargs=-1, metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="another policy, compared with it")
 @click.option(
     "--cycles",
@@ -36,12 +37,12 @@ Examples:
 @output_flags_of("text", "json", "yaml")
 @trace_options
 def command(
-    file: Path | None,
+    files: tuple[Path, ...],
     config: Path | None,
     cycles: int,
     profile: bool,
     output: Output,
-    trace: tuple[Path, Path] | None,
+    trace: Path | None,
     **asked: Any,
 ) -> None:
     """Run the cycle in FILE again, as vsched dump has written it, and say whether the same is decided.
@@ -50,25 +51,26 @@ def command(
     something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
     """
     if trace is not None:
-        if file is not None or config is not None:
+        # The second file of OpenB reaches us as an argument, because --trace takes one or two.
+        if len(files) > 1 or config is not None:
             raise click.UsageError(
-                "--trace: replays two CSV files (expected no FILE and no --config; --policy names one)"
+                "--trace: replays one or two CSV files (expected no FILE and no --config; --policy names one)"
             )
         if useless := _given(("cycles", "profile")):
             raise click.UsageError(f"{useless}: not with --trace")
-        import_module("vsched.lab.trace.command").replay_trace(trace, output, **asked)
+        import_module("vsched.lab.trace.command").replay_trace((trace, *files), output, **asked)
         return
     if useless := _given(asked):
-        raise click.UsageError(f"{useless}: only with --trace NODES PODS")
-    if file is None:
-        raise click.UsageError(
-            "what is to be replayed? (expected FILE, as vsched dump writes it, or --trace NODES PODS)"
-        )
+        raise click.UsageError(f"{useless}: only with --trace")
+    if not files:
+        raise click.UsageError("what is to be replayed? (expected FILE, as vsched dump writes it, or --trace)")
+    if len(files) > 1:
+        raise click.UsageError(f"{files[1]}: one FILE at a time (two CSV files of a trace come after --trace)")
     # Imported here, so that --help does not load the decision core.
     from vsched.cli.replay.run import run
     from vsched.cli.replay.view import show
 
-    found = run(file, config, cycles=cycles, profile=profile)
+    found = run(files[0], config, cycles=cycles, profile=profile)
     show(found, output)
     if not found.same and config is None:
         raise click.exceptions.Exit(1)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from vsched.cli.flags.periods import Period
 from vsched.cli.options import Decorator, options
 
 MOST_WEIGHT = 1_000_000
+MOST_MACHINES, MOST_GPUS = 100_000, 128
+MOST_DAYS = 36_500
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -40,13 +45,43 @@ def _option(*names: str, says: str, **more: Any) -> Decorator:
     return click.option(*names, help=f"For --trace: {says}", **more)
 
 
+def machines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Several ``COUNTxGPUS`` as pairs."""
+    found = []
+    for text in value:
+        sizes = [int(part) for part in text.split("x") if part.isascii() and part.isdecimal() and len(part) < 7]
+        if len(sizes) != 2 or not 0 < sizes[0] <= MOST_MACHINES or not 0 < sizes[1] <= MOST_GPUS:
+            problem = (
+                f"{text!r} (expected COUNTxGPUS, 88x8 for 88 machines with 8 GPUs; at most {MOST_MACHINES}x{MOST_GPUS})"
+            )
+            raise click.BadParameter(problem, ctx, param)
+        found.append((sizes[0], sizes[1]))
+    return tuple(found)
+
+
+def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | float | None:
+    """A date, with or without a time, or a number of days."""
+    if value is None:
+        return None
+    with suppress(ValueError):
+        days = float(value)
+        if 0.0 <= days <= MOST_DAYS:
+            return days
+    with suppress(ValueError):
+        found = datetime.fromisoformat(value)
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    problem = (
+        f"{value!r} (expected a date such as 2017-10-16 or 2017-10-16T12:00, or days since the first pod, such as 3)"
+    )
+    raise click.BadParameter(problem, ctx, param)
+
+
 trace_options = options(
     click.option(
         "--trace",
-        nargs=2,
         type=FILE,
-        metavar="NODES PODS",
-        help="Replay a trace of a cluster: two CSV files in OpenB's format (.csv or .csv.gz).",
+        metavar="JOBS | NODES PODS",
+        help="Replay a trace of a cluster: one CSV file (.csv or .csv.gz) in Philly's format, or two in OpenB's.",
     ),
     click.option(
         "--policy", "policies", multiple=True, type=FILE, help="For --trace; repeat it to compare.  [default: built-in]"
@@ -58,6 +93,33 @@ trace_options = options(
         callback=share,
         default="100%",
         metavar="SHARE",
+    ),
+    _option(
+        "--machines",
+        says="of Philly, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: of 8 GPUs, for the trace's peak]",
+        callback=machines,
+        multiple=True,
+        metavar="COUNTxGPUS",
+    ),
+    _option(
+        "--from",
+        "begin",
+        says="a date (UTC) of the trace, or days since its first pod; what runs then is there from the beginning.",
+        callback=moment,
+        metavar="TIME",
+    ),
+    _option("--days", says="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
+    _option(
+        "--apart",
+        says="while pods wait, the least time between sessions.  [default: 1m for Philly, else 0]",
+        type=Period(zero=True),
+        metavar="DURATION",
+    ),
+    _option(
+        "--declared",
+        says="jobs declare a run time: so many times the true one.  [default: they declare none]",
+        type=click.FloatRange(0, 1000, min_open=True),
+        metavar="TIMES",
     ),
     _option(
         "--load",
@@ -74,7 +136,7 @@ trace_options = options(
     ),
     _option("--seed", says="draws other uids.", type=click.IntRange(0), default=1),
     _option("--jobs", says="policies replayed at a time.", type=click.IntRange(1, 64), default=2),
-    _option("--out", says="where comparison.json, .png and .svg go.", type=click.Path(file_okay=False, path_type=Path)),
+    _option("--out", says="where comparison.json and the plots go.", type=click.Path(file_okay=False, path_type=Path)),
     _option("--plots/--no-plots", says="draw, or not.  [default: where there is --out]", default=None),
     _option("--quiet", says="say nothing of how far it is.", is_flag=True),
 )

@@ -16,13 +16,16 @@ from vsched.lab.trace.devices import TypicalPods
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
 from vsched.lab.trace.machines import Machine
-from vsched.lab.trace.measures import averages, contentment, jain, mean_and_extremes, spread
+from vsched.lab.trace.measures import Floats, averages, contentment, jain, mean_and_extremes, spread
 from vsched.lab.trace.objects import queue_of
+from vsched.lab.trace.shares import QueueShares
 
 POINTS = 240
 """Points of each line that is drawn."""
-SIZES = ("no GPU", "part of a GPU", "1 GPU", "2 to 7 GPUs", "8 GPUs or more")
+SIZES = ("no GPU", "part of a GPU", "1 GPU", "2 to 7 GPUs", "8 GPUs or more", "gangs")
 DIGITS = 4
+LONG_SECONDS = 2 * 86_400
+"""The least time of arrivals in which fairness over the last week is measured, too."""
 WARM_UP = 0.01
 """The first part of the pods is not measured, because it finds an empty cluster; in OpenB it takes half of the time."""
 SERIES = ("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting")
@@ -30,7 +33,9 @@ SERIES = ("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting")
 
 
 def size_of(pod: TracePod) -> str:
-    """The class in SIZES of a pod."""
+    """The class in SIZES of a pod; gangs are those whose GPUs no machine has alone."""
+    if pod.gang is not None:
+        return SIZES[5]
     if not pod.gpus:
         return SIZES[0]
     if not pod.takes_whole_gpus and pod.gpus == 1:
@@ -78,6 +83,7 @@ class TraceAccounts:
         self._waits: dict[str, float] = {}
         self.moments: list[float] = []
         self.series: dict[str, list[float]] = {name: [] for name in SERIES}
+        self.shares = QueueShares(weights, float(self._capacity[self.scarcest]))
         self.created = self.placed = self.evicted = self.finished = self.in_pieces = 0
         self._lost: dict[str, float] = defaultdict(float)
         """Work that evicted pods had done, as amount times seconds, by resource."""
@@ -140,12 +146,14 @@ class TraceAccounts:
             self.moments.pop()
             for values in self.series.values():
                 values.pop()
+            self.shares.forget_last()
         self.moments.append(now)
         for name, amount in self._capacity.items():
             self.series[name].append(self.used[name] / amount if amount else 0.0)
         free = self._capacity["gpu"] - self.used["gpu"]
         self.series["fragmentation"].append(min(1.0, max(0.0, self._fragmented) / free) if free else 0.0)
         self.series["fairness"].append(self._fairness())
+        self.shares.sample(now, self._used_by_queue, self._requested)
         self.series["waiting"].append(float(self.waiting))
 
     def _leave(self, stay: _Stay) -> None:
@@ -188,12 +196,13 @@ class TraceAccounts:
             "utilisation": {name: self._figure(name, "mean", "peak") for name in RESOURCES},
             "fragmentation": self._figure("fragmentation", "mean", "peak"),
             "fairness": self._figure("fairness", "mean", "least"),
+            **({"fairness_of_a_week": self._of_a_week()} if self._is_long else {}),
             "waiting_pods": {
                 **self._figure("waiting", "mean"),
                 "peak": int(max(self.series["waiting"], default=0)),
             },
             "waiting_seconds": {
-                "all": {**spread([*self._waits.values()]), "never": len(never)},
+                "all": self._waits_by(lambda _: "all", ["all"])["all"],
                 "by_queue": self._waits_by(queue_of, sorted(self._weights)),
                 "by_size": self._waits_by(size_of, SIZES),
             },
@@ -202,6 +211,7 @@ class TraceAccounts:
             "makespan_seconds": self._last_end,
             "lost_seconds": {name: round(self._lost[name] / 1000, 1) for name in ("cpu", "gpu")},
             "series": self._lines(),
+            "shares": self.shares.lines(self._edges),
         }
 
     def _figure(self, name: str, *parts: str) -> dict[str, float]:
@@ -211,9 +221,11 @@ class TraceAccounts:
         return {part: round(values[part], DIGITS) for part in parts}
 
     def _waits_by(self, group_of: Callable[[TracePod], str], groups: Iterable[str]) -> dict[str, dict[str, float]]:
-        """The waits of the pods of each group, and how many were never placed; groups without pods are left out."""
+        """The waits of the jobs of each group, and how many were never placed; groups without jobs are left out."""
         waits, never = defaultdict[str, list[float]](list), Counter[str]()
         for pod in self._trace.pods:
+            if not pod.is_first_of_job:
+                continue  # a gang starts as a whole
             if pod.name in self._waits:
                 waits[group_of(pod)].append(self._waits[pod.name])
             else:
@@ -222,8 +234,24 @@ class TraceAccounts:
 
     def _lines(self) -> dict[str, list[float]]:
         """Averages over equal periods, for drawing."""
-        edges = np.linspace(self.begin, self.horizon, POINTS + 1)
+        edges = self._edges
         lines = {"seconds": [round(float(edge), 1) for edge in edges[:-1]]}
         for name in SERIES:
             lines[name] = [round(float(value), DIGITS) for value in averages(self.moments, self.series[name], edges)]
+        if self._is_long:
+            lines["fairness_of_a_week"] = [round(value, DIGITS) for value in self.shares.fairness(edges[1:])]
         return lines
+
+    @property
+    def _edges(self) -> Floats:
+        return np.linspace(self.begin, self.horizon, POINTS + 1)
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether it is worth looking back over a week."""
+        return self.end - self.begin >= LONG_SECONDS
+
+    def _of_a_week(self) -> dict[str, float]:
+        """The mean and the least of the fairness over the last week, while pods come."""
+        found = self.shares.fairness(np.linspace(self.begin, self.end, POINTS + 1)[1:])
+        return {"mean": round(sum(found) / len(found), DIGITS), "least": round(min(found), DIGITS)}

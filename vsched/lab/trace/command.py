@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,17 @@ from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, read_trace
-from vsched.lab.trace.load import capacity_of, faster, faster_for, loads_of, scarcest, with_share_of_nodes
+from vsched.lab.trace.load import (
+    capacity_of,
+    declaring,
+    faster,
+    faster_for,
+    loads_of,
+    part_of,
+    scarcest,
+    with_share_of_nodes,
+)
+from vsched.lab.trace.philly import MachineKind, read_jobs
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
@@ -34,6 +45,8 @@ from vsched.together import first_error, run_fast, together
 
 BUILT_IN = "default"
 """The name of the built-in policy."""
+PHILLY_APART_SECONDS = 60.0
+"""Between sessions while pods wait: hundreds of jobs wait for hours; half of all run for 20 minutes and more."""
 LOOK_SECONDS = 1.0
 DIGITS = 4
 
@@ -45,9 +58,18 @@ Say = Callable[[str], None]
 class ReplayRequest:
     """The arguments of the command."""
 
-    files: tuple[Path, Path]
+    files: tuple[Path, ...]
+    """One in Philly's format, or two in OpenB's."""
     policies: tuple[Path, ...]
     share: float
+    machines: tuple[tuple[int, int], ...]
+    """So many machines with so many GPUs each; where empty, those that fit the trace."""
+    begin: datetime | float | None
+    days: float | None
+    apart: float
+    """Seconds between sessions while pods wait."""
+    declared: float | None
+    """So many times its true run time is what each job declares, if any."""
     load: float | None
     weights: Mapping[str, int]
     seed: int
@@ -57,18 +79,32 @@ class ReplayRequest:
         """The arguments of a process that replays one of the policies."""
         return (
             *("replay", "--trace", *map(str, self.files), "--policy", str(policy), "--nodes", repr(self.share)),
+            *(part for count, gpus in self.machines for part in ("--machines", f"{count}x{gpus}")),
+            *(() if self.begin is None else ("--from", _written(self.begin))),
+            *(() if self.days is None else ("--days", repr(self.days))),
+            *("--apart", repr(self.apart)),
+            *(() if self.declared is None else ("--declared", repr(self.declared))),
             *(() if self.load is None else ("--load", repr(self.load))),
             *(part for queue, weight in self.weights.items() for part in ("--weight", f"{queue}={weight}")),
             *("--seed", str(self.seed), "--no-plots", "-o", "json"),
         )
 
 
+def _written(begin: datetime | float) -> str:
+    return begin.isoformat() if isinstance(begin, datetime) else repr(begin)
+
+
 def replay_trace(
-    trace: tuple[Path, Path],
+    trace: tuple[Path, ...],
     output: Output,
     *,
     policies: Sequence[Path],
     share: float,
+    machines: tuple[tuple[int, int], ...],
+    begin: datetime | float | None,
+    days: float | None,
+    apart: float | None,
+    declared: float | None,
     load: float | None,
     weights: Mapping[str, int],
     seed: int,
@@ -81,7 +117,11 @@ def replay_trace(
     if plots and out is None:
         raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
     plots = out is not None if plots is None else plots
-    request = ReplayRequest(trace, tuple(policies), share, load, weights, seed, jobs)
+    if apart is None:
+        apart = PHILLY_APART_SECONDS if len(trace) == 1 else 0.0
+    request = ReplayRequest(
+        trace, tuple(policies), share, machines, begin, days, apart, declared, load, weights, seed, jobs
+    )
     names_of(request.policies)
     for policy in request.policies:
         load_file(policy, registry())
@@ -102,7 +142,8 @@ def replay_trace(
 
 def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
     """The trace to replay, and facts about it."""
-    trace = read_trace(*request.files)
+    trace = part_of(_read(request), request.begin, request.days)
+    trace = trace if request.declared is None else declaring(trace, request.declared)
     trace = trace if request.share == 1.0 else with_share_of_nodes(trace, request.share)
     factor = 1.0 if request.load is None else faster_for(trace, request.load)
     trace = faster(trace, factor)
@@ -115,7 +156,10 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
         "nodes": len(trace.nodes),
         "gpus": capacity_of(trace.nodes)["gpu"] // WHOLE_GPU,
         "pods": len(trace.pods),
+        "jobs": trace.jobs,
+        "shares_gpus": trace.shares_gpus,
         "share_of_nodes": request.share,
+        "seconds_apart": request.apart,
         "times_as_fast": round(factor, DIGITS),
         "load": {name: round(found, DIGITS) for name, found in loads_of(trace).items()},
         "scarcest": scarcest(trace),
@@ -123,6 +167,18 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
         "seed": request.seed,
     }
     return trace, facts
+
+
+def _read(request: ReplayRequest) -> ClusterTrace:
+    match request.files:
+        case [jobs]:
+            return read_jobs(jobs, [MachineKind(*kind) for kind in request.machines])
+        case [nodes, pods]:
+            if request.machines:
+                raise BadInput(f"--machines: {nodes} says which there are (expected it with a trace in one file)")
+            return read_trace(nodes, pods)
+        case _:
+            raise AssertionError("the command line takes one file or two")
 
 
 def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
@@ -153,7 +209,9 @@ def run_all(request: ReplayRequest, trace: ClusterTrace, say: Say) -> list[Docum
 async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Document:
     (name, policy), *_ = names_of(request.policies).items()
     weights = weights_of(trace, request.weights)
-    found = await replay(trace, policy, weights, request.seed, lambda progress: say(as_line(name, progress)))
+    found = await replay(
+        trace, policy, weights, request.seed, lambda progress: say(as_line(name, progress)), request.apart
+    )
     return {"policy": name} | found.summary()
 
 
@@ -237,10 +295,11 @@ def _write(out: Path, document: Document, plots: bool) -> None:
     try:
         (out / "comparison.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
         if plots:
-            from vsched.lab.trace.plots import draw
+            from vsched.lab.trace.plots import draw, draw_shares
 
             for suffix in ("png", "svg"):
                 draw(document, out / f"comparison.{suffix}")
+                draw_shares(document, out / f"shares.{suffix}")
     except OSError as error:
         raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
 

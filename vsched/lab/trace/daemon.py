@@ -3,7 +3,7 @@
 The daemon and the cluster talk over HTTP, as anywhere. A session begins once the mirror has everything that was written
 before, and has ended once its decisions are carried out. So the outcome does not depend on the speed of the machine.
 
-Events and the reasons of waiting pods are not written: they only cost time, as nobody reads them.
+Events and the reasons of waiting pods and gangs are not written: they only cost time, as nobody reads them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from vsched.lab.ready import until_ready
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventSettings
+from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.status.queues import QueueStatusSettings
 from vsched.writes.writeback import WritebackSettings
@@ -32,10 +33,17 @@ from vsched.writes.writeback import WritebackSettings
 NEVER_SECONDS = 1e9
 PATIENCE_SECONDS = 60.0
 """How long the daemon may take to be ready, and a watch to show what was written."""
-WATCHED = {"Pod": "pods", "Node": "nodes", "Queue": "scheduling.volcano.sh/queues", "Namespace": "namespaces"}
+WATCHED = {
+    "Pod": "pods",
+    "Node": "nodes",
+    "PodGroup": "scheduling.volcano.sh/podgroups",
+    "Queue": "scheduling.volcano.sh/queues",
+    "Namespace": "namespaces",
+}
 """What a replay writes: kinds, with their names in the embedded cluster."""
 
 UNREAD = WritebackSettings(
+    jobs=JobStatusSettings(phase_seconds=0.0, grace_seconds=NEVER_SECONDS, reword_seconds=NEVER_SECONDS),
     events=EventSettings(limit=0),
     pods=PodConditionSettings(grace_seconds=NEVER_SECONDS),
     queues=QueueStatusSettings(grace_seconds=NEVER_SECONDS),
@@ -71,7 +79,8 @@ class SteppedDaemon:
         await self._steps.step()
         if daemon.telemetry.findings.cycles == before:
             raise Unavailable("a session failed; the log says why")
-        while daemon.dispatcher.busy or daemon.evictor.busy:  # noqa: ASYNC110  # a turn of the loop is all it takes
+        statuses = daemon.writeback.jobs.workqueue
+        while daemon.dispatcher.busy or daemon.evictor.busy or statuses.in_flight:  # noqa: ASYNC110  # a turn of the loop is all it takes
             await asyncio.sleep(0)
 
     async def _caught_up(self) -> None:

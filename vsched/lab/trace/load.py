@@ -1,4 +1,4 @@
-"""How much a trace requests of its cluster, and heavier loads: fewer nodes, faster arrivals.
+"""How much a trace requests of its cluster, parts of it, and heavier loads: fewer nodes, faster arrivals.
 
 Pure. The load of a trace is what its pods would use of the scarcest resource at the busiest moment if each started on
 arrival, as a share of the cluster. Above 1 some pods have to wait.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,7 @@ RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], i
 SLOWEST, FASTEST = 1e-3, 1e9
 """Bounds of the factor by which arrivals are made faster."""
 _HALVINGS = 60
+DAY = 86_400
 
 
 def capacity_of(nodes: Sequence[TraceNode]) -> dict[str, int]:
@@ -57,6 +60,54 @@ def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
     for nodes in kinds.values():
         kept.update(node.name for node in nodes[: max(1, round(len(nodes) * share))])
     return replace(trace, nodes=tuple(node for node in trace.nodes if node.name in kept))
+
+
+def part_of(trace: ClusterTrace, begin: datetime | float | None, days: float | None) -> ClusterTrace:
+    """The pods that come from a date or a day of the trace on, for so many days.
+
+    Pods that had come before and would run then, had each started on arrival, come at the beginning and run for the
+    rest of their time. So the part does not begin on an empty cluster. Raises BadInput where nothing is left.
+    """
+    if begin is None and days is None:
+        return trace
+    first, last = trace.pods[0].created, trace.pods[-1].created
+    since = first if begin is None else _second_of(trace, begin)
+    until = inf if days is None else since + days * DAY
+    if since > last or until <= first:
+        raise BadInput(f"--from, --days: no pod comes in that time (expected a part of {_times_of(trace)})")
+    pods = []
+    for pod in trace.pods:
+        left = pod.created + pod.run_seconds - since
+        if since <= pod.created < until:
+            pods.append(pod)
+        elif pod.created < since and left > 0:
+            pods.append(replace(pod, created=since, run_seconds=left))
+    if not pods:
+        raise BadInput(f"--from, --days: no pod comes in that time (expected a part of {_times_of(trace)})")
+    return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
+
+
+def _second_of(trace: ClusterTrace, begin: datetime | float) -> int:
+    if not isinstance(begin, datetime):
+        return trace.pods[0].created + int(begin * DAY)
+    if trace.epoch is None:
+        raise BadInput(
+            f"--from: {begin:%Y-%m-%d}: this trace has no dates (expected days since its first pod, such as 3)"
+        )
+    return int(begin.timestamp()) - trace.epoch
+
+
+def _times_of(trace: ClusterTrace) -> str:
+    first, last = trace.pods[0].created, trace.pods[-1].created
+    if trace.epoch is None:
+        return f"0 to {(last - first) / DAY:.1f} days"
+    return " to ".join(f"{datetime.fromtimestamp(trace.epoch + at, UTC):%Y-%m-%dT%H:%M}" for at in (first, last))
+
+
+def declaring(trace: ClusterTrace, factor: float) -> ClusterTrace:
+    """The same pods that say how long they will run: so many times as long as they do, a second at least."""
+    pods = [replace(pod, declared_seconds=max(1, round(pod.run_seconds * factor))) for pod in trace.pods]
+    return replace(trace, pods=tuple(pods))
 
 
 def faster(trace: ClusterTrace, factor: float) -> ClusterTrace:

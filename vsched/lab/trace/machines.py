@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 
 from vsched.clock import Clock
 from vsched.lab.trace.devices import Devices
-from vsched.lab.trace.files import TraceNode, TracePod
+from vsched.lab.trace.files import ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.objects import (
     NAMESPACE,
+    group_object,
     namespace_object,
     node_object,
     offering,
@@ -30,6 +31,7 @@ from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Event, Subscription
 
+PODGROUPS = "scheduling.volcano.sh/podgroups"
 MOST_AT_ONCE = 10_000
 """Events taken from the store at a time."""
 
@@ -103,36 +105,58 @@ class Machines:
         self._on: dict[str, Machine] = {}
         self._ended: set[str] = set()
         """Pods that we have deleted ourselves."""
+        self._groups: dict[str, set[str]] = {}
+        """The pods of each PodGroup that are left, by name of the object."""
+        self._shares_gpus = True
         self.machines: dict[str, Machine] = {}
         self._events: Subscription = cluster.store.subscribe(cluster.client.kind("pods"))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
-    def set_up(self, nodes: Sequence[TraceNode], weights: dict[str, int]) -> None:
-        """Create the nodes, the queues with these weights, and the namespace."""
+    def set_up(self, trace: ClusterTrace, weights: dict[str, int]) -> None:
+        """Create the nodes of a trace, the queues with these weights, and the namespace."""
+        self._shares_gpus = trace.shares_gpus
         self._client.create("namespaces", namespace_object())
         for name, weight in weights.items():
             self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
         addresses = Addresses(172, 16, 16)
-        for node in nodes:
+        for node in trace.nodes:
             made = self._client.create("nodes", node_object(node, addresses, self._now()))
             # The server gives every new node the taint of a node that is not ready.
             self._client.update("nodes", {**made, "spec": {}})
             self.machines[node.name] = Machine.of(node)
 
-    def arrive(self, pod: TracePod, name: str) -> None:
-        """Create a pod."""
+    def arrive(self, pod: TracePod, name: str, group: str = "") -> None:
+        """Create a pod, and before a gang's first one its PodGroup of this name."""
+        if pod.gang is not None:
+            self._join(pod, pod.gang, name, group)
         self._pods[name] = pod
-        self._client.create("pods", pod_object(pod, name, self._scheduler))
+        self._client.create("pods", pod_object(pod, name, self._scheduler, group))
 
-    def end(self, name: str) -> Machine:
-        """Delete a pod that has run its time; returns its machine."""
-        machine = self._leave(name)
+    def _join(self, pod: TracePod, gang: TraceGang, name: str, group: str) -> None:
+        if group not in self._groups:
+            self._groups[group] = set()
+            self._client.create(PODGROUPS, group_object(pod, gang, group))
+        self._groups[group].add(name)
+
+    def end(self, name: str, group: str = "") -> None:
+        """Delete a pod that has run its time or is given up, and a gang's PodGroup with its last one."""
+        machine = self._leave(name) if name in self._on else None
+        self._pods.pop(name, None)
         self._ended.add(name)
         self._client.delete("pods", NAMESPACE, name, grace_seconds=0)
-        self._offer(machine)
-        return machine
+        self.gone(name, group)
+        if machine is not None:
+            self._offer(machine)
+
+    def gone(self, name: str, group: str) -> None:
+        """Delete the PodGroup of a pod that is gone, where it was the last one."""
+        if group:
+            self._groups[group].discard(name)
+            if not self._groups[group]:
+                del self._groups[group]
+                self._client.delete(PODGROUPS, NAMESPACE, group, grace_seconds=0)
 
     def look(self) -> PodChanges:
         """What has become of pods since the last call; pods that were bound start to run."""
@@ -184,7 +208,9 @@ class Machines:
         return machine
 
     def _offer(self, machine: Machine) -> None:
-        """Write on the node how many whole GPUs pods may use, where that has changed."""
+        """Write on the node how many whole GPUs pods may use, where that has changed and pods have parts of GPUs."""
+        if not self._shares_gpus:
+            return
         devices = machine.devices
         offer = devices.offered, devices.largest_free
         if offer == machine.offer:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, TraceGang, TraceNode, TracePod
+from vsched.mirror.ingest.annotations import EXPECTED_DURATION
+from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import ready_status
 from vsched.sim.store.kinds import Obj
@@ -26,8 +28,8 @@ MOST_PODS = "1000"
 
 
 def queue_of(pod: TracePod) -> str:
-    """The queue of a pod, named after its class of service."""
-    return pod.qos.lower().replace("_", "-") or DEFAULT_QUEUE
+    """The queue of a pod: the one that the trace names, or one named after its class of service."""
+    return pod.queue or pod.qos.lower().replace("_", "-") or DEFAULT_QUEUE
 
 
 def queue_object(name: str, weight: int) -> Obj:
@@ -82,8 +84,22 @@ def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
     }
 
 
-def pod_object(pod: TracePod, name: str, scheduler: str) -> Obj:
-    """A pod of the trace, with a name of its own; it ends at once when it is evicted."""
+def group_object(pod: TracePod, gang: TraceGang, name: str) -> Obj:
+    """The PodGroup of a gang, with a name of its own: all its pods start, or none."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "minMember": gang.pods,
+            "queue": queue_of(pod),
+            "minResources": {GPU: str(gang.gpus), GPU_MILLI: str(gang.gpus * WHOLE_GPU)},
+        },
+    }
+
+
+def pod_object(pod: TracePod, name: str, scheduler: str, group: str = "") -> Obj:
+    """A pod of the trace, with a name of its own and that of its PodGroup; it ends at once when it is evicted."""
     requests = {"cpu": f"{pod.cpu_milli}m", "memory": f"{pod.memory_mib}Mi"}
     extended = {}
     if pod.gpus:
@@ -110,5 +126,10 @@ def pod_object(pod: TracePod, name: str, scheduler: str) -> Obj:
     if wanted:
         terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
         spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    metadata = {"name": name, "namespace": NAMESPACE, "annotations": {QUEUE_NAME: queue_of(pod)}}
+    annotations = {QUEUE_NAME: queue_of(pod)}
+    if group:
+        annotations[GROUP_NAME] = group
+    if pod.declared_seconds:
+        annotations[EXPECTED_DURATION] = f"{pod.declared_seconds}s"
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

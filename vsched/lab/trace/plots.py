@@ -1,4 +1,4 @@
-"""Charts that compare replays: utilisation, fragmentation and fairness over time, and waits by size.
+"""Charts that compare replays: utilisation, fairness and fragments over time, work lost, waits by size, and shares.
 
 The colours are those of Okabe and Ito, which colour-blind people can tell apart; lines also differ in their dashes.
 matplotlib is imported only when something is drawn.
@@ -6,7 +6,8 @@ matplotlib is imported only when something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,14 @@ from vsched.lab.trace.view import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Document = dict[str, Any]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")
 HATCHES = ("", "///", "...", "xxx")
+OTHERS = "#bbbbb6"
 PAPER, INK, FAINT = "#fcfcfa", "#222222", "#d8d8d4"
 STYLE: Any = {
     "font.size": 10,
@@ -42,11 +45,12 @@ STYLE: Any = {
 INCHES, DOTS_AN_INCH = (11.5, 7.6), 110
 TIMES = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (0, 60, "minutes"))
 """For charts from so many seconds on: the seconds of a unit, and its name."""
-PANELS = (
-    ("gpu", "GPUs in use", "% of all GPUs"),
-    ("fragmentation", "Free GPUs that typical pods cannot use", "% of free GPUs"),
-    ("fairness", "Fairness among queues", "Jain's index"),
-)
+PANELS = {
+    "gpu": ("GPUs in use", "% of all GPUs"),
+    "fragmentation": ("Free GPUs that typical pods cannot use", "% of free GPUs"),
+    "fairness": ("Fairness among queues", "Jain's index"),
+    "fairness_of_a_week": ("Fairness among queues over the last week", "Jain's index"),
+}
 WAITED = ((60, "1 min"), (600, "10 min"), (3_600, "1 h"), (36_000, "10 h"), (864_000, "10 d"), (8_640_000, "100 d"))
 
 
@@ -57,29 +61,108 @@ def check_installed() -> None:
 
 
 def draw(document: Document, path: Path) -> None:
-    """Draw four panels into a PNG or SVG file, by its suffix."""
+    """Draw four panels into a PNG or SVG file, by its suffix.
+
+    Where pods have parts of GPUs, fragments are of interest; else the work that evictions cost.
+    """
+    policies = document["policies"]
+    looks_back = all("fairness_of_a_week" in policy["series"] for policy in policies)
+    with _figure(document, path) as figure:
+        (gpu, other), (waits, fairness) = figure.subplots(2, 2)
+        _over_time(gpu, policies, "gpu")
+        if document["trace"]["shares_gpus"]:
+            _over_time(other, policies, "fragmentation")
+        else:
+            _lost(other, policies)
+        _by_size(waits, policies)
+        _over_time(fairness, policies, "fairness_of_a_week" if looks_back else "fairness")
+        _legend(figure, gpu)
+
+
+def draw_shares(document: Document, path: Path) -> None:
+    """Draw what each queue holds over time, a panel for each policy, into a PNG or SVG file."""
+    policies = document["policies"]
+    columns = min(3, len(policies))
+    rows = -(-len(policies) // columns)
+    with _figure(document, path, (INCHES[0], 1.2 + 2.6 * rows)) as figure:
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+        for axes, policy in zip(panels, policies, strict=False):
+            _stacked(axes, policy, largest_queues(policies))
+        for axes in [*panels][len(policies) :]:
+            axes.set_visible(False)
+        _legend(figure, panels[0])
+
+
+def largest_queues(policies: Sequence[Document]) -> list[str]:
+    """The queues that use most over all policies, as many as there are colours."""
+    used: dict[str, float] = {}
+    for policy in policies:
+        for name, lines in policy["shares"].items():
+            used[name] = used.get(name, 0.0) + sum(lines["used"])
+    return sorted(used, key=lambda name: (-used[name], name))[: len(COLOURS)]
+
+
+@contextmanager
+def _figure(document: Document, path: Path, inches: tuple[float, float] = INCHES) -> Iterator[Figure]:
+    """A figure with a title, which is written to a file at the end."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    policies = document["policies"]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=INCHES, layout="constrained")
-        (gpu, fragmentation), (waits, fairness) = figure.subplots(2, 2)
-        for axes, (name, title, unit) in zip((gpu, fragmentation, fairness), PANELS, strict=True):
-            _over_time(axes, policies, name, title, unit)
-        _by_size(waits, policies)
-        handles, labels = gpu.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=min(4, len(labels)), frameon=False)
+        figure = Figure(figsize=inches, layout="constrained")
+        yield figure
         figure.suptitle(title_of(document["trace"]).replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
         metadata = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, dpi=DOTS_AN_INCH, metadata=metadata)
 
 
-def _over_time(axes: Axes, policies: Sequence[Document], name: str, title: str, unit: str) -> None:
-    seconds = policies[0]["series"]["seconds"]
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=min(4, len(labels)), frameon=False)
+
+
+def _stacked(axes: Axes, policy: Document, queues: Sequence[str]) -> None:
+    """What the queues hold, one upon the other; those without a colour together at the top."""
+    seconds, shares = policy["series"]["seconds"], policy["shares"]
+    one, word, _ = _unit(seconds)
+    others = [
+        sum(values) for values in zip(*(shares[name]["used"] for name in shares if name not in queues), strict=True)
+    ]
+    lines = [*([value * 100 for value in shares[name]["used"]] for name in queues)]
+    labels, colours = [*queues], [*COLOURS[: len(queues)]]
+    if others:
+        lines, labels, colours = [*lines, [value * 100 for value in others]], [*labels, "others"], [*colours, OTHERS]
+    moments = [(second - seconds[0]) / one for second in seconds]
+    axes.stackplot(moments, lines, labels=labels, colors=colours, linewidth=0)
+    axes.set(title=policy["policy"], ylabel="% held", xlabel=f"time ({word})", ylim=(0, 103))
+    axes.set_xlim(0, moments[-1] or 1)
+
+
+def _lost(axes: Axes, policies: Sequence[Document]) -> None:
+    """GPU hours that evictions threw away, a bar for each policy."""
+    hours = [policy["lost_seconds"]["gpu"] / 3600 for policy in policies]
+    places = range(len(policies))
+    for place, value in zip(places, hours, strict=True):
+        colour, hatch = COLOURS[place % len(COLOURS)], HATCHES[place % len(HATCHES)]
+        axes.bar(place, value, 0.7, color=colour, hatch=hatch, edgecolor=PAPER, linewidth=0.5)
+        axes.annotate(f"{value:,.0f}", (place, value), ha="center", va="bottom", fontsize=9, color=INK)
+    axes.set_xticks([*places], [policy["policy"].replace("-", "-\n") for policy in policies], fontsize=8)
+    axes.grid(visible=False, axis="x")
+    axes.set(title="GPU hours lost to evictions", ylabel="hours", ylim=(0, max(hours) * 1.15 or 1))
+
+
+def _unit(seconds: Sequence[float]) -> tuple[int, str, float]:
+    """The seconds of a unit of time that suits a chart, its name, and the length of the chart."""
     length = seconds[-1] - seconds[0]
     _, one, word = next(found for found in TIMES if length >= found[0])
-    scale = 1.0 if name == "fairness" else 100.0
+    return one, word, length
+
+
+def _over_time(axes: Axes, policies: Sequence[Document], name: str) -> None:
+    title, unit = PANELS[name]
+    seconds = policies[0]["series"]["seconds"]
+    one, word, length = _unit(seconds)
+    scale = 1.0 if name.startswith("fairness") else 100.0
     for number, policy in enumerate(policies):
         line = policy["series"]
         moments = [(second - seconds[0]) / one for second in line["seconds"]]
@@ -96,7 +179,7 @@ def _over_time(axes: Axes, policies: Sequence[Document], name: str, title: str, 
     axes.axvline(last, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
     axes.annotate(" last pod comes", (last, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color=INK)
     axes.set(title=title, ylabel=unit, xlabel=f"time ({word})", xlim=(0, length / one or 1))
-    if name != "fairness":
+    if not name.startswith("fairness"):
         axes.set_ylim(0, 103)
     else:
         axes.set_ylim(top=1.005)
@@ -120,4 +203,4 @@ def _by_size(axes: Axes, policies: Sequence[Document]) -> None:
     axes.set_yticks([], minor=True)
     axes.set_xticks(range(len(sizes)), [size.replace(" GPU", "\nGPU", 1) for size in sizes])
     axes.grid(visible=False, axis="x")
-    axes.set(title="Wait of 99 in 100 pods, by what they ask for", ylabel="at most (logarithmic)", ylim=(0, most * 2))
+    axes.set(title="Wait of 99 in 100 jobs, by what they ask for", ylabel="at most (logarithmic)", ylim=(0, most * 2))

@@ -3,6 +3,9 @@
 Pods that arrive in the same second are created together. After all events of a moment, sessions are held until they
 change nothing more; then time goes on to the next arrival or end. So a replay of months takes as long as its decisions,
 and its outcome does not depend on their speed.
+
+Where hundreds of pods wait for long, a session at every arrival and every end costs much and changes little. So while
+pods wait, sessions can be kept some time apart. A pod that comes when nobody waits is always decided on at once.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +24,7 @@ from vsched.errors import Unavailable
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
 from vsched.lab.trace.files import ClusterTrace, TracePod
-from vsched.lab.trace.machines import Machines, virtual_cluster
+from vsched.lab.trace.machines import Machines, PodPlaced, virtual_cluster
 from vsched.lab.trace.objects import queue_of
 
 SCHEDULER = "vsched"
@@ -51,7 +54,14 @@ Tell = Callable[[ReplayProgress], None]
 class TraceReplay:
     """One trace under one policy, from its first pod to its last."""
 
-    def __init__(self, trace: ClusterTrace, weights: Mapping[str, int], clock: FakeClock, tell: Tell) -> None:
+    def __init__(
+        self,
+        trace: ClusterTrace,
+        weights: Mapping[str, int],
+        clock: FakeClock,
+        tell: Tell,
+        apart_seconds: float = 0.0,
+    ) -> None:
         self._trace = trace
         self._weights = weights
         self._clock = clock
@@ -64,8 +74,17 @@ class TraceReplay:
         self._running: dict[str, TracePod] = {}
         self._waiting: dict[str, TracePod] = {}
         """By name of the object."""
+        self._gangs: dict[str, dict[str, TracePod]] = {}
+        """The pods of each gang that exist, by name of the PodGroup and of the object."""
+        self._group_of: dict[str, str] = {}
+        """The PodGroup of each pod of a gang."""
         self._tries: Counter[str] = Counter()
         self._now = 0.0
+        self._apart_seconds = apart_seconds
+        self._not_before = 0.0
+        """No session before this moment, because pods still waited after the last one."""
+        self._owed = False
+        """Whether a session waits for that moment."""
         self._sessions = 0
         self._began = self._told = perf_counter()
         self.accounts = TraceAccounts(trace, weights)
@@ -78,8 +97,11 @@ class TraceReplay:
             self._now = moment
             self._end(machines)
             self._arrive(machines)
-            if self._waiting:
+            self._owed = bool(self._waiting)
+            if self._owed and self._now >= self._not_before:
                 await self._decide(machines, daemon)
+                self._owed = False
+                self._not_before = self._now + (self._apart_seconds if self._waiting else 0.0)
             self.accounts.sample(self._now)
             self._report()
         self._tell(self._progress())
@@ -93,6 +115,8 @@ class TraceReplay:
             moments.append(float(self._trace.pods[self._next].created - self._first))
         if self._ends and (moments or self._waiting or self._ends[0][0] <= self.accounts.horizon):
             moments.append(self._ends[0][0])
+        if self._owed:
+            moments.append(self._not_before)
         return min(moments, default=None)
 
     def _end(self, machines: Machines) -> None:
@@ -100,7 +124,7 @@ class TraceReplay:
             _, name = heapq.heappop(self._ends)
             pod = self._running.pop(name, None)
             if pod is not None:
-                machines.end(name)
+                machines.end(name, self._leave_gang(name))
                 self.accounts.finish(pod)
 
     def _arrive(self, machines: Machines) -> None:
@@ -113,9 +137,22 @@ class TraceReplay:
     def _create(self, pod: TracePod, machines: Machines) -> None:
         self._tries[pod.name] += 1
         tries = self._tries[pod.name]
-        name = pod.name if tries == 1 else f"{pod.name}-again-{tries}"
+        suffix = "" if tries == 1 else f"-again-{tries}"
+        name, group = f"{pod.name}{suffix}", f"{pod.gang.name}{suffix}" if pod.gang is not None else ""
         self._waiting[name] = pod
-        machines.arrive(pod, name)
+        if group:
+            self._gangs.setdefault(group, {})[name] = pod
+            self._group_of[name] = group
+        machines.arrive(pod, name, group)
+
+    def _leave_gang(self, name: str) -> str:
+        """Take a pod off its gang; returns the gang's PodGroup, empty for a pod of its own."""
+        group = self._group_of.pop(name, "")
+        if group:
+            del self._gangs[group][name]
+            if not self._gangs[group]:
+                del self._gangs[group]
+        return group
 
     async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:
         """Hold sessions until one evicts nobody: then no pod waits for room that an eviction is about to free."""
@@ -131,16 +168,43 @@ class TraceReplay:
         """Take in what a session has led to; returns whether it evicted pods."""
         changes = machines.look()
         # Evicted pods made room for placed ones, so they are taken in first.
+        again: list[TracePod] = []
         for gone in changes.evicted:
             pod = self._running.pop(gone.name)
             self.accounts.evict(pod, self._now)
+            again.append(pod)
+            group = self._leave_gang(gone.name)
+            machines.gone(gone.name, group)
+            again += self._break_up(group, {one.name for one in changes.evicted}, machines)
+        for pod in again:
             self._create(pod, machines)
         for placed in changes.placed:
-            pod = self._waiting.pop(placed.name)
-            self._running[placed.name] = pod
-            self.accounts.start(pod, placed.machine, self._now, whole=placed.whole)
-            heapq.heappush(self._ends, (self._now + pod.run_seconds, placed.name))
+            if placed.name in self._waiting:
+                self._start(placed)
         return bool(changes.evicted)
+
+    def _break_up(self, group: str, evicted: Set[str], machines: Machines) -> list[TracePod]:
+        """Delete what is left of a gang that lost a pod, as its controller would; returns its pods, to begin anew."""
+        left = [name for name in self._gangs.get(group, ()) if name not in evicted]
+        pods = [self._gangs[group][name] for name in left]
+        for name, pod in zip(left, pods, strict=True):
+            self._leave_gang(name)
+            machines.end(name, group)
+            if self._running.pop(name, None) is not None:
+                self.accounts.evict(pod, self._now)
+            else:
+                del self._waiting[name]
+        return pods
+
+    def _start(self, placed: PodPlaced) -> None:
+        """Have a pod run that was bound; a gang ends so long after its last pod was."""
+        pod = self._waiting.pop(placed.name)
+        self._running[placed.name] = pod
+        self.accounts.start(pod, placed.machine, self._now, whole=placed.whole)
+        members = self._gangs.get(self._group_of.get(placed.name, ""), (placed.name,))
+        if all(name in self._running for name in members):
+            for name in members:
+                heapq.heappush(self._ends, (self._now + pod.run_seconds, name))
 
     def _progress(self) -> ReplayProgress:
         accounts = self.accounts
@@ -165,15 +229,20 @@ def weights_of(trace: ClusterTrace, given: Mapping[str, int]) -> dict[str, int]:
 
 
 async def replay(
-    trace: ClusterTrace, policy: Path | None, weights: Mapping[str, int], seed: int, tell: Tell
+    trace: ClusterTrace,
+    policy: Path | None,
+    weights: Mapping[str, int],
+    seed: int,
+    tell: Tell,
+    apart_seconds: float = 0.0,
 ) -> TraceReplay:
     """Replay a trace under a policy, or the built-in one."""
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
         machines = Machines(cluster, clock, SCHEDULER)
-        machines.set_up(trace.nodes, dict(weights))
+        machines.set_up(trace, dict(weights))
         async with stepped_daemon(cluster, policy, clock) as daemon:
-            found = TraceReplay(trace, weights, clock, tell)
+            found = TraceReplay(trace, weights, clock, tell, apart_seconds)
             await found.run(machines, daemon)
             await asyncio.sleep(0)
     return found

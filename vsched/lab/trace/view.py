@@ -59,8 +59,10 @@ def show(document: Document, no_color: bool = False) -> None:
 
 def title_of(trace: Document) -> str:
     """What was replayed, in one line."""
-    load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items())
-    there = f"{count_text(trace['pods'], 'pod', 'pods')} on {count_text(trace['nodes'], 'node', 'nodes')}"
+    load = ", ".join(f"{share:.2f} of {name}" for name, share in trace["load"].items() if share)
+    pods = count_text(trace["pods"], "pod", "pods")
+    what = pods if trace["jobs"] == trace["pods"] else f"{count_text(trace['jobs'], 'job', 'jobs')} ({pods})"
+    there = f"{what} on {count_text(trace['nodes'], 'node', 'nodes')}"
     speed = _speed(trace["times_as_fast"])
     return f"{there} with {count_text(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
 
@@ -100,11 +102,15 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
         return values
 
     for name, title in (("gpu", "GPUs in use"), ("cpu", "cpu in use"), ("memory", "memory in use")):
-        yield FigureLine(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
+        if any(of("utilisation", name, "peak")):
+            yield FigureLine(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
     yield FigureLine("GPUs in use, peak", of("utilisation", "gpu", "peak"), percent, 1)
     yield FigureLine("free GPUs that are fragments, mean", of("fragmentation", "mean"), percent, -1)
     yield FigureLine("fairness among queues, mean", of("fairness", "mean"), index, 1)
     yield FigureLine("fairness among queues, least", of("fairness", "least"), index, 1)
+    if any("fairness_of_a_week" in policy for policy in policies):
+        yield FigureLine("fairness over the last week, mean", of("fairness_of_a_week", "mean"), index, 1)
+        yield FigureLine("fairness over the last week, least", of("fairness_of_a_week", "least"), index, 1)
     yield FigureLine("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
     yield FigureLine("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
     for part in ("mean", "p50", "p90", "p99", "max"):

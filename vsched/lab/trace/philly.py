@@ -1,0 +1,100 @@
+"""Traces of jobs: one CSV file in the format of Philly, a GPU cluster of Microsoft.
+
+Philly is described by M. Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads"
+(USENIX ATC 2019). A line is a job: when it was submitted, how long it ran, how many GPUs it had and in which virtual
+cluster, which is a queue here. The file names no machines, so the reader chooses them.
+
+A job with more GPUs than a machine has is a gang: pods that each fill a machine, and one for the rest. Jobs ask for
+GPUs alone, as the file says nothing else of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
+from vsched.lab.trace.rows import Row, read_rows
+
+JOB_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
+MOST_GPUS = 100_000
+GPUS_OF_A_MACHINE = 8
+"""Of the machines where none are given: the larger ones of Philly."""
+CPU_MILLI, MEMORY_MIB = 64_000, 524_288
+"""Of each machine; jobs ask for neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineKind:
+    """So many machines with so many GPUs each."""
+
+    count: int
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class _TraceJob:
+    name: str
+    submitted: int
+    """Seconds since the epoch."""
+    run_seconds: int
+    gpus: int
+    queue: str
+
+
+def read_jobs(path: Path, machines: Sequence[MachineKind] = ()) -> ClusterTrace:
+    """The trace in a file, ``.csv`` or ``.csv.gz``, on these machines; raises BadInput with file and line of errors.
+
+    Where none are given there are machines of 8 GPUs for all jobs of the file, had each started when it was submitted.
+    """
+    jobs = read_rows(path, JOB_COLUMNS, _job, lambda job: job.name)
+    kinds = machines or [MachineKind(-(-peak_of(jobs) // GPUS_OF_A_MACHINE), GPUS_OF_A_MACHINE)]
+    epoch = min(job.submitted for job in jobs)
+    largest = max(kind.gpus for kind in kinds)
+    pods = [pod for job in jobs for pod in _pods(job, largest, epoch)]
+    return ClusterTrace(_nodes(kinds), tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))), epoch)
+
+
+def peak_of(jobs: Sequence[_TraceJob]) -> int:
+    """The most GPUs held at a time, had each job started when it was submitted."""
+    began = np.array([job.submitted for job in jobs])
+    gpus = np.array([job.gpus for job in jobs])
+    ended = began + np.array([job.run_seconds for job in jobs])
+    # Where one job ends as another begins, the end is first.
+    order = np.argsort(np.concatenate((ended, began)), kind="stable")
+    return int(np.cumsum(np.concatenate((-gpus, gpus))[order]).max())
+
+
+def _job(row: Row) -> _TraceJob:
+    return _TraceJob(
+        name=f"job-{row.line - 1:06}",
+        submitted=row.moment("timestamp"),
+        run_seconds=row.number("duration"),
+        gpus=row.number("num_gpus", MOST_GPUS, least=1),
+        queue=row.queue("cluster"),
+    )
+
+
+def _nodes(kinds: Sequence[MachineKind]) -> tuple[TraceNode, ...]:
+    sizes = [kind.gpus for kind in kinds for _ in range(kind.count)]
+    return tuple(TraceNode(f"machine-{at:04}", CPU_MILLI, MEMORY_MIB, gpus) for at, gpus in enumerate(sizes, 1))
+
+
+def _pods(job: _TraceJob, largest: int, epoch: int) -> list[TracePod]:
+    """The pods of a job: one, or a gang of pods that fill the largest machines."""
+    created = job.submitted - epoch
+
+    def pod(name: str, gpus: int, gang: TraceGang | None = None, member: int = 0) -> TracePod:
+        return TracePod(
+            name, 0, 0, gpus, WHOLE_GPU, (), "", created, job.run_seconds, queue=job.queue, gang=gang, member=member
+        )
+
+    if job.gpus <= largest:
+        return [pod(job.name, job.gpus)]
+    whole, rest = divmod(job.gpus, largest)
+    sizes = [largest] * whole + [rest] * (rest > 0)
+    gang = TraceGang(job.name, len(sizes), job.gpus)
+    return [pod(f"{job.name}-{member}", gpus, gang, member) for member, gpus in enumerate(sizes)]
