@@ -194,6 +194,12 @@ def evict(name: str, **fields: Any) -> Evict:
             [("order", "binds, from number 1 on", "ns/a", "ns/b")],
             id="the same in another order",
         ),
+        pytest.param(
+            CycleReport(due=1.7e9),
+            CycleReport(),
+            [("time", "next session", "1700000000.000", "-")],
+            id="when more can be decided without a change",
+        ),
     ],
 )
 def test_what_two_cycles_decided_differently(

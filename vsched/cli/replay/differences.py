@@ -19,7 +19,8 @@ class Difference(NamedTuple):
     """One difference between two cycles."""
 
     what: str
-    """``binding``, ``eviction``, ``nomination``, ``gate``, ``job``, ``pod``, ``queue``, ``namespace`` or ``order``."""
+    """``binding``, ``eviction``, ``nomination``, ``gate``, ``job``, ``pod``, ``queue``, ``namespace``, ``time`` or
+    ``order``."""
     about: str
     """The pod, job, queue or namespace."""
     before: str
@@ -37,8 +38,14 @@ def differences(before: CycleReport, after: CycleReport) -> list[Difference]:
         *_fields("queue", before.queues, after.queues, _plain),
         *_fields("namespace", before.namespaces, after.namespaces, _plain),
         *_fields("pod", before.unschedulable, after.unschedulable, _plain),
+        *_changed("time", {"next session": _plain_time(before)}, {"next session": _plain_time(after)}),
     ]
     return found or list(_orders(before, after))
+
+
+def _plain_time(report: CycleReport) -> str:
+    """The time at which a plugin asks for a session."""
+    return f"{report.due:.3f}" if report.due else NOTHING
 
 
 def _by_pod(decisions: Iterable[Any], described: Callable[[Any], str]) -> dict[str, str]:
@@ -114,7 +121,7 @@ def _orders(before: CycleReport, after: CycleReport) -> Iterator[Difference]:
     """Where decisions and records are equal but in another order."""
     for name in before.__struct_fields__:
         was, now = getattr(before, name), getattr(after, name)
-        if name != "spans" and list(was) != list(now):
+        if name not in ("spans", "due") and list(was) != list(now):
             at = next((at for at, (one, other) in enumerate(zip(was, now, strict=False)) if one != other), 0)
             yield Difference("order", f"{name}, from number {at + 1} on", _first(was, at), _first(now, at))
 
