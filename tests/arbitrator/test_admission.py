@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +22,9 @@ from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Bucket, Claim, Na
 TOTAL = "cpu=10 memory=10Gi pods=110"
 
 
-def claim(namespace: str = "a", **said: object) -> Claim:
+def claim(namespace: str = "a", **said: Any) -> Claim:
     """The Consumer of a namespace."""
-    found = party(namespace, **said).claim  # type: ignore[arg-type]
+    found = party(namespace, **said).claim
     assert found is not None
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import orjson
 import pytest
@@ -24,10 +25,10 @@ def metricbeat(
             elastic.add("metricbeat-7", host, ago, field, **{name: None if value is None else part * value})
 
 
-async def read(elastic: Elastic, *names: str, periods: tuple[str, ...] = ("5m",), **more: object) -> CollectedUsage:
+async def read(elastic: Elastic, *names: str, periods: tuple[str, ...] = ("5m",), **more: Any) -> CollectedUsage:
     async with answering() as server:
         elastic.serve(server)
-        settings = MetricsSource(type="elasticsearch", address=server.url, **more)  # type: ignore[arg-type]
+        settings = MetricsSource(type="elasticsearch", address=server.url, **more)
         return await collected(settings, targets(*names), periods)
 
 

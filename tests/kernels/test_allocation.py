@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,8 +85,8 @@ def test_one_node_and_many_nodes_score_the_same_bit_for_bit(nodes: list[tuple[tu
     capacity = [tuple(has for _, has in node) for node in nodes]
     prepared, amounts = capacity_of(as_nodes(capacity)), as_nodes(taken).astype(np.float64)
 
-    def same(scores: Floats, row: object) -> None:
-        assert scores.tolist() == [row(*one) for one in zip(taken, capacity, strict=True)]  # type: ignore[operator]
+    def same(scores: Floats, row: Any) -> None:
+        assert scores.tolist() == [row(*one) for one in zip(taken, capacity, strict=True)]
 
     same(least_allocated(amounts, prepared), least_allocated_row)
     same(most_allocated(amounts, prepared), most_allocated_row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,10 +160,10 @@ def test_dominant_shares_are_max_min_fair(made: tuple[list[int], Rows, Rows, lis
 
 @settings(max_examples=examples(60), deadline=None)
 @given(divisions(), seeded)
-def test_the_order_of_parties_does_not_matter(made: tuple[list[int], Rows, Rows, list[int]], dice: object) -> None:
+def test_the_order_of_parties_does_not_matter(made: tuple[list[int], Rows, Rows, list[int]], dice: Any) -> None:
     capacity, demand, floor, weights = made
     order = list(range(len(demand)))
-    dice.shuffle(order)  # type: ignore[attr-defined]
+    dice.shuffle(order)
     mixed = fill(capacity, [demand[i] for i in order], [floor[i] for i in order], [weights[i] for i in order])
     assert mixed == [fill(capacity, demand, floor, weights)[i] for i in order]
 

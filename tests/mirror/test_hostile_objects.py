@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -82,8 +83,8 @@ class Tenancy:
         amounts = {"requests": {"cpu": "10m", "memory": "1Mi"}}
         spec = {"schedulerName": "vsched", "containers": [{"name": "c", "resources": amounts}]}
         for number in range(2):
-            pod = {"name": f"{name}-{number}", "namespace": "good", "uid": f"{name}-{number}"}
-            pod["annotations"] = {"scheduling.k8s.io/group-name": name}  # type: ignore[assignment]
+            pod: dict[str, Any] = {"name": f"{name}-{number}", "namespace": "good", "uid": f"{name}-{number}"}
+            pod["annotations"] = {"scheduling.k8s.io/group-name": name}
             yield "Pod", self.put("Pod", {"metadata": pod, "spec": spec})
 
     def decide(self, chosen: Policy) -> set[str]:

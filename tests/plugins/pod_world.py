@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,10 +75,10 @@ class World:
         self.amounts[name] = {"cpu": 4000, "memory": 16 << 30, "pods": 110, **amounts}
         return self
 
-    def shape(self, request: dict[str, int] | None = None, **rules: object) -> Shape:
+    def shape(self, request: dict[str, int] | None = None, **rules: Any) -> Shape:
         amounts = {"pods": 1, **(request or {})}
         found = tuple(sorted((self.axis.column(name), value) for name, value in amounts.items() if value))
-        return self.shapes.shape(found, **rules)  # type: ignore[arg-type]
+        return self.shapes.shape(found, **rules)
 
     def labels(self, namespace: str = "ns", **labels: str) -> PodLabels:
         return self.shapes.labels(namespace, labels)

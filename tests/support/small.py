@@ -45,8 +45,8 @@ class SmallCluster:
         self.labels[name] = labels
         return self
 
-    def queue(self, name: str, **fields: object) -> SmallCluster:
-        self.queues[name] = Queue(name, **fields)  # type: ignore[arg-type]
+    def queue(self, name: str, **fields: Any) -> SmallCluster:
+        self.queues[name] = Queue(name, **fields)
         return self
 
     def shape(self, cpu: int = 1000, memory: int = GIB, **others: int) -> Shape:
@@ -54,12 +54,12 @@ class SmallCluster:
         request = tuple(sorted((self.axis.column(name), value) for name, value in amounts.items() if value))
         return self.shapes.shape(request, scoring_cpu=cpu, scoring_memory=memory)
 
-    def job(self, name: str, tasks: int, *, shape: Shape | None = None, created: float = 0.0, **spec: object) -> Job:
+    def job(self, name: str, tasks: int, *, shape: Shape | None = None, created: float = 0.0, **spec: Any) -> Job:
         """A job of ``tasks`` pending tasks in namespace ``ns`` unless the spec says otherwise."""
         namespace = str(spec.pop("namespace", "ns"))
         spec.setdefault("phase", Phase.INQUEUE)
         key = f"{namespace}/{name}"
-        job = Job(key, JobSpec(namespace, name, created=created, **spec))  # type: ignore[arg-type]
+        job = Job(key, JobSpec(namespace, name, created=created, **spec))
         for number in range(tasks):
             self.task(job, f"{name}-{number}", shape or self.shape())
         self.jobs[key] = job
@@ -74,11 +74,11 @@ class SmallCluster:
         node: str = "",
         *,
         labelled: Mapping[str, str] | None = None,
-        **fields: object,
+        **fields: Any,
     ) -> Task:
         namespace = job.spec.namespace
         labels = self.shapes.labels(namespace, {"job": job.spec.name, **(labelled or {})})
-        task = Task(f"{namespace}-{name}", namespace, name, job.key, shape, labels, status, node, **fields)  # type: ignore[arg-type]
+        task = Task(f"{namespace}-{name}", namespace, name, job.key, shape, labels, status, node, **fields)
         job.put(task)
         return task
 

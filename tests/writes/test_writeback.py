@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -56,8 +57,8 @@ class Bench:
     mirror: Mirror
     told: list[tuple[str, str, str | None]]
 
-    def submit(self, snapshot: Snapshot, **report: object) -> None:
-        self.writeback.submit(CycleReport(**report), snapshot)  # type: ignore[arg-type]
+    def submit(self, snapshot: Snapshot, **report: Any) -> None:
+        self.writeback.submit(CycleReport(**report), snapshot)
 
     async def quiet(self) -> None:
         await until(lambda: not any(workqueue.busy for workqueue in self.writeback.workqueues.values()))
@@ -93,12 +94,12 @@ def world(pods: int = 2) -> tuple[Snapshot, Job]:
     return cluster.snapshot(), job
 
 
-def outcome(phase: str = "Inqueue", *conditions: Condition, **fields: object) -> JobOutcome:
-    values: dict[str, object] = {
+def outcome(phase: str = "Inqueue", *conditions: Condition, **fields: Any) -> JobOutcome:
+    values: dict[str, Any] = {
         "key": "ns/g", "queue": "default", "phase": phase, "min_member": 2, "ready": 0, "pending": 2,
         "running": 0, "succeeded": 0, "failed": 0, "conditions": conditions, "changed": True,
     }  # fmt: skip
-    return JobOutcome(**{**values, **fields})  # type: ignore[arg-type]
+    return JobOutcome(**{**values, **fields})
 
 
 def verdict(job: Job, number: int = 0, message: str = "0/1 nodes are available: 1 Insufficient cpu.") -> Unschedulable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from hypothesis import given, settings
@@ -251,10 +251,10 @@ def test_who_holds_what_it_deserves_goes_on_deserving_it(made: Made) -> None:
 
 @settings(max_examples=examples(25), deadline=None)
 @given(made_worlds(), seeded)
-def test_names_do_not_matter(made: Made, dice: object) -> None:
+def test_names_do_not_matter(made: Made, dice: Any) -> None:
     names = [one.namespace for one in made.parties if one.namespace != SYSTEM_NAMESPACE]
     mixed = list(names)
-    dice.shuffle(mixed)  # type: ignore[attr-defined]
+    dice.shuffle(mixed)
     renamed = dict(zip(names, mixed, strict=True)) | {SYSTEM_NAMESPACE: SYSTEM_NAMESPACE}
     before = made.divided().namespaces
     after = (

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -69,9 +70,9 @@ async def test_a_daemon_that_the_words_name_is_asked(daemon: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("reply", [silence, content(b"<html>", kind="text/html"), content({}, 503)])
-async def test_where_nothing_can_be_known_nothing_is_said(reply: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_nothing_can_be_known_nothing_is_said(reply: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async with answering() as server:
-        server.replies["/jobs"] = reply  # type: ignore[assignment]
+        server.replies["/jobs"] = reply
         monkeypatch.setenv("VSCHED_DAEMON", server.url)
         assert await offered("job", "get", "") == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import orjson
 import pytest
@@ -47,8 +48,8 @@ def relist(cluster: Cluster, proxy: FaultProxy) -> None:
 
 
 def edit(cluster: Cluster, proxy: FaultProxy) -> None:
-    def labelled(found: dict[str, object]) -> dict[str, object]:
-        metadata = dict(found["metadata"])  # type: ignore[call-overload]
+    def labelled(found: dict[str, Any]) -> dict[str, Any]:
+        metadata = dict(found["metadata"])
         return {**found, "metadata": {**metadata, "labels": {"a": "b"}}}
 
     cluster.client.patch("pods", "default", "g-0", labelled)

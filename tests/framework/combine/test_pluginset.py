@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -73,13 +74,13 @@ Names = list[str] | None
 def test_victims(tiers: list[list[Names]], expected: list[str]) -> None:
     candidates = [task(name) for name in "abcd"]
 
-    def answer(names: Names) -> object:
+    def answer(names: Names) -> Any:
         def ask(offered: Sequence[Task]) -> Sequence[Task] | None:
             assert len(offered) == 4, "every plugin sees all candidates"
             return None if names is None else [one for one in offered if one.name in names]
 
         return ask
 
-    chosen = victims([[answer(names) for names in tier] for tier in tiers], candidates)  # type: ignore[misc]
+    chosen = victims([[answer(names) for names in tier] for tier in tiers], candidates)
 
     assert [one.name for one in chosen] == expected

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.model.pods.placed import PlacedPods
-from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, PodTerm, Requirement, Selector, ShapeTable
+from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, PodTerm, Requirement, Selector, Shape, ShapeTable
 
 
 def select(*names: str) -> Selector:
@@ -41,18 +41,18 @@ PODS = st.lists(
 
 @given(PODS)
 def test_a_published_copy_is_equal_and_indexes_find_what_is_there(
-    pods: list[tuple[PodLabels, object, str, bool]],
+    pods: list[tuple[PodLabels, Shape, str, bool]],
 ) -> None:
     mirror, published = PlacedPods(), PlacedPods()
-    there: list[tuple[PodLabels, object, str]] = []
+    there: list[tuple[PodLabels, Shape, str]] = []
     for labels, shape, node, publish in pods:
         pod = (labels, shape, node)
         if pod in there:
             there.remove(pod)
-            mirror.shift(labels, shape, node, -1)  # type: ignore[arg-type]
+            mirror.shift(labels, shape, node, -1)
         else:
             there.append(pod)
-            mirror.shift(labels, shape, node, 1)  # type: ignore[arg-type]
+            mirror.shift(labels, shape, node, 1)
         if publish:
             mirror.publish(published)
     mirror.publish(published)
@@ -61,9 +61,9 @@ def test_a_published_copy_is_equal_and_indexes_find_what_is_there(
         for selector in (select("web"), Selector()):
             expected = {labels for labels, _, _ in there if selector.matches(dict(labels.pairs))}
             assert set(placed.matching(selector, None)) == expected
-        carriers = {(shape.affinity, labels.namespace) for labels, shape, _ in there if shape.affinity}  # type: ignore[attr-defined]
+        carriers = {(shape.affinity, labels.namespace) for labels, shape, _ in there if shape.affinity}
         assert set(placed.terms) == carriers
-        ports = {port for _, shape, _ in there for port in shape.ports}  # type: ignore[attr-defined]
+        ports = {port for _, shape, _ in there for port in shape.ports}
         assert set(placed.ports) == ports
         check_terms(placed)
     assert published.terms == mirror.terms
