@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support import devices
+from tests.support import devices, volumes
 from tests.support.claiming import NS, RESOURCE_CLAIMS, cluster_with, machine
 from tests.support.killing import CLAIM_WRITES, broken_promises, is_free, killed_after, killed_for_real
 from tests.support.native_claims import GROUPS, VERSION, claims_of, consumers, group, made_for, member, members
-from tests.support.running import condition_of, digested, nodes_of, scheduling, sessions
+from tests.support.running import condition_of, digested, nodes_of, reasons_of, scheduling, sessions
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
+Obj = dict[str, Any]
 MANIFESTS = (
     devices.device_class(),
     devices.resource_slice("n1", 1),
@@ -177,3 +179,41 @@ async def test_what_is_reserved_stays_while_one_pod_of_the_group_has_a_node() ->
             [claim] = cluster.client.list(RESOURCE_CLAIMS, NS)
             assert consumers(claim) == [("podgroups", "g")]
             assert len(nodes_of(cluster)) == 1
+
+
+# -- given back
+
+
+FAILING = volumes.storage_class("broken", parameters={"provisioner.vsched.io/fail": "no more disks"})
+
+
+def with_disk(pod: Obj) -> Obj:
+    """The pod with a volume that nobody can make."""
+    return {**pod, "spec": {**pod["spec"], "volumes": volumes.claim_volumes("disk")}}
+
+
+async def test_what_was_reserved_for_a_group_is_given_back_when_one_of_its_pods_cannot_be_bound() -> None:
+    disk = volumes.claim("disk", namespace=NS, storage_class="broken")
+    async with cluster_with(*MANIFESTS, FAILING, disk, native=(VERSION,)) as cluster, scheduling(cluster.url):
+        first, second = members("g", 2, **SHARED)
+        cluster.apply([group("g", 2, **SHARED), first, with_disk(second)])
+        told = "PodGroupInitiallyScheduled"
+        await until(lambda: condition_of(cluster.client.get(GROUPS, NS, "g"), told).get("reason") == "SchedulerError")
+        assert "no volume could be made" in condition_of(cluster.client.get(GROUPS, NS, "g"), told)["message"]
+        assert not nodes_of(cluster)
+        cluster.client.delete("pods", NS, "g-1")
+        await until(lambda: is_free(cluster))
+
+
+async def test_what_a_group_uses_stays_when_a_later_pod_cannot_be_bound() -> None:
+    disk = volumes.claim("disk", namespace=NS, storage_class="broken")
+    async with cluster_with(*MANIFESTS, FAILING, disk, native=(VERSION,)) as cluster, scheduling(cluster.url):
+        first, second = members("g", 2, **SHARED)
+        cluster.apply([group("g", 1, **SHARED), first])
+        await until(lambda: running(cluster) == 1)
+        cluster.apply([with_disk(second)])
+        await until(lambda: "FailedBinding" in reasons_of(cluster, "g-1"))
+        await cluster.settle()
+        [claim] = claims_of(cluster)
+        assert consumers(claim) == [("podgroups", "g")]
+        assert (running(cluster), broken_promises(cluster)) == (1, [])
