@@ -113,12 +113,25 @@ class Shortage(NamedTuple):
 class SubGroups:
     """The sub-groups of one job."""
 
-    __slots__ = ("_keys", "_membership", "_parts", "_paths", "_pipelined", "_ready", "composites", "groups", "policies")
+    __slots__ = (
+        "_keys",
+        "_membership",
+        "_needed",
+        "_parts",
+        "_paths",
+        "_pipelined",
+        "_ready",
+        "composites",
+        "groups",
+        "policies",
+    )
 
     def __init__(self, policies: Sequence[SubGroupPolicy], tasks: Iterable[Task]) -> None:
         self.policies = policies
         self.groups: dict[SubGroupKey, SubGroup] = {}
         self.composites = [Composite(self, at) for at, policy in enumerate(policies) if policy.above != NO_POLICY]
+        self._needed = [at for at, policy in enumerate(policies) if policy.above == NO_POLICY]
+        """The policies that the job itself needs."""
         self._membership = Membership(policies)
         self._keys: dict[str, SubGroupKey] = {}
         """The sub-group of each task, by uid."""
@@ -247,8 +260,7 @@ class SubGroups:
         return self._have_minima(self._pipelined)
 
     def _have_minima(self, counts: Sequence[int]) -> bool:
-        pairs = zip(counts, self.policies, strict=True)
-        return all(have >= policy.minimum or policy.above != NO_POLICY for have, policy in pairs)
+        return all(counts[position] >= self.policies[position].minimum for position in self._needed)
 
     # -- what is missing ----------------------------------------------------------------------------------------------
 
