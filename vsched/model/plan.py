@@ -72,6 +72,20 @@ class Unschedulable(msgspec.Struct, frozen=True):
     """Number of nodes by reason."""
 
 
+SUB_GROUPS_MAX = 16
+"""How many sub-groups of a job an outcome names."""
+
+
+class SubGroupOutcome(msgspec.Struct, frozen=True):
+    """The place of a sub-group that asks for closeness itself."""
+
+    name: str
+    domain: str
+    """The closest domain that holds its pods with a node."""
+    tier: int
+    """The tier of ``domain``."""
+
+
 class JobOutcome(msgspec.Struct, frozen=True):
     """A job after the cycle: the status that its PodGroup should have."""
 
@@ -97,6 +111,8 @@ class JobOutcome(msgspec.Struct, frozen=True):
     tiers are known."""
     tier: int | None = None
     """The tier of ``domain``."""
+    sub_groups: tuple[SubGroupOutcome, ...] = ()
+    """Of its sub-groups that ask for closeness and have such pods, the first ``SUB_GROUPS_MAX``."""
 
 
 class QueueOutcome(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from vsched.cli.plan.text import as_text
 from vsched.cli.plan.view import Planned, as_document
 from vsched.framework.policy import Policy
 from vsched.mirror.wire.manifests import Origin, decode_manifests
-from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.plan import CycleReport, JobOutcome, SubGroupOutcome
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -160,6 +160,16 @@ def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None
 
 
 PLACED = JobOutcome("ns/a", "default", "Running", 2, 2, 0, 2, 0, 0, domain="r1", tier=1)
+
+
+def test_sub_groups_are_told_with_their_domains() -> None:
+    outcome = msgspec.structs.replace(PLACED, domain="b1", tier=2, sub_groups=(SubGroupOutcome("w/a", "r1", 1),))
+    planned = Planned([CycleReport(jobs={"ns/a": outcome})], {}, {})
+    out = StringIO()
+    Console(file=out, width=100).print(as_text(planned, 100))
+    found = [re.split(r"\s*│\s*", line.strip()) for line in out.getvalue().splitlines()]
+    assert found[found.index(["ns/a", "b1", "2"]) + 1] == ["w/a", "r1", "1"]
+    assert as_document(planned)["jobs"]["ns/a"]["subGroups"] == [{"name": "w/a", "domain": "r1", "tier": 1}]
 
 
 @pytest.mark.parametrize(

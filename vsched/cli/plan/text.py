@@ -164,13 +164,15 @@ def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) 
 
 
 def _places(jobs: Mapping[str, JobOutcome]) -> Table:
-    """The closest domain of each job that asks for closeness."""
+    """The closest domain of each job that asks for closeness, and of its sub-groups that do."""
     table = Table(title="\nPlaces", title_justify="left", show_edge=False)
     table.add_column("job", no_wrap=True)
     table.add_column("domain", overflow="fold")
     table.add_column("tier", justify="right")
     for key, job in jobs.items():
         table.add_row(key, domain_name(job.domain), str(job.tier))
+        for group in job.sub_groups:
+            table.add_row(f"  {group.name}", domain_name(group.domain), str(group.tier))
     return table
 
 

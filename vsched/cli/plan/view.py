@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from vsched.cli.allocations.source import AllocationShares
 from vsched.cli.allocations.view import as_document as allocations
 from vsched.model.amounts.resources import format_amount
@@ -98,6 +100,7 @@ def _job(job: JobOutcome) -> Document:
         "message": job.message,
         "reasons": dict(sorted(job.reasons.items())),
         **({"domain": job.domain, "tier": job.tier} if job.domain else {}),
+        **({"subGroups": [msgspec.structs.asdict(one) for one in job.sub_groups]} if job.sub_groups else {}),
     }
 
 

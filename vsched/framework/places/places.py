@@ -6,7 +6,7 @@ for closeness, or a plugin scores nodes by where they are.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import Counts, Look, ordered
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import Part
+from vsched.framework.subgroups import Part, SubGroup
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -161,9 +161,34 @@ class Places:
         if not key and self.tiers.is_flat:
             return None
         allowed = (tier_of_label(self._nodes.statics, key),) if key else self.tiers.tiers
-        footing = Footing(allowed, self._nodes.statics.row)
+        return self._lowest(job, job.job.tasks.values(), allowed, waiting=waiting)
+
+    def settled_groups(self, job: JobView, most: int) -> list[tuple[SubGroup, Domain]]:
+        """The same for the first of its sub-groups, by key, that ask for closeness and have pods on nodes."""
+        groups = job.sub_groups
+        if groups is None:
+            return []
+        tasks: dict[SubGroup, list[Task]] = {}
         for uid, task in job.job.tasks.items():
-            status, node, _ = job.moved.get(uid, (task.status, task.node, task))
+            group, status = groups.of(task), job.moved[uid][0] if uid in job.moved else task.status
+            if group.topology is not None and HOLDS[status].allocated:
+                tasks.setdefault(group, []).append(task)
+        found: list[tuple[SubGroup, Domain]] = []
+        for group in sorted(tasks, key=lambda group: group.key)[:most]:
+            key = "" if group.topology is None else group.topology.key
+            if not key and self.tiers.is_flat:
+                continue
+            tiers = (tier_of_label(self._nodes.statics, key),) if key else self.tiers.tiers
+            domain = self._lowest(job, tasks[group], tiers, waiting=False)
+            if domain is not None:
+                found.append((group, domain))
+        return found
+
+    def _lowest(self, job: JobView, tasks: Iterable[Task], tiers: Sequence[Tier], *, waiting: bool) -> Domain | None:
+        """The closest domain of these tiers that holds all of these tasks that have a node."""
+        footing = Footing(tiers, self._nodes.statics.row)
+        for task in tasks:
+            status, node, _ = job.moved.get(task.uid, (task.status, task.node, task))
             if HOLDS[status].allocated or (waiting and HOLDS[status].reserves):
                 footing.count(node, 1)
         at = footing.lowest()
@@ -171,7 +196,7 @@ class Places:
             return None
         number = footing.domain(at)
         assert number is not None, "lowest is a tier with one domain"
-        return self.domain(allowed[at], number)
+        return self.domain(tiers[at], number)
 
     def domain(self, tier: Tier, number: int) -> Domain:
         """A domain by its position, with the rows that may be used at present."""

@@ -26,10 +26,12 @@ from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.jobs.native import title_of
 from vsched.model.plan import (
+    SUB_GROUPS_MAX,
     CycleReport,
     JobOutcome,
     NamespaceOutcome,
     QueueOutcome,
+    SubGroupOutcome,
     Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
@@ -129,7 +131,14 @@ def job_outcome(
         changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
         domain="" if settled is None else settled.name,
         tier=None if settled is None else settled.level,
+        sub_groups=_sub_groups(waiting.session, view),
     )
+
+
+def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:
+    """Where its sub-groups are that ask for closeness themselves."""
+    found = session.places.settled_groups(view, SUB_GROUPS_MAX)
+    return tuple(SubGroupOutcome(group.name, domain.name, domain.level) for group, domain in found)
 
 
 def next_phase(view: JobView, condition: Condition | None) -> str:

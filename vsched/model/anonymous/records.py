@@ -46,6 +46,7 @@ from vsched.model.plan import (
     NamespaceOutcome,
     Nominate,
     QueueOutcome,
+    SubGroupOutcome,
     Ungate,
     Unschedulable,
 )
@@ -231,7 +232,9 @@ RULES: dict[type, dict[str, Rule]] = {
         "message": sentence,
         "reasons": lambda renaming, found: {},
         "code": word,
+        "sub_groups": parts,
     },
+    SubGroupOutcome: {"name": name, "domain": name},
     QueueOutcome: {
         "name": name,
         **dict.fromkeys(("allocated", "deserved", "capability", "guarantee", "subtree"), _AMOUNTS),

@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from vsched.framework.codes import Code
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.job import Job
-from vsched.model.plan import JobOutcome, Unschedulable
+from vsched.model.plan import SUB_GROUPS_MAX, JobOutcome, Unschedulable
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -62,22 +62,32 @@ def _phases(snapshot: Snapshot) -> Metric:
 
 def _places(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     """How close jobs that ask for closeness are, and how many of them wait for it."""
-    reached = Counter(outcome.tier for outcome in outcomes.values() if outcome.tier is not None)
-    tiers = GaugeMetricFamily(
+    found = outcomes.values()
+    yield _by_tier(
         "vsched_topology_jobs",
         "Jobs that ask for closeness and have pods on nodes, by the tier of the closest domain that contains them.",
-        labels=("tier",),
+        (outcome.tier for outcome in found if outcome.tier is not None),
     )
-    listed = sorted(reached)[:MOST_TIERS]
-    for tier in listed:
-        tiers.add_metric((str(tier),), reached[tier])
-    if len(listed) < len(reached):
-        tiers.add_metric((OTHER,), sum(reached.values()) - sum(reached[tier] for tier in listed))
-    yield tiers
+    yield _by_tier(
+        "vsched_topology_sub_groups",
+        f"Sub-groups that ask for closeness and have pods on nodes, at most {SUB_GROUPS_MAX} of a job, likewise.",
+        (group.tier for outcome in found for group in outcome.sub_groups),
+    )
     waiting = sum(outcome.code == Code.TOPOLOGY for outcome in outcomes.values())
     yield GaugeMetricFamily(
         "vsched_topology_waiting_jobs", "Jobs that wait because no domain that they allow has room.", value=waiting
     )
+
+
+def _by_tier(name: str, help_text: str, tiers: Iterable[int]) -> Metric:
+    reached = Counter(tiers)
+    family = GaugeMetricFamily(name, help_text, labels=("tier",))
+    listed = sorted(reached)[:MOST_TIERS]
+    for tier in listed:
+        family.add_metric((str(tier),), reached[tier])
+    if len(listed) < len(reached):
+        family.add_metric((OTHER,), sum(reached.values()) - sum(reached[tier] for tier in listed))
+    return family
 
 
 # -- why pods wait

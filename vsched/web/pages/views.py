@@ -93,6 +93,7 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "reasons": dict(outcome.reasons) if outcome is not None else {},
         "domain": outcome.domain if outcome is not None else "",
         "tier": outcome.tier if outcome is not None else None,
+        "sub_groups": list(outcome.sub_groups) if outcome is not None else [],
     }
 
 
