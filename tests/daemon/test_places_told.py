@@ -20,7 +20,8 @@ PODGROUPS = "scheduling.volcano.sh/podgroups"
 TREE = [
     hypernode_object("r1", 1, "n1", "n2", tier_name="rack"),
     hypernode_object("r2", 1, "n3", tier_name="rack"),
-    hypernode_object("spine", 2, "^r1", "^r2"),
+    hypernode_object("r3", 1, "n4", tier_name="rack"),
+    hypernode_object("spine", 2, "^r1", "^r2", "^r3"),
 ]
 
 
@@ -36,7 +37,7 @@ def shown(cluster: Cluster, name: str) -> str:
 
 
 async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
-    nodes = [node(name, cpu="4") for name in ("n1", "n2", "n3")]
+    nodes = [node(name, cpu="4") for name in ("n1", "n2", "n3", "n4")]
     async with (
         Cluster(nodes, manifests=TREE) as cluster,
         scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
@@ -73,7 +74,7 @@ async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
         found = await get("/explain/default/two?kind=PodGroup")
         rooms = {each["name"]: each["room"] for each in found["places"]["domains"]}
         assert (rooms["r1"], rooms["r2"]) == (0, 1)
-        assert {each["domain"] for each in found["changes"]} <= {"r1", "r2", "spine"}
+        assert {each["domain"] for each in found["changes"]} <= {"r1", "r2", "r3", "spine"}
         assert any(each["message"].startswith("the end of job default/one, in r1") for each in found["changes"])
 
 
