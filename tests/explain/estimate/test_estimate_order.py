@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.explain.estimate.durations import left
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.start_times import estimate, holding
 from vsched.explain.order import waiting_order
 from vsched.explain.simulation import Goal, reached
 from vsched.framework.cycle import run_actions, run_cycle
+from vsched.framework.durations import left
 from vsched.framework.reports.effects import decided
 from vsched.framework.trace import Trace
 from vsched.model.frozen import freeze

@@ -7,9 +7,9 @@ from math import inf
 import pytest
 
 from tests.support.plans import NOW
-from vsched.explain.estimate.durations import Basis, Left
 from vsched.explain.estimate.words import Foreseen, told, when
 from vsched.explain.words.times import length
+from vsched.framework.durations import Basis, Left
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 DECLARED = Left(9.0, 9.0, Basis.DECLARED, 2 * HOUR)

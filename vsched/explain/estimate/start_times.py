@@ -15,7 +15,6 @@ from math import inf, isinf
 from typing import NamedTuple
 from zlib import crc32
 
-from vsched.explain.estimate.durations import Left, left
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.words import Foreseen, not_to_be_said, told, unknown_durations
@@ -24,6 +23,7 @@ from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.explain.words.times import DAY_SECONDS
 from vsched.framework.cycle import run_actions
+from vsched.framework.durations import Left, left
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided

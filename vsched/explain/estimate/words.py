@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import isinf
 from typing import NamedTuple
 
-from vsched.explain.estimate.durations import Basis, Left
 from vsched.explain.records import Estimate
 from vsched.explain.words.times import SOON_SECONDS, clock, length
+from vsched.framework.durations import Basis, Left
 
 
 class Foreseen(NamedTuple):

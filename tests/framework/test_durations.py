@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.explain.estimate.durations import Basis, Left, left, quantile
+from vsched.framework.durations import Basis, Left, left, quantile
 
 TAKES = "vsched.io/expected-duration="
 BEFORE = "\n".join(
