@@ -321,6 +321,13 @@ def test_queues_by_weight_take_back_and_urgent_jobs_take_within_their_queue() ->
     assert bound(document, 1) == {"web-work": 4, "urgent": 2}
 
 
+def test_evictions_waste_as_little_work_as_possible() -> None:
+    document = planned("less-waste")
+
+    assert evicted(document) == {("saved", "preempt"): 1}
+    assert binds(document, 1) == {"urgent-0": "node-2"}
+
+
 def test_pods_go_where_nodes_really_have_what_they_ask_for() -> None:
     assert binds(planned("usage")) == {"solver-0": "node-3", "cache-0": "node-1"}
     assert binds(planned("usage", by_default=True)) == {"solver-0": "node-1", "cache-0": "node-1"}

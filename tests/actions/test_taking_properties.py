@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.clusters import contended, seeded
+from tests.support.clusters import aged, contended, seeded
 from tests.support.examples import examples
 from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
@@ -42,6 +42,7 @@ PROPORTION = (
     ("priority gang conformance proportion pdb", "drf predicates nodeorder"),
     ("gang-P conformance drf", "predicates proportion nodeorder"),
     ("priority gang conformance drf-H", "predicates proportion nodeorder"),
+    ("priority gang-P conformance proportion", "drf predicates nodeorder eviction-cost minruntime"),
 )
 FLAT_CAPACITY = (
     ("priority gang conformance capacity", "drf-P predicates nodeorder"),
@@ -53,6 +54,7 @@ CAPACITY_IN_A_TREE = (
     ("priority gang-P conformance capacity-L pdb", "drf-P predicates nodeorder"),
 )
 WITHOUT_SHARES = (
+    ("priority gang eviction-cost", "drf-P predicates nodeorder"),
     ("priority", "drf gang-P predicates"),
     ("gang", "predicates"),
     ("gang conformance", "drf-H predicates nodeorder"),
@@ -107,7 +109,7 @@ class Step:
 
 
 @more
-@given(contended(), policies(*TIERS), st.integers(0, 2))
+@given(contended() | aged(), policies(*TIERS), st.integers(0, 2))
 def test_with_constant_demand_evictions_come_to_an_end(text: str, chosen: Policy, terminating: int) -> None:
     """Whatever is evicted comes back at once, so two jobs that could take from each other in turn would go on."""
     world = Busy(text, chosen, returning=True, terminating=terminating)
@@ -168,7 +170,7 @@ def amounts_of(snapshot: Snapshot) -> Any:
 
 
 @quickly
-@given(contended(), policies(*TIERS), st.integers(0, 2))
+@given(contended() | aged(), policies(*TIERS), st.integers(0, 2))
 def test_gangs_are_placed_and_given_room_as_a_whole(text: str, chosen: Policy, terminating: int) -> None:
     world = Busy(text, chosen, returning=True, terminating=terminating)
     for _ in range(4):
@@ -183,7 +185,7 @@ def test_gangs_are_placed_and_given_room_as_a_whole(text: str, chosen: Policy, t
 
 
 @quickly
-@given(contended(ruled=False), policies(*PROPORTION, *FLAT_CAPACITY, *WITHOUT_SHARES))
+@given(contended(ruled=False) | aged(ruled=False), policies(*PROPORTION, *FLAT_CAPACITY, *WITHOUT_SHARES))
 def test_every_victim_of_a_job_is_needed_for_its_places(text: str, chosen: Policy) -> None:
     """By amounts alone: with any one of them back, the node or the queue has no room for what the job was given."""
     world = Busy(text, chosen)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.clusters import contended
+from tests.support.clusters import aged
 from tests.support.examples import examples
 from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, plan, policy_from
@@ -235,20 +235,6 @@ LAYOUTS = (
     ("minruntime", "drf-P predicates proportion"),
 )
 often = settings(max_examples=examples(40), deadline=None)
-
-
-@st.composite
-def aged(draw: st.DrawFn) -> str:
-    """A contended cluster whose pods started at different times, and in which some jobs and queues state times."""
-    random = draw(st.randoms(use_true_random=False))
-    lines = []
-    for line in draw(contended()).splitlines():
-        if line.startswith("pods ") and " on=" in line:
-            line += random.choice(["", " bound", *(f" started={seconds}" for seconds in (10, 59, 60, 90, 200, 900))])
-        if line.startswith(("job ", "queue ")) and random.random() < 0.3:
-            line += f" {random.choice([PREEMPT, RECLAIM])}={random.choice([0, 30, 60, 600])}s"
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def stated(chosen: Mapping[str, str], default: float, name: str) -> float:

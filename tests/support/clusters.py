@@ -166,3 +166,30 @@ def _contended_job(random: Random, name: str, free: dict[str, list[int]], *, run
             line += f" on={node}"
         lines.append(line)
     return lines
+
+
+# -- clusters whose work has an age --------------------------------------------------------------------------------
+
+ABOUT_EVICTIONS = (
+    "vsched.io/preempt-min-runtime=0s",
+    "vsched.io/preempt-min-runtime=60s",
+    "vsched.io/preempt-min-runtime=600s",
+    "vsched.io/reclaim-min-runtime=30s",
+    "vsched.io/reclaim-min-runtime=600s",
+)
+OF_PODS = ("controller.kubernetes.io/pod-deletion-cost=9", "vsched.io/last-checkpoint=2027-01-15T07:59:30Z")
+
+
+@st.composite
+def aged(draw: st.DrawFn, *, ruled: bool = True) -> str:
+    """A contended cluster whose pods started at different times; some objects have annotations about evictions."""
+    random: Random = draw(st.randoms(use_true_random=False))
+    lines = []
+    for line in draw(contended(ruled=ruled)).splitlines():
+        if line.startswith("pods ") and " on=" in line:
+            line += random.choice(["", " bound", *(f" started={seconds}" for seconds in (10, 59, 60, 90, 200, 900))])
+            line += f" {random.choice(OF_PODS)}" if random.random() < 0.2 else ""
+        if line.startswith(("job ", "queue ")) and random.random() < 0.3:
+            line += f" {random.choice(ABOUT_EVICTIONS)}"
+        lines.append(line)
+    return "\n".join(lines)

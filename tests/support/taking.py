@@ -47,15 +47,12 @@ def taking(
 
     P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
     same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``gangs`` those
-    of gangpreempt, those in ``plugins`` of plugins (whose names may have dashes then); ``victims`` is how preempt and
+    of gangpreempt, those in ``plugins`` of plugins; ``victims`` is how preempt and
     reclaim combine the tiers.
     """
     arguments = plugins or {}
     made = [
-        [
-            {"name": word, "arguments": arguments[word]} if word in arguments else _plugin(*word.partition("-")[::2])
-            for word in tier.split()
-        ]
+        [{"name": word, "arguments": arguments[word]} if word in arguments else _plugin(word) for word in tier.split()]
         for tier in tiers
     ]
     both = {"victimTiers": victims} if victims else {}
@@ -65,7 +62,10 @@ def taking(
     return policy_from(json.dumps(policy))
 
 
-def _plugin(name: str, letters: str) -> dict[str, object]:
+def _plugin(word: str) -> dict[str, object]:
+    name, _, letters = word.rpartition("-")
+    if not letters.isupper():
+        return {"name": word}
     found: dict[str, object] = {"name": name}
     for letter in letters:
         found |= SWITCHES[letter]

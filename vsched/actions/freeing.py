@@ -22,22 +22,23 @@ from vsched.model.topology.tiers import Tier
 PRIORITY_OFFSET = 1 << 31
 """Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
-Cost = tuple[int, int, int, float]
-NO_VICTIMS: Cost = (-PRIORITY_OFFSET, 0, 0, 0.0)
+Cost = tuple[int, float, int, int, float]
+NO_VICTIMS: Cost = (-PRIORITY_OFFSET, 0.0, 0, 0, 0.0)
 
 
-def cost_of(victims: Sequence[Task]) -> Cost:
+def cost_of(session: Session, victims: Sequence[Task]) -> Cost:
     """The cost of victims; smaller is better (reference 3.4).
 
-    It compares the highest priority, then the sum of priorities, then the number of victims. Last, the later start of
-    the most important victim is better. No victims cost least.
+    It compares the highest priority, then the work that is lost (if a plugin says how much), then the sum of
+    priorities, then the number of victims. Last, the later start of the most important victim is better. No victims
+    cost least.
     """
     if not victims:
         return NO_VICTIMS
     highest = max(victim.priority for victim in victims)
     weight = sum(victim.priority + PRIORITY_OFFSET for victim in victims)
     earliest = min(victim.started for victim in victims if victim.priority == highest)
-    return highest, weight, len(victims), -earliest
+    return highest, session.plugins.victim_rules.wasted(victims), weight, len(victims), -earliest
 
 
 def cheapest_of(domains: Iterable[Domain], cost_in: Callable[[Domain], Cost | None]) -> Domain | None:

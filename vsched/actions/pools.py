@@ -6,11 +6,12 @@ either, unless the node has changed since. Evictions only ever remove candidates
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from vsched.actions.pricing import Prices, amount_of, cheapest_first
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -25,7 +26,8 @@ from vsched.model.queues.queue import Queue
 POOLS_MAX = 64
 """The most pools kept at a time; the oldest is dropped first."""
 
-
+PRICED_MAX = 1024
+"""How many nodes are compared by what their victims would waste."""
 LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
 
@@ -60,6 +62,7 @@ class CandidatePool:
         """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
         self.looks = LOOKS_MAX
         """How often it may still be checked what protects candidates."""
+        self._prices: dict[Shape, Prices] = {}
         self.hopeless: dict[Hashable, LedgerEntry | None] = {}
         """Signatures of searches that failed, with the latest step in the ledger at that time."""
         nodes = len(session.nodes)
@@ -180,6 +183,16 @@ class CandidatePool:
     def _passing_key(self, task: Task) -> tuple[Hashable, PodLabels]:
         return self._session.node_selection.kind(task), task.labels
 
+    def cheapest_first(self, shape: Shape, rows: Sequence[int]) -> list[int]:
+        """The rows by what the first victims would waste that make enough room for a shape there; else in their order.
+
+        Only the first ``PRICED_MAX`` rows are compared.
+        """
+        prices = self._prices.get(shape)
+        if prices is None:
+            prices = self._prices[shape] = Prices(self._session, shape)
+        return [*sorted(rows[:PRICED_MAX], key=lambda row: prices.of(row, self.candidates)), *rows[PRICED_MAX:]]
+
     def forgive(self, shape: Shape, row: int) -> None:
         """Remove a lasting refusal of a node, because the steps it depends on were undone."""
         self._current(shape).mask[row] = False
@@ -222,14 +235,6 @@ class Pools:
         return pool
 
 
-def amount_of(task: Task, column: int) -> int:
-    """The request of a task for one resource."""
-    for own, amount in task.shape.request:
-        if own == column:
-            return amount
-    return 0
-
-
 def is_moved(session: Session, victim: Task) -> bool:
     """Whether this session has evicted the task already."""
     job = session.standing(victim.job)
@@ -259,7 +264,8 @@ class EvictionOrder:
         jobs = sorted(by_job, key=self._last, reverse=True)
         jobs.sort(key=self._first)
         ordered = self._session.plugins.ordered_tasks
-        return [task for key in jobs for task in reversed(ordered(by_job[key]))]
+        found = [task for key in jobs for task in reversed(ordered(by_job[key]))]
+        return cheapest_first(self._session, found) if self._session.plugins.victim_rules.weighs else found
 
     def _first(self, key: str) -> Any:
         return self._queue(self._session.snapshot.jobs[key].spec.queue)[0]

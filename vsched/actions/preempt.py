@@ -85,12 +85,15 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
 
 def _cheapest(args: PreemptArgs) -> Pick:
     def pick(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
-        """Of the first nodes that can be freed, in the order of their names, the one whose victims cost least."""
+        """Of the first nodes that can be freed, the one whose victims cost least.
+
+        Nodes are tried in the order of their names, or those first whose victims waste least.
+        """
         wanted = max(len(attempt.session.nodes) * args.percentage // 100, args.at_least, 1)
         wanted = min(wanted, max(args.at_most, 1))
         found: list[FreedRoom] = []
         with attempt.session.plugins.rehearsal():
-            for row in sorted(rows):
+            for row in rows if attempt.session.plugins.victim_rules.weighs else sorted(rows):
                 before = attempt.statement.savepoint()
                 taken = attempt.try_row(task, row)
                 if taken is not None:
@@ -100,6 +103,6 @@ def _cheapest(args: PreemptArgs) -> Pick:
                     break
         if not found:
             return None
-        return attempt.try_row(task, min(found, key=lambda taken: cost_of(taken.victims)).row)
+        return attempt.try_row(task, min(found, key=lambda taken: cost_of(attempt.session, taken.victims)).row)
 
     return pick

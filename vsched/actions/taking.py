@@ -135,6 +135,6 @@ def cheapest(
 def _cost_here(session: Session, attempt: Attempt, statement: Statement, tasks: Sequence[Task]) -> Cost | None:
     """What room would cost on the nodes that may be chosen; None where there is none to be had. All is rolled back."""
     made = _make_room(session, attempt, tasks) and attempt.is_sound
-    cost = cost_of([entry.task for entry in statement.evictions]) if made else None
+    cost = cost_of(session, [entry.task for entry in statement.evictions]) if made else None
     attempt.give_up()
     return cost

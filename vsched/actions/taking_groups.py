@@ -124,7 +124,7 @@ class _Making:
                 done = fill()
             steps = session.ledger.log[before.step :]
             attempt.back_to(before)
-            return cost_of([step.task for step in steps if step.cause is not None]) if done else None
+            return cost_of(session, [step.task for step in steps if step.cause is not None]) if done else None
 
         found = cheapest_of(domains_to_free(session, attempt.search, attempt.pools, asks, self._most_tried), cost_in)
         return found is not None and self._fill_in(found, fill)

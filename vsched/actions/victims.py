@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.placing import choose, waits_for
-from vsched.actions.pools import CandidatePool, Pools, amount_of
+from vsched.actions.pools import CandidatePool, Pools
+from vsched.actions.pricing import amount_of
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.protection import only_objection
 from vsched.framework.ledger.ledger import EvictionCause
@@ -231,6 +232,8 @@ class Attempt:
             ranked = self.session.node_selection.ranking(task, mask)
             rows = rows[np.argsort(-ranked[rows], kind="stable")]
         found: list[int] = rows.tolist()
+        if len(found) > 1 and self.session.plugins.victim_rules.weighs:
+            return pool.cheapest_first(task.shape, found)
         return found
 
     def _free(self, pool: CandidatePool, task: Task, row: int) -> list[Task] | None:

@@ -11,6 +11,7 @@ from vsched.plugins.capacity import Capacity
 from vsched.plugins.cdp import Cdp
 from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
+from vsched.plugins.evictioncost import EvictionCost
 from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
 from vsched.plugins.minruntime import MinRuntime
@@ -42,6 +43,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Pdb,
     Cdp,
     MinRuntime,
+    EvictionCost,
     # admission of jobs, and how much a queue gets
     Overcommit,
     ResourceQuota,

@@ -9,10 +9,11 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from tests.support.plans import manifests, mirror
-from vsched.mirror.ingest.evictions import eviction_terms_of
+from vsched.mirror.ingest.evictions import checkpoint_of, deletion_cost_of, eviction_terms_of
 from vsched.model.queues.evictions import EvictionTerms
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
+COST, SAVED = "controller.kubernetes.io/pod-deletion-cost", "vsched.io/last-checkpoint"
 EXPECTED = "a length of time, such as 0s, 30s or 1h30m"
 
 
@@ -74,3 +75,53 @@ def test_the_annotations_of_a_pod_without_a_podgroup_are_those_of_its_job() -> N
     (job,) = mirror(pods).snapshot(0.0).jobs.values()
 
     assert job.spec.terms == EvictionTerms(300.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "remarked"),
+    [
+        pytest.param(None, 0.0, False, id="nothing said"),
+        pytest.param("2027-01-15T08:00:00Z", 1_800_000_000.0, False, id="a time in UTC"),
+        pytest.param("2027-01-15T09:00:00.5+01:00", 1_800_000_000.5, False, id="a time elsewhere"),
+        pytest.param("2027-01-15 08:00", 0.0, True, id="a time without a zone"),
+        pytest.param("1800000000", 0.0, True, id="a number"),
+        pytest.param("1969-12-31T00:00:00Z", 0.0, True, id="a time before the epoch"),
+        pytest.param("", 0.0, True, id="nothing in it"),
+    ],
+)
+def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) -> None:
+    told: list[str] = []
+    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected a time such as 2027-01-15T08:00:00Z): passed over"
+
+    assert checkpoint_of({} if text is None else {SAVED: text}, told) == moment
+    assert told == [expected] * remarked
+
+
+@pytest.mark.parametrize(
+    ("text", "cost", "remarked"),
+    [
+        pytest.param(None, 0, False, id="nothing said"),
+        pytest.param("-100", -100, False, id="a number below zero"),
+        pytest.param("2147483647", 2147483647, False, id="the largest"),
+        pytest.param("2147483648", 0, True, id="too large a number"),
+        pytest.param("high", 0, True, id="no number"),
+    ],
+)
+def test_pod_deletion_costs(text: str | None, cost: int, remarked: bool) -> None:
+    told: list[str] = []
+    expected = f"metadata.annotations[{COST}]: {text!r} (expected a 32-bit integer): passed over"
+
+    assert deletion_cost_of({} if text is None else {COST: text}, told) == cost
+    assert told == [expected] * remarked
+
+
+def test_what_a_pod_and_its_podgroup_say_of_costs_is_kept() -> None:
+    saved = "2027-01-15T08:00:00Z"
+    text = f"node n1\njob ns/a {SAVED}={saved}\npods ns/a 1 on=n1 {SAVED}={saved} {COST}=7"
+    (job,) = mirror(manifests(text)).snapshot(0.0).jobs.values()
+    (task,) = job.tasks.values()
+
+    assert job.spec.checkpoint == task.checkpoint == 1_800_000_000.0
+    assert task.deletion_cost == 7
+    moved = task.moved(task.status, task.node)
+    assert (moved.checkpoint, moved.deletion_cost) == (task.checkpoint, 7)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf, isinf
 
-from vsched.actions.pools import amount_of
+from vsched.actions.pricing import amount_of
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
 from vsched.explain.words.times import at_and_in

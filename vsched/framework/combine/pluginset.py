@@ -65,6 +65,7 @@ from vsched.framework.points.victims import (
     Purpose,
     Reclaimable,
     Rehearsing,
+    VictimCost,
     VictimProtection,
     VictimQueueOrder,
     VictimTasks,
@@ -124,8 +125,8 @@ class PluginSet:
             for purpose, tiers in voters.items()
         }
         """The same for evictions that may break gangs up, which not all plugins judge."""
-        self.victim_rules = VictimRules(self.taking_part(VictimProtection))
-        """Who may not be evicted yet, whatever the tiers say."""
+        self.victim_rules = VictimRules(self.taking_part(VictimProtection), self.taking_part(VictimCost))
+        """Who may not be evicted yet, whatever the tiers say, and what evictions waste."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()
@@ -136,7 +137,7 @@ class PluginSet:
         for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
         context = context._replace(budgets=self.budgets)
-        self.victim_rules.open(context.snapshot.now)
+        self.victim_rules.open(context)
         for tier in self._tiers:
             for plugin, switches in tier:
                 with self._trace.span("open", plugin.name):

@@ -1,11 +1,16 @@
-"""What holds for victims whatever the plugins vote: pods that may not be evicted yet, and until when."""
+"""What holds for victims whatever the plugins vote: who may not be evicted yet, and what an eviction wastes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from math import inf
 
-from vsched.framework.points.victims import Purpose, VictimProtection
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.units import members
+from vsched.framework.points.extension import JobState, SessionContext, SortKey
+from vsched.framework.points.victims import Purpose, VictimCost, VictimProtection
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 Protected = Callable[[Task], bool]
@@ -14,15 +19,22 @@ Protected = Callable[[Task], bool]
 class VictimRules:
     """The rules about victims that no tier can overrule, as the plugins of one session give them."""
 
-    def __init__(self, protections: Sequence[VictimProtection]) -> None:
+    def __init__(self, protections: Sequence[VictimProtection], costs: Sequence[VictimCost]) -> None:
         self._protections = protections
+        self._costs = costs
         self._now = 0.0
+        self._standing: Callable[[str], JobState | None] = _nobody
+        self._lost: dict[str, float] = {}
+        """By uid of a task: the work that its eviction throws away."""
+        self._of_jobs: dict[str, float] = {}
+        """By job: the same for all its tasks on nodes together."""
         self.due = inf
         """When the first protection ends that the session has met, seconds since the epoch; infinite for none."""
 
-    def open(self, now: float) -> None:
-        """Begin a session at this time."""
-        self._now = now
+    def open(self, context: SessionContext) -> None:
+        """Begin a session."""
+        self._now = context.snapshot.now
+        self._standing = context.standing
 
     def protected(self, purpose: Purpose | None) -> Protected | None:
         """A function that says whether a task may not be evicted yet; None where nothing is protected.
@@ -48,3 +60,58 @@ class VictimRules:
     def words(self, task: Task, purpose: Purpose | None) -> str:
         """Why a task may not be evicted yet, for messages."""
         return max(self._protections, key=lambda one: one.protected_until(task, purpose)).protects_because
+
+    # -- costs ------------------------------------------------------------------------------------------------------
+
+    @property
+    def weighs(self) -> bool:
+        """Whether any plugin says what evictions waste."""
+        return bool(self._costs)
+
+    def among_its_job(self, task: Task) -> tuple[SortKey, ...]:
+        """The sort key of a task among those of its job that have its priority; smaller is evicted first."""
+        return *[one.among_its_job(task) for one in self._costs], self._alone(task)
+
+    def wasted(self, victims: Iterable[Task]) -> float:
+        """How much work is thrown away if these tasks are evicted together.
+
+        A job that loses more than it can spare loses all of its work: what is left of a gang does none.
+        """
+        if not self._costs:
+            return 0.0
+        by_job: dict[str, list[Task]] = {}
+        for victim in victims:
+            by_job.setdefault(victim.job, []).append(victim)
+        return sum(self._of_job(key, tasks) for key, tasks in by_job.items())
+
+    def _of_job(self, key: str, victims: Sequence[Task]) -> float:
+        state = self._standing(key)
+        if state is not None and len(victims) > _spare(state, {victim.uid for victim in victims}):
+            return self._whole(state.job if isinstance(state, JobView) else state)
+        return sum(map(self._alone, victims))
+
+    def _whole(self, job: Job) -> float:
+        lost = self._of_jobs.get(job.key)
+        if lost is None:
+            lost = self._of_jobs[job.key] = sum(map(self._alone, members(job)))
+        return lost
+
+    def _alone(self, task: Task) -> float:
+        lost = self._lost.get(task.uid)
+        if lost is None:
+            lost = self._lost[task.uid] = sum(one.work_lost(task) for one in self._costs)
+        return lost
+
+
+def _nobody(key: str) -> JobState | None:
+    return None
+
+
+def _spare(state: JobState, besides: Set[str]) -> int:
+    """How many tasks a job can lose, less those that the session evicted ``besides`` these tasks."""
+    if state.spec.leaves_whole:
+        return 0
+    if isinstance(state, JobView):
+        gone = sum(status is Status.RELEASING and uid not in besides for uid, (status, _, _) in state.moved.items())
+        return state.job.ready - gone - state.min_member
+    return state.ready - state.spec.min_member

@@ -140,6 +140,24 @@ class VictimProtection(Point):
         """
 
 
+class VictimCost(Point):
+    """What the eviction of a running task wastes. Has no switch.
+
+    Of victims in one queue, those of jobs of lower priority go first, and of equal ones those that waste least. Nodes
+    and domains whose victims waste least are tried first.
+    """
+
+    point = ""
+
+    @abstractmethod
+    def work_lost(self, victim: Task) -> float:
+        """How much work the eviction of this task alone throws away; smaller goes first."""
+
+    def among_its_job(self, victim: Task) -> SortKey:
+        """A sort key among the tasks of a job that have the same priority; it goes before the work that is lost."""
+        return 0
+
+
 class VictimQueueOrder(Point):
     """From which queue victims are taken first; of equal queues, from the one last in queue order. Has no switch."""
 

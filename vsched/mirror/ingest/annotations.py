@@ -61,7 +61,7 @@ def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | Non
             found = _PODS.fullmatch(text)
             if found is not None:
                 return JobBudget(int(found[1]), bool(found[2]), unavailable)
-            _remark(remarks, name, text, "a number of pods or a percentage, such as 2 or 50%")
+            remark(remarks, name, text, "a number of pods or a percentage, such as 2 or 50%")
     return None
 
 
@@ -107,7 +107,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
     if kind is None and text is None:
         return None
     if kind not in STRATEGIES:
-        _remark(remarks, STRATEGY_TYPE, kind or "", " or ".join(STRATEGIES))
+        remark(remarks, STRATEGY_TYPE, kind or "", " or ".join(STRATEGIES))
         return None
     try:
         weights = msgspec.json.decode(text or "", type=dict[str, _Weight])
@@ -116,7 +116,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
         remarks.append(f"{error}: passed over")
         return None
     except UNREADABLE:
-        _remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
+        remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
         return None
     return ScoringStrategy(STRATEGIES[kind], tuple(sorted(weights.items())))
 
@@ -126,7 +126,7 @@ def _duration(values: Annotations, name: str, remarks: Remarks, field: str = "an
     seconds = parse_duration(text)
     if seconds is not None and seconds > 0:
         return seconds
-    _remark(remarks, name, text, "a length of time above zero, such as 30s or 1h30m", field)
+    remark(remarks, name, text, "a length of time above zero, such as 30s or 1h30m", field)
     return None
 
 
@@ -135,9 +135,10 @@ def duration_or_zero(annotations: Annotations, name: str, remarks: Remarks) -> f
     seconds = parse_duration(annotations[name])
     if seconds is not None and seconds >= 0:
         return seconds
-    _remark(remarks, name, annotations[name], "a length of time, such as 0s, 30s or 1h30m")
+    remark(remarks, name, annotations[name], "a length of time, such as 0s, 30s or 1h30m")
     return None
 
 
-def _remark(remarks: Remarks, name: str, text: str, expected: str, field: str = "annotations") -> None:
+def remark(remarks: Remarks, name: str, text: str, expected: str, field: str = "annotations") -> None:
+    """Remark that the text of an annotation cannot be used."""
     remarks.append(f"metadata.{field}[{name}]: {text[:40]!r} (expected {expected}): passed over")

@@ -1,15 +1,30 @@
-"""Annotations about evictions, of PodGroups, workloads and queues. An invalid one is ignored, with a remark."""
+"""Annotations about evictions, of pods, PodGroups, workloads and queues. An invalid one is ignored, with a remark."""
 
 from __future__ import annotations
 
-from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_or_zero
-from vsched.model.queues.evictions import NO_TERMS, PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME, EvictionTerms
+import re
+
+import msgspec
+
+from vsched.errors import UNREADABLE
+from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_or_zero, remark
+from vsched.mirror.wire.base import Timestamp, seconds_of
+from vsched.model.queues.evictions import (
+    DELETION_COST,
+    LAST_CHECKPOINT,
+    NO_TERMS,
+    PREEMPT_MIN_RUNTIME,
+    RECLAIM_MIN_RUNTIME,
+    EvictionTerms,
+)
 
 DURATIONS = {
     PREEMPT_MIN_RUNTIME: "preempt_min_runtime",
     RECLAIM_MIN_RUNTIME: "reclaim_min_runtime",
 }
 """The field of ``EvictionTerms`` for each annotation."""
+INT32 = 1 << 31
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def eviction_terms_of(annotations: Annotations, remarks: Remarks) -> EvictionTerms:
@@ -20,3 +35,29 @@ def eviction_terms_of(annotations: Annotations, remarks: Remarks) -> EvictionTer
         if name in annotations and (seconds := duration_or_zero(annotations, name, remarks)) is not None
     }
     return EvictionTerms(**stated) if stated else NO_TERMS
+
+
+def checkpoint_of(annotations: Annotations, remarks: Remarks) -> float:
+    """When the work was last saved, seconds since the epoch; 0 without the annotation."""
+    text = annotations.get(LAST_CHECKPOINT)
+    if text is None:
+        return 0.0
+    try:
+        seconds = seconds_of(msgspec.convert(text, Timestamp))
+    except UNREADABLE:
+        seconds = 0.0
+    if not seconds:
+        remark(remarks, LAST_CHECKPOINT, text, "a time such as 2027-01-15T08:00:00Z")
+    return seconds
+
+
+def deletion_cost_of(annotations: Annotations, remarks: Remarks) -> int:
+    """The pod deletion cost, 0 without the annotation."""
+    text = annotations.get(DELETION_COST)
+    if text is None:
+        return 0
+    cost = int(text) if _INTEGER.fullmatch(text) else INT32
+    if -INT32 <= cost < INT32:
+        return cost
+    remark(remarks, DELETION_COST, text, "a 32-bit integer")
+    return 0

@@ -14,6 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
+from vsched.mirror.ingest.evictions import checkpoint_of, deletion_cost_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
 from vsched.mirror.ingest.metadata import (
     NUMA_POLICIES,
@@ -204,6 +205,8 @@ class PodReader:
             claims=None if beyond else claims_of(pod),
             group=shared(native),
             zones=annotations.get(TOPOLOGY_DECISION, "")[:DECISION_MAX] if shape.zones is not None else "",
+            checkpoint=checkpoint_of(annotations, remarks),
+            deletion_cost=deletion_cost_of(annotations, remarks),
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 

@@ -368,7 +368,8 @@ def _matters(before: Task, after: Task) -> bool:
     """Whether a changed pod can change a decision.
 
     The text of a condition, the arrival of an assumed binding, what was decided about its zones, a start, a longer
-    cool-down, the expected duration and readiness cannot: none of them makes a placement possible.
+    cool-down, the expected duration, readiness and what an eviction costs cannot: none of them makes a placement
+    possible.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(
@@ -383,5 +384,7 @@ def _matters(before: Task, after: Task) -> bool:
         unready=before.unready,
         finished=before.finished,
         zones=before.zones,
+        checkpoint=before.checkpoint,
+        deletion_cost=before.deletion_cost,
     )
     return not _same(before, as_before)

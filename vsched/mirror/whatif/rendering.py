@@ -17,6 +17,7 @@ from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
 from vsched.model.jobs.job import JobSpec
 from vsched.model.nodes.table import NodeAttributes
+from vsched.model.queues.evictions import LAST_CHECKPOINT
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
@@ -74,6 +75,8 @@ def group_manifest(group: JobSpec, axis: ResourceAxis) -> Manifest:
     metadata = _metadata(group.namespace, group.name, group.uid, group.created, group.annotations)
     if group.preemptable is not None:
         metadata["annotations"][PREEMPTABLE] = "true" if group.preemptable else "false"
+    if group.checkpoint:
+        metadata["annotations"][LAST_CHECKPOINT] = stamp(group.checkpoint)
     if group.made:
         metadata["labels"] = {MADE_BY: OURS}
     spec: Manifest = {

@@ -95,6 +95,7 @@ class RestoredMirror(PaperMirror):
             condition="",
             started=0.0,
             protected_until=0.0,
+            checkpoint=0.0,
             spared=False,
         )
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)

@@ -92,6 +92,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
     terms: EvictionTerms = NO_TERMS
     """What it states about evictions."""
+    checkpoint: float = 0.0
+    """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
 

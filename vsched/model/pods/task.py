@@ -70,6 +70,10 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """The native PodGroup (``spec.schedulingGroup``) that it names; empty where it names none."""
     zones: str = ""
     """What it was given of NUMA zones when it was bound, as its annotation ``volcano.sh/topology-decision`` says."""
+    checkpoint: float = 0.0
+    """When it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 where not stated."""
+    deletion_cost: int = 0
+    """Its ``controller.kubernetes.io/pod-deletion-cost``: of the pods of a job, those with a lower cost go first."""
 
     @property
     def at_gate(self) -> bool:
@@ -123,4 +127,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.claims,
             self.group,
             self.zones,
+            self.checkpoint,
+            self.deletion_cost,
         )

@@ -9,6 +9,11 @@ RECLAIM_MIN_RUNTIME = "vsched.io/reclaim-min-runtime"
 """Annotations of PodGroups and queues: how long pods run before jobs of their queue, or of others, may evict them."""
 
 
+LAST_CHECKPOINT = "vsched.io/last-checkpoint"
+"""Annotation of pods and PodGroups: when they last saved their work, as RFC 3339 writes it."""
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
 class EvictionTerms(msgspec.Struct, frozen=True):
     """What an object states about evictions, in seconds; None where it states nothing, so that others decide."""
 
