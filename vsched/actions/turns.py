@@ -1,8 +1,8 @@
-"""Decides which job has the next turn: by queue, then namespace, then job. After its turn each gets a new key.
+"""Decides which job has the next turn: by queue, then namespace, user and job. After its turn each gets a new key.
 
 The order is kept in heaps of (key, number) pairs, and a key is computed when an entry is added. A turn changes the keys
-of its queue, namespace and job only, and these are not in their heaps during the turn, so no key becomes stale. With a
-hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
+of its queue, namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale.
+With a hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.standings import standings
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.model.queues.queue import Queue
 
@@ -54,7 +55,7 @@ class JobTurns:
 
 
 class QueueLane:
-    """The jobs of one queue that wait for a turn; grouped by namespace where a plugin orders namespaces."""
+    """The jobs of one queue that wait for a turn; grouped by namespace and by user where plugins order these."""
 
     def __init__(self, ordering: QueueOrdering, queue: Queue) -> None:
         self.queue = queue
@@ -62,34 +63,37 @@ class QueueLane:
         """Set by the caller to skip the queue for the rest of the action."""
         self._ordering = ordering
         self._plugins = ordering.plugins
-        self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
+        self._lines: dict[str, NamespaceLine] = {}
         self._namespaces: list[tuple[Any, Any, int, str]] = []
         self._numbers = count()
 
     def add(self, job: JobView) -> None:
         """Add a job before the first turn."""
-        self._jobs.setdefault(self._namespace(job), []).append((self._plugins.job_key(job), next(self._numbers), job))
+        namespace = job.namespace if self._plugins.orders_namespaces else ""
+        line = self._lines.get(namespace)
+        if line is None:
+            line = self._lines[namespace] = NamespaceLine(self._plugins, self.queue.name, namespace, self._numbers)
+        line.add(job)
 
     def order(self) -> None:
         """Order the jobs that were added; called once, before the first turn."""
-        for namespace, heap in self._jobs.items():
-            heapify(heap)
-            self._push_namespace(namespace)
+        for namespace, line in self._lines.items():
+            line.order()
+            self._push(namespace)
 
     def pop(self) -> JobView | None:
         """Remove and return the next job; None where there is none. ``end_turn`` puts its namespace back."""
         if not self._namespaces:
             return None
         self._turn = heappop(self._namespaces)[-1]
-        return heappop(self._jobs[self._turn])[-1]
+        return self._lines[self._turn].pop()
 
     def end_turn(self, job: JobView | None) -> None:
         """End a turn: put the job back if it is given, and its namespace if it still has jobs."""
-        heap = self._jobs[self._turn]
-        if job is not None:
-            heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
-        if heap:
-            self._push_namespace(self._turn)
+        line = self._lines[self._turn]
+        line.end_turn(job)
+        if line:
+            self._push(self._turn)
 
     def __bool__(self) -> bool:
         """Whether any job waits for a turn."""
@@ -97,13 +101,64 @@ class QueueLane:
 
     def waiting(self) -> Iterator[JobView]:
         """The jobs that wait for a turn, in no particular order."""
+        for line in self._lines.values():
+            yield from line.waiting()
+
+    def _push(self, namespace: str) -> None:
+        key = self._ordering.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
+        heappush(self._namespaces, (key, self._lines[namespace].first, next(self._numbers), namespace))
+
+
+class NamespaceLine:
+    """The jobs of one namespace, or of all, that wait for a turn; grouped by user where a plugin orders users."""
+
+    def __init__(self, plugins: PluginSet, queue: str, namespace: str, numbers: Iterator[int]) -> None:
+        self._plugins = plugins
+        self._queue, self._namespace = queue, namespace
+        self._numbers = numbers
+        self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
+        """Heaps by user."""
+        self._users: list[tuple[Any, Any, int, str]] = []
+
+    def add(self, job: JobView) -> None:
+        """Add a job before the first turn."""
+        user = job.job.user if self._plugins.orders_users else ""
+        self._jobs.setdefault(user, []).append((self._plugins.job_key(job), next(self._numbers), job))
+
+    def order(self) -> None:
+        """Order the jobs that were added."""
+        for user, heap in self._jobs.items():
+            heapify(heap)
+            self._push(user)
+
+    @property
+    def first(self) -> tuple[Any, Any]:
+        """The sort keys of the next user and job."""
+        return self._users[0][:2]
+
+    def pop(self) -> JobView:
+        """Remove and return the next job; ``end_turn`` puts its user back."""
+        self._turn = heappop(self._users)[-1]
+        return heappop(self._jobs[self._turn])[-1]
+
+    def end_turn(self, job: JobView | None) -> None:
+        """Put the job back if it is given, and its user if there are still jobs."""
+        heap = self._jobs[self._turn]
+        if job is not None:
+            heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
+        if heap:
+            self._push(self._turn)
+
+    def __bool__(self) -> bool:
+        """Whether any job waits for a turn."""
+        return bool(self._users)
+
+    def waiting(self) -> Iterator[JobView]:
+        """The jobs that wait for a turn, in no particular order."""
         for heap in self._jobs.values():
             for _, _, job in heap:
                 yield job
 
-    def _push_namespace(self, namespace: str) -> None:
-        key = self._ordering.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
-        heappush(self._namespaces, (key, self._jobs[namespace][0][0], next(self._numbers), namespace))
-
-    def _namespace(self, job: JobView) -> str:
-        return job.namespace if self._plugins.orders_namespaces else ""
+    def _push(self, user: str) -> None:
+        key = self._plugins.user_key(self._queue, self._namespace, user) if self._plugins.orders_users else ()
+        heappush(self._users, (key, self._jobs[user][0][0], next(self._numbers), user))

@@ -18,7 +18,7 @@ from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.places import places_of
-from vsched.explain.queues import explain_queue
+from vsched.explain.queues import explain_queue, past_use
 from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
@@ -169,7 +169,7 @@ class Explaining:
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
-            notes=tuple(filter(None, (job.notice, *job.spec.wishes, *self._notes(job)))),
+            notes=tuple(filter(None, (job.notice, *job.spec.wishes, *self._notes(job), self._past_use(job, waits)))),
             pods=self._pods(job) if waits else {},
             claims=self._claims(job.tasks.values()),
         )
@@ -185,6 +185,12 @@ class Explaining:
             session = run_actions(self._snapshot, self._policy, self._registry, until(self._over), self._callout)
         view = session.view(job.key)
         return found if view is None else replace(found, places=places_of(session, view, ()))
+
+    def _past_use(self, job: Job, waits: bool) -> str:
+        """For a job that waits: that its queue has used more than its share; else empty."""
+        outcome = self._report.queues.get(job.spec.queue)
+        more = waits and outcome is not None and (outcome.used_times or 0.0) > 1.0
+        return f"{past_use(outcome)}, so others go first beyond what they deserve" if more else ""
 
     def _notes(self, job: Job) -> Iterator[str]:
         """What the plugins of the policy do not follow of the job's wishes."""

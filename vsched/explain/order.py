@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.explain.records import Place
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import JobOrder, NamespaceOrder
+from vsched.framework.points.extension import JobOrder, NamespaceOrder, UserOrder
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
@@ -33,6 +34,8 @@ SAYS = {
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
 
 
+OF_NAMESPACES, OF_USERS = " (namespaces)", " (users)"
+"""What follows the name of a plugin that ordered these."""
 LOST_WAVE = -1
 """The wave of running gangs that lost pods, before all others."""
 
@@ -43,12 +46,13 @@ class WaitingJob(NamedTuple):
     view: JobView
     wave: int
     namespace: Sequence[Any]
+    user: Sequence[Any]
     job: Sequence[Any]
 
     @property
     def key(self) -> tuple[Any, ...]:
         """The sort key within one queue; the smallest goes first."""
-        return self.wave, self.namespace, self.job
+        return self.wave, self.namespace, self.user, self.job
 
 
 class WaitingOrder:
@@ -60,7 +64,11 @@ class WaitingOrder:
         orders = plugins.taking_part(JobOrder)
         self._job_names = [*(one.name for one in orders), AGE, NAME]
         self._says = SAYS | {one.name: one.goes_first for one in orders if one.goes_first}
-        self._namespace_names = [one.name for one in plugins.taking_part(NamespaceOrder)]
+        spaces, people = plugins.taking_part(NamespaceOrder), plugins.taking_part(UserOrder)
+        self._namespace_says = {one.name: one.goes_before or f"goes first by {one.name}" for one in spaces}
+        self._user_says = {one.name: one.goes_before or f"goes first by {one.name}" for one in people}
+        self._namespace_names = [one.name for one in spaces]
+        self._user_names = [one.name for one in people]
         waiting = [view for view in session.jobs.values() if waits(view)]
         namespaces = {(view.queue, view.namespace) for view in waiting}
         keys = {pair: plugins.namespace_key(*pair) if plugins.orders_namespaces else () for pair in namespaces}
@@ -69,12 +77,14 @@ class WaitingOrder:
         queues = {name: self._ordering.queue_key(session.snapshot.queues[name]) for name, _ in namespaces}
         for wave, views in enumerate(self._ordering.waves(waiting)):
             for view in views:
-                standing = WaitingJob(view, wave, keys[view.queue, view.namespace], plugins.job_key(view))
+                standing = WaitingJob(
+                    view, wave, keys[view.queue, view.namespace], _user_key(plugins, view), plugins.job_key(view)
+                )
                 queue = queues[view.queue]
                 if view.has_lost_pods:  # neither queues nor namespaces decide among these
-                    standing, queue = standing._replace(wave=LOST_WAVE, namespace=()), ()
+                    standing, queue = standing._replace(wave=LOST_WAVE, namespace=(), user=()), ()
                 self._lanes.setdefault(view.queue, []).append(standing)
-                across.append((standing.wave, queue, standing.namespace, standing.job, view.key))
+                across.append((standing.wave, queue, standing.namespace, standing.user, standing.job, view.key))
         for lane in self._lanes.values():
             lane.sort(key=lambda standing: standing.key)
         self._overall = {entry[-1]: at for at, entry in enumerate(sorted(across), start=1)}
@@ -120,7 +130,10 @@ class WaitingOrder:
             return LOST_PODS if before.wave == LOST_WAVE else PRIORITY
         for name, one, other in zip(self._namespace_names, before.namespace, own.namespace, strict=False):
             if one != other:
-                return f"{name} (namespaces)"
+                return f"{name}{OF_NAMESPACES}"
+        for name, one, other in zip(self._user_names, before.user, own.user, strict=False):
+            if one != other:
+                return f"{name}{OF_USERS}"
         pairs = zip(self._job_names, before.job, own.job, strict=True)
         return next((name for name, one, other in pairs if one != other), NAME)
 
@@ -129,9 +142,12 @@ class WaitingOrder:
         where = f"{ordinal(position)} of {of} in queue {queue}"
         if before is None:
             return where
-        name = decided_by.removesuffix(" (namespaces)")
-        if name != decided_by:
-            why = f"namespace {before.view.namespace} goes first by {name}"
+        name = decided_by.removesuffix(OF_NAMESPACES).removesuffix(OF_USERS)
+        if decided_by.endswith(OF_NAMESPACES):
+            why = f"namespace {before.view.namespace} {self._namespace_says[name]}"
+        elif decided_by.endswith(OF_USERS):
+            user = before.view.job.user
+            why = f"{f'user {user}' if user else 'who is not named'} {self._user_says[name]}"
         else:
             why = f"{before.view.key} {self._says.get(name, f'goes first by {name}')}"
         return f"{where}: {why}"
@@ -146,6 +162,12 @@ def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> Wai
 def waits(view: JobView) -> bool:
     """Whether a job waits: for admission, or for places for its pending pods."""
     return view.waiting_to_enter or bool(view.pending_count)
+
+
+def _user_key(plugins: PluginSet, view: JobView) -> tuple[Any, ...]:
+    if not plugins.orders_users:
+        return ()
+    return plugins.user_key(view.queue, view.namespace if plugins.orders_namespaces else "", view.job.user)
 
 
 def ordering_args(session: Session) -> OrderingArgs:

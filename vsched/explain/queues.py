@@ -15,6 +15,7 @@ from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, never, until
 from vsched.explain.why.constraints import Examiner, ordered
+from vsched.explain.words.times import length
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
@@ -97,7 +98,16 @@ def explain_queue(
         constraints=constraints,
         changes=helping,
         counts=_counts(lane, jobs),
+        notes=tuple(filter(None, (past_use(report.queues.get(name)),))),
     )
+
+
+def past_use(outcome: QueueOutcome | None) -> str:
+    """What a queue used over time, as a sentence; empty where nobody remembers."""
+    if outcome is None or outcome.used_times is None:
+        return ""
+    times, span = outcome.used_times, length(outcome.used_seconds)
+    return f"queue {outcome.name} used {times:.1f} times its share over the last {span}"
 
 
 def _may_be_helped(job: Job) -> bool:

@@ -33,6 +33,22 @@ def ratio(part: float, whole: float) -> float:
     return part / whole
 
 
+def weights_with_memory(weights: Floats, used: Floats, whole: float, strength: float) -> Floats:
+    """float64[holder]: weights for a division that remembers what was used; they add up to 1, or are all 0.
+
+    ``max(W + k (W - U), 0)``, normalised, as the time-based fair share of KAI: ``W`` are the weights as parts of their
+    sum, ``U`` is what holders used as a part of ``whole``, or of all they used where that is more, and ``k`` is
+    ``strength``. Who used its part keeps its weight; who used more gets less of the division, down to nothing.
+    """
+    parts = _parts(weights, float(weights.sum()))
+    entitled = np.maximum(parts + strength * (parts - _parts(used, max(whole, float(used.sum())))), 0.0)
+    return _parts(entitled, float(entitled.sum()))
+
+
+def _parts(amounts: Floats, whole: float) -> Floats:
+    return amounts / whole if whole > 0 else np.zeros_like(amounts)
+
+
 class Demand(NamedTuple):
     """The queues among which resources are divided; arrays are ``float64[queue, resource]``, except the weights."""
 

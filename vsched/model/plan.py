@@ -132,6 +132,10 @@ class QueueOutcome(msgspec.Struct, frozen=True):
     """The problem as a sentence."""
     subtree: dict[str, int] = {}
     """Amounts that the queue and all queues below it hold; empty where no plugin has a tree of queues."""
+    used_times: float | None = None
+    """How many times what its weight stands for it used over time; None where no plugin remembers it."""
+    used_seconds: float = 0.0
+    """Over how long."""
 
 
 class NamespaceOutcome(msgspec.Struct, frozen=True):

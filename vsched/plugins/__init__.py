@@ -31,6 +31,7 @@ from vsched.plugins.sla import Sla
 from vsched.plugins.tasktopology import TaskTopologyPlugin
 from vsched.plugins.tdm import Tdm
 from vsched.plugins.usage import Usage
+from vsched.plugins.usagehistory import UsageHistoryPlugin
 
 PLUGINS: tuple[type[Plugin[Any]], ...] = (
     # the order of jobs and tasks
@@ -49,6 +50,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     ResourceQuota,
     Proportion,
     Capacity,
+    UsageHistoryPlugin,
     # how much a namespace may hold
     Allocation,
     # filters and scores of nodes

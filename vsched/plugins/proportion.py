@@ -87,7 +87,9 @@ class Proportion(
         self._snapshot = snapshot
         queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
         limits = real_capabilities(snapshot, queues)
-        deserved = water_fill(np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits))
+        deserved = water_fill(
+            np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits, context.weights(queues))
+        )
         self._deserved: dict[str, dict[int, float]] = {
             queue.name: _nonzero(row) for queue, row in zip(queues, deserved, strict=True)
         }
@@ -271,7 +273,7 @@ def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
     return limits
 
 
-def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
+def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats, weights: Floats) -> Demand:
     width = len(snapshot.total)
     request = np.zeros((len(queues), width))
     floor = np.zeros((len(queues), width))
@@ -279,7 +281,6 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats) -> Demand:
         books = snapshot.books[queue.name]
         request[row] = dense(books.allocated.items(), width) + dense(books.pending.items(), width)
         floor[row] = np.minimum(dense(queue.guarantee, width), limits[row])  # not past its own capability
-    weights = np.array([queue.weight for queue in queues], dtype=np.float64)
     return Demand(weights, request, limits, floor)
 
 

@@ -15,7 +15,7 @@ score        the sum of the plugins' scores, weighted by the action's arguments
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -34,6 +34,7 @@ from vsched.framework.points.extension import (
     BindAnnotations,
     ClaimLimit,
     CycleEnd,
+    DivisionWeight,
     JobCondition,
     JobEnqueueable,
     JobEnqueued,
@@ -45,6 +46,7 @@ from vsched.framework.points.extension import (
     NamespaceLimit,
     NamespaceOrder,
     Overused,
+    PastUse,
     PlacementListener,
     Plugin,
     Point,
@@ -57,6 +59,9 @@ from vsched.framework.points.extension import (
     SortKey,
     SubGroupOrder,
     TaskOrder,
+    UsageMemory,
+    UserOrder,
+    stated_weights,
 )
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
@@ -78,12 +83,22 @@ from vsched.framework.subgroups import SubGroup
 from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Amounts, times
 from vsched.model.jobs.job import Condition
+from vsched.model.nodes.table import Floats
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 PointT = TypeVar("PointT", bound=Point)
 OrderKey = tuple[SortKey | str, ...]
+
+
+def division_by(dividers: Sequence[Callable[[Queue], QueueDivision | None]]) -> Callable[[Queue], QueueDivision | None]:
+    """The answer of the first that has one."""
+
+    def division(queue: Queue) -> QueueDivision | None:
+        return next((found for ask in dividers if (found := ask(queue)) is not None), None)
+
+    return division
 
 
 class PluginSet:
@@ -136,7 +151,15 @@ class PluginSet:
         self.budgets = Budgets(context.snapshot.budgets)
         for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
-        context = context._replace(budgets=self.budgets)
+        weighing = self.taking_part(DivisionWeight)
+
+        def weights(queues: Sequence[Queue]) -> Floats:
+            found = stated_weights(queues)
+            for plugin in weighing:
+                found = plugin.division_weights(context.snapshot, queues, found)
+            return found
+
+        context = context._replace(budgets=self.budgets, division=division_by(self._dividers), weights=weights)
         self.victim_rules.open(context)
         for tier in self._tiers:
             for plugin, switches in tier:
@@ -191,6 +214,9 @@ class PluginSet:
         self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
         self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
         self._namespace_admission_keys = [plugin.namespace_admission_key for plugin in self.taking_part(NamespaceOrder)]
+        self._user_keys = [plugin.user_key for plugin in self.taking_part(UserOrder)]
+        self.orders_users = bool(self._user_keys)
+        """Whether any plugin orders users within a namespace."""
         self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
         scoring = self.taking_part(QueueScore)
         self._queue_scores = {plugin.name: plugin.queue_score for plugin in scoring}
@@ -214,6 +240,7 @@ class PluginSet:
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
         self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
+        self._memories = self.taking_part(UsageMemory)
         self._dividers = [plugin.division for plugin in self.taking_part(QueueDivider)]
 
     def _bind_votes(self) -> None:
@@ -262,6 +289,10 @@ class PluginSet:
         """The sort key of a namespace in a queue; where keys are equal, the order of their jobs decides."""
         keys = self._namespace_admission_keys if admitting else self._namespace_keys
         return tuple([key(queue, namespace) for key in keys])
+
+    def user_key(self, queue: str, namespace: str, user: str) -> tuple[SortKey, ...]:
+        """The sort key of a user in a namespace; where keys are equal, the order of their jobs decides."""
+        return tuple([key(queue, namespace, user) for key in self._user_keys])
 
     def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
         """The urgency of a queue: the weighted sum of the plugins' scores. Plugins without a weight do not count."""
@@ -397,11 +428,11 @@ class PluginSet:
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""
-        for ask in self._dividers:
-            division = ask(queue)
-            if division is not None:
-                return division
-        return None
+        return division_by(self._dividers)(queue)
+
+    def past_use(self, queue: Queue) -> PastUse | None:
+        """What a queue has used over time; None where no plugin remembers it."""
+        return next((found for one in self._memories if (found := one.past_use(queue)) is not None), None)
 
     # -- votes --------------------------------------------------------------------------------------------------
 

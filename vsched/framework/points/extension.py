@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
@@ -24,7 +25,7 @@ from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.subgroups import SubGroup
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Condition, Job
-from vsched.model.nodes.table import NodeTable
+from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -52,6 +53,37 @@ class Vote(IntEnum):
     PERMIT = 1
 
 
+class QueueDivision(NamedTuple):
+    """A queue's share of the cluster as one plugin computes it, for reports."""
+
+    share: float
+    """Dominant share of what the queue deserves; above 1 where it holds more than that."""
+    deserved: Mapping[int, float]
+    """Base units by column."""
+    overused: bool
+    capability: Amounts
+    """The most the queue may hold, as the plugin reads its spec."""
+    problem: Refusal | None = None
+    """Why the queue is left out, or which of its limits are not in force."""
+    subtree: Mapping[int, int] = {}
+    """What the queue and all queues below it hold; empty where the plugin knows no hierarchy of queues."""
+    devices: Mapping[int, int] = {}
+    """What the ResourceClaims of the queue's own pods hold of the devices that the queue has quotas for.
+
+    The columns are those of ``capability``. The session's sums of requests do not include these amounts.
+    """
+
+
+def undivided(queue: Queue) -> QueueDivision | None:
+    """The division where no plugin divides the cluster."""
+    return None
+
+
+def stated_weights(queues: Sequence[Queue]) -> Floats:
+    """float64[queues]: the weights that queues state."""
+    return np.array([queue.weight for queue in queues], dtype=np.float64)
+
+
 class SessionContext(NamedTuple):
     """The data that a plugin may read during one session."""
 
@@ -70,6 +102,10 @@ class SessionContext(NamedTuple):
     """Calls external services; None where the cycle runs without them."""
     budgets: Budgets = NO_BUDGETS
     """The disruption budgets; the session's evictions use them up. Read only."""
+    division: Callable[[Queue], QueueDivision | None] = undivided
+    """A queue's share of the cluster, by the first plugin that divides it; only once all plugins are open."""
+    weights: Callable[[Sequence[Queue]], Floats] = stated_weights
+    """float64[queues]: how much queues weigh in a division."""
 
 
 class Plugin(Levers, Generic[ArgsT]):
@@ -165,6 +201,8 @@ class NamespaceOrder(Point):
     point = "namespace_order"
     name: ClassVar[str]
     """The plugin's own."""
+    goes_before: ClassVar[str] = ""
+    """Words for messages on why one goes first: ``has used less of its share``. If empty, messages name the plugin."""
 
     @abstractmethod
     def namespace_key(self, queue: str, namespace: str) -> SortKey:
@@ -173,6 +211,49 @@ class NamespaceOrder(Point):
     def namespace_admission_key(self, queue: str, namespace: str) -> SortKey:
         """The key while jobs are admitted: pledges (admitted, not held yet) count as held."""
         return self.namespace_key(queue, namespace)
+
+
+class UserOrder(Point):
+    """Which user of a namespace goes first."""
+
+    point = "namespace_order"
+    name: ClassVar[str]
+    """The plugin's own."""
+    goes_before: ClassVar[str] = ""
+    """Words for messages on why one goes first: ``has used less of its share``. If empty, messages name the plugin."""
+
+    @abstractmethod
+    def user_key(self, queue: str, namespace: str, user: str) -> SortKey:
+        """Smaller goes first. An empty ``namespace`` stands for all: no plugin orders namespaces then."""
+
+
+class DivisionWeight(Point):
+    """How much queues weigh where the cluster is divided among them. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def division_weights(self, snapshot: Snapshot, queues: Sequence[Queue], weights: Floats) -> Floats:
+        """float64[queues]: the weights to divide by, from those so far. May be called before ``open``."""
+
+
+class PastUse(NamedTuple):
+    """What a queue has used over time, for reports."""
+
+    times: float
+    """How many times what its weight stands for."""
+    seconds: float
+    """Over how long."""
+
+
+class UsageMemory(Point):
+    """Remembers what queues have used; the first plugin's answer is reported. Has no switch."""
+
+    point = ""
+
+    @abstractmethod
+    def past_use(self, queue: Queue) -> PastUse | None:
+        """None where nothing is known."""
 
 
 class JobValid(Point):
@@ -375,27 +456,6 @@ class CycleEnd(Point):
     @abstractmethod
     def end_cycle(self) -> None:
         """The actions have run; only calls for the report follow."""
-
-
-class QueueDivision(NamedTuple):
-    """A queue's share of the cluster as one plugin computes it, for reports."""
-
-    share: float
-    """Dominant share of what the queue deserves; above 1 where it holds more than that."""
-    deserved: Mapping[int, float]
-    """Base units by column."""
-    overused: bool
-    capability: Amounts
-    """The most the queue may hold, as the plugin reads its spec."""
-    problem: Refusal | None = None
-    """Why the queue is left out, or which of its limits are not in force."""
-    subtree: Mapping[int, int] = {}
-    """What the queue and all queues below it hold; empty where the plugin knows no hierarchy of queues."""
-    devices: Mapping[int, int] = {}
-    """What the ResourceClaims of the queue's own pods hold of the devices that the queue has quotas for.
-
-    The columns are those of ``capability``. The session's sums of requests do not include these amounts.
-    """
 
 
 class QueueDivider(Point):

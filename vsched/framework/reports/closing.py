@@ -309,6 +309,7 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
     lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
+    past = session.plugins.past_use(queue)
     return QueueOutcome(
         name=name,
         weight=queue.weight,
@@ -321,6 +322,8 @@ def queue_outcome(session: Session, name: str) -> QueueOutcome:
         overused=division is not None and division.overused,
         problem_reason=problem.reason if problem is not None else NO_SUCH_CLASS if lost else "",
         problem=problem.message if problem is not None else lost,
+        used_times=None if past is None else past.times,
+        used_seconds=0.0 if past is None else past.seconds,
     )
 
 

@@ -1,0 +1,1 @@
+"""Parts of the plugin usage-history."""
