@@ -21,14 +21,14 @@ tiers:
   - name: predicates
   - name: proportion
 """
-MINIMUM_SECONDS = 3
+SECONDS = 3
 
 
 async def test_a_pod_is_evicted_when_its_minimum_run_time_ends(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY.format("minruntime"))
     old = gang("old", 1, minimum=0)
-    old[0]["metadata"]["annotations"] = {"vsched.io/preempt-min-runtime": f"{MINIMUM_SECONDS}s"}
+    old[0]["metadata"]["annotations"] = {"vsched.io/preempt-min-runtime": f"{SECONDS}s"}
     async with (
         Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
         scheduling(cluster.url, policy_file=policy, period_seconds=600.0),
@@ -39,4 +39,22 @@ async def test_a_pod_is_evicted_when_its_minimum_run_time_ends(tmp_path: Path) -
         cluster.apply(of_class("high", gang("new", 1)))
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
-        assert asyncio.get_running_loop().time() - placed >= MINIMUM_SECONDS - 1, "start times have whole seconds"
+        assert asyncio.get_running_loop().time() - placed >= SECONDS - 1, "start times have whole seconds"
+
+
+async def test_others_are_evicted_when_the_preemption_delay_ends(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.format("preemption-delay"))
+    new = of_class("high", gang("new", 1))
+    new[0]["metadata"]["annotations"] = {"vsched.io/preemption-delay": f"{SECONDS}s"}
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy, period_seconds=600.0),
+    ):
+        cluster.apply([priority_class("high", 9), *gang("old", 1, minimum=0)])
+        await until(lambda: nodes_of(cluster, "old") == {"old-0": "n1"})
+        began = asyncio.get_running_loop().time()
+        cluster.apply(new)
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+
+        assert asyncio.get_running_loop().time() - began >= SECONDS - 1, "creation times have whole seconds"

@@ -231,15 +231,19 @@ class ReclaimSearch(VictimSearch):
 
 
 def starving(session: Session) -> list[JobView]:
-    """The starving jobs that may be worked on."""
-    return [job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job)]
+    """The starving jobs that may be worked on, and for which tasks may be evicted by now."""
+    may_evict = session.plugins.victim_rules.may_evict
+    jobs = (job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job))
+    return [job for job in jobs if may_evict(job)]
 
 
 def claiming(session: Session) -> list[JobView]:
-    """The jobs with pending tasks that may be worked on, whether or not they have their minimum."""
+    """The jobs with pending tasks for which tasks may be evicted by now, whether or not they have their minimum."""
     if not session.plugins.knows_starving:
         return []
-    return [job for job in session.jobs.values() if job.pending_count and workable(session, job)]
+    may_evict = session.plugins.victim_rules.may_evict
+    jobs = (job for job in session.jobs.values() if job.pending_count and workable(session, job))
+    return [job for job in jobs if may_evict(job)]
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

@@ -22,6 +22,7 @@ from vsched.plugins.numaaware import NumaAware
 from vsched.plugins.overcommit import Overcommit
 from vsched.plugins.pdb import Pdb
 from vsched.plugins.predicates import Predicates
+from vsched.plugins.preemptiondelay import PreemptionDelay
 from vsched.plugins.priority import Priority
 from vsched.plugins.proportion import Proportion
 from vsched.plugins.rescheduling import Rescheduling
@@ -45,6 +46,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Cdp,
     MinRuntime,
     EvictionCost,
+    PreemptionDelay,
     # admission of jobs, and how much a queue gets
     Overcommit,
     ResourceQuota,

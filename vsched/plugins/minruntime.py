@@ -7,14 +7,13 @@ the policy. ``shuffle`` and closed zones of ``tdm`` make room for no other job, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from math import inf
 
 import msgspec
 
 from vsched.framework.points.extension import Plugin, SessionContext
-from vsched.framework.points.levers import ArgumentLever, argument_edit
+from vsched.framework.points.levers import ArgumentLever, shorter_time
 from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import Seconds
 from vsched.model.pods.status import Status
@@ -22,8 +21,6 @@ from vsched.model.pods.task import Task
 from vsched.plugins.queues.inheriting import inherited
 
 PREEMPT, RECLAIM = "preemptMinRuntime", "reclaimMinRuntime"
-STEPS = 20
-"""In how many steps ``explain`` tries shorter times."""
 
 
 class MinRuntimeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,9 +86,4 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
         """Shorter times, down to none."""
         for key, seconds in ((PREEMPT, self.args.preempt), (RECLAIM, self.args.reclaim)):
             if seconds:
-                yield ArgumentLever(partial(_shorter, key, seconds), STEPS, STEPS)
-
-
-def _shorter(key: str, seconds: float, step: int) -> Mapping[str, object]:
-    """The edit that takes so many steps off a time."""
-    return argument_edit(MinRuntime.name, key, seconds - seconds * step / STEPS)
+                yield shorter_time(self.name, key, seconds)

@@ -23,6 +23,7 @@ EXPECTED = "a length of time, such as 0s, 30s or 1h30m"
         pytest.param({}, EvictionTerms(), [], id="nothing said"),
         pytest.param({PREEMPT: "1h30m", RECLAIM: "10s"}, EvictionTerms(5400.0, 10.0), [], id="lengths of time"),
         pytest.param({PREEMPT: "0s"}, EvictionTerms(0.0), [], id="zero is said, too"),
+        pytest.param({"vsched.io/preemption-delay": "2m"}, EvictionTerms(None, None, 120.0), [], id="a delay"),
         pytest.param(
             {PREEMPT: "soon", RECLAIM: "10s"},
             EvictionTerms(None, 10.0),

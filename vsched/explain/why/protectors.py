@@ -43,6 +43,9 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
             if action == RECLAIM and _under_share(session, view):
                 message = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
                 yield Constraint(Code.PROTECTED, message)
+        elif (begin := session.plugins.victim_rules.may_evict_from(view)) > session.snapshot.now:
+            why = session.plugins.victim_rules.why_not_yet(view)
+            yield Constraint(Code.PROTECTED, f"{why}: it may evict others at {at_and_in(begin, session.snapshot.now)}")
         elif not search.may_take(task):
             yield Constraint(Code.PROTECTED, _may_not(view, task))
         else:

@@ -66,6 +66,7 @@ from vsched.framework.points.extension import (
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.points.victims import (
+    EvictionDelay,
     Preemptable,
     Purpose,
     Reclaimable,
@@ -140,8 +141,10 @@ class PluginSet:
             for purpose, tiers in voters.items()
         }
         """The same for evictions that may break gangs up, which not all plugins judge."""
-        self.victim_rules = VictimRules(self.taking_part(VictimProtection), self.taking_part(VictimCost))
-        """Who may not be evicted yet, whatever the tiers say, and what evictions waste."""
+        self.victim_rules = VictimRules(
+            self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
+        )
+        """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
         self._bind_orders()
         self._bind_decisions()
         self._bind_votes()

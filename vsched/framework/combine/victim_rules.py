@@ -1,4 +1,4 @@
-"""What holds for victims whatever the plugins vote: who may not be evicted yet, and what an eviction wastes."""
+"""What holds for evictions whatever the plugins vote: who may not be evicted yet, for whom not, and what they waste."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
 from vsched.framework.points.extension import JobState, SessionContext, SortKey
-from vsched.framework.points.victims import Purpose, VictimCost, VictimProtection
+from vsched.framework.points.victims import EvictionDelay, Purpose, VictimCost, VictimProtection
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -19,8 +19,14 @@ Protected = Callable[[Task], bool]
 class VictimRules:
     """The rules about victims that no tier can overrule, as the plugins of one session give them."""
 
-    def __init__(self, protections: Sequence[VictimProtection], costs: Sequence[VictimCost]) -> None:
+    def __init__(
+        self,
+        protections: Sequence[VictimProtection],
+        delays: Sequence[EvictionDelay],
+        costs: Sequence[VictimCost],
+    ) -> None:
         self._protections = protections
+        self._delays = delays
         self._costs = costs
         self._now = 0.0
         self._standing: Callable[[str], JobState | None] = _nobody
@@ -29,7 +35,7 @@ class VictimRules:
         self._of_jobs: dict[str, float] = {}
         """By job: the same for all its tasks on nodes together."""
         self.due = inf
-        """When the first protection ends that the session has met, seconds since the epoch; infinite for none."""
+        """When the first end comes of a protection or delay that the session met (epoch seconds); infinite for none."""
 
     def open(self, context: SessionContext) -> None:
         """Begin a session."""
@@ -60,6 +66,25 @@ class VictimRules:
     def words(self, task: Task, purpose: Purpose | None) -> str:
         """Why a task may not be evicted yet, for messages."""
         return max(self._protections, key=lambda one: one.protected_until(task, purpose)).protects_because
+
+    # -- delays -----------------------------------------------------------------------------------------------------
+
+    def may_evict(self, job: JobView) -> bool:
+        """Whether tasks may be evicted for a job by now."""
+        if not self._delays:
+            return True
+        begin = self.may_evict_from(job)
+        if begin > self._now:
+            self.due = min(self.due, begin)
+        return begin <= self._now
+
+    def may_evict_from(self, job: JobView) -> float:
+        """From when on tasks may be evicted for a job; the time of the session or earlier where they may be now."""
+        return max((one.may_evict_from(job) for one in self._delays), default=0.0)
+
+    def why_not_yet(self, job: JobView) -> str:
+        """Why no task may be evicted for a job yet, for messages."""
+        return max(self._delays, key=lambda one: one.may_evict_from(job)).delays_because
 
     # -- costs ------------------------------------------------------------------------------------------------------
 

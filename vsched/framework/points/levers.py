@@ -16,6 +16,9 @@ from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.queues.queue import Queue
 
+TIME_STEPS = 20
+"""In how many steps shorter times are tried."""
+
 
 class QueueTerm(Enum):
     """Fields of a queue's spec that plugins may use."""
@@ -41,6 +44,13 @@ class ArgumentLever(NamedTuple):
 def argument_edit(plugin: str, key: str, value: float) -> Mapping[str, object]:
     """The edit that sets an argument of a plugin to a value; ``key`` is spelled as in the policy file."""
     return {"edit": "argument", "plugin": plugin, "key": key, "value": value}
+
+
+def shorter_time(plugin: str, key: str, seconds: float) -> ArgumentLever:
+    """The lever that makes an argument with a length of time shorter, down to zero."""
+    return ArgumentLever(
+        lambda step: argument_edit(plugin, key, seconds - seconds * step / TIME_STEPS), TIME_STEPS, whole=TIME_STEPS
+    )
 
 
 def argument_of(args: msgspec.Struct, key: str) -> msgspec.structs.FieldInfo | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar, NamedTuple
 
+from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobState, Point, SortKey
 from vsched.framework.refusal import Refusal
 from vsched.model.pods.task import Task
@@ -138,6 +139,21 @@ class VictimProtection(Point):
 
         Infinite where the end is not known yet. ``purpose`` is None for an eviction that makes room for no other task.
         """
+
+
+class EvictionDelay(Point):
+    """From when on tasks may be evicted for a job, whatever the action and the tiers. Has no switch.
+
+    The arbitrator does not ask: it has a grace period of its own.
+    """
+
+    point = ""
+    delays_because: ClassVar[str]
+    """Why the job waits, for messages: ``its preemption delay is not over``."""
+
+    @abstractmethod
+    def may_evict_from(self, job: JobView) -> float:
+        """The time, seconds since the epoch; 0 for a job that need not wait."""
 
 
 class VictimCost(Point):

@@ -14,6 +14,7 @@ from vsched.model.queues.evictions import (
     LAST_CHECKPOINT,
     NO_TERMS,
     PREEMPT_MIN_RUNTIME,
+    PREEMPTION_DELAY,
     RECLAIM_MIN_RUNTIME,
     EvictionTerms,
 )
@@ -21,6 +22,7 @@ from vsched.model.queues.evictions import (
 DURATIONS = {
     PREEMPT_MIN_RUNTIME: "preempt_min_runtime",
     RECLAIM_MIN_RUNTIME: "reclaim_min_runtime",
+    PREEMPTION_DELAY: "preemption_delay",
 }
 """The field of ``EvictionTerms`` for each annotation."""
 INT32 = 1 << 31

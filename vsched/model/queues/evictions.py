@@ -9,6 +9,8 @@ RECLAIM_MIN_RUNTIME = "vsched.io/reclaim-min-runtime"
 """Annotations of PodGroups and queues: how long pods run before jobs of their queue, or of others, may evict them."""
 
 
+PREEMPTION_DELAY = "vsched.io/preemption-delay"
+"""Annotation of PodGroups and queues: how long a job waits before others may be evicted for it."""
 LAST_CHECKPOINT = "vsched.io/last-checkpoint"
 """Annotation of pods and PodGroups: when they last saved their work, as RFC 3339 writes it."""
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -21,6 +23,8 @@ class EvictionTerms(msgspec.Struct, frozen=True):
     """How long a pod runs before jobs of the same queue may evict it."""
     reclaim_min_runtime: float | None = None
     """How long a pod runs before jobs of other queues, or the arbitrator, may evict it."""
+    preemption_delay: float | None = None
+    """How long a job waits before others may be evicted for it."""
 
     def or_else(self, other: EvictionTerms) -> EvictionTerms:
         """These terms, completed by others where these state nothing."""
