@@ -176,6 +176,8 @@ ABOUT_EVICTIONS = (
     "vsched.io/preempt-min-runtime=600s",
     "vsched.io/reclaim-min-runtime=30s",
     "vsched.io/reclaim-min-runtime=600s",
+    "vsched.io/preemptibility=semi-preemptible",
+    "vsched.io/preemptibility=non-preemptible",
 )
 OF_PODS = ("controller.kubernetes.io/pod-deletion-cost=9", "vsched.io/last-checkpoint=2027-01-15T07:59:30Z")
 

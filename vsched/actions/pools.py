@@ -21,6 +21,7 @@ from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
 from vsched.model.queues.queue import Queue
 
 POOLS_MAX = 64
@@ -290,6 +291,8 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
     protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
+        if job.spec.preemptibility is Preemptibility.NONE:
+            continue
         standing = session.standing(job.key) or job
         if rules_out(standing):
             continue

@@ -16,6 +16,7 @@ from vsched.framework.ledger.units import unit_of
 from vsched.framework.points.extension import JobState
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
+from vsched.framework.surplus import kept_by
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -83,7 +84,28 @@ class VictimSearch(ABC):
         return self.with_units(task, candidates, whole)
 
     def _voted(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.agreement.victims(task, candidates, by_tiers=self.by_tiers)
+        return self.let_go(self.agreement.victims(task, candidates, by_tiers=self.by_tiers))
+
+    def let_go(self, victims: Sequence[Task]) -> list[Task]:
+        """The victims that their jobs may lose together by their preemptibility; earlier ones take precedence."""
+        jobs = self.session.snapshot.jobs
+        if all(jobs[victim.job].spec.preemptibility is None for victim in victims):
+            return list(victims)
+        keeps: dict[str, Callable[[Task], bool] | None] = {}
+        found: list[Task] = []
+        for victim in victims:
+            if victim.job not in keeps:
+                view = self.session.view(victim.job)
+                keeps[victim.job] = None if view is None else kept_by(view)
+            kept = keeps[victim.job]
+            if kept is None or not kept(victim):
+                found.append(victim)
+        return found
+
+    def may_lose(self, evictor: Task) -> bool:
+        """Whether the evictor's job could lose it by its preemptibility once its waiting tasks have started."""
+        kept = kept_by(self.job, waiting=True)
+        return kept is None or not kept(evictor)
 
     def with_units(self, task: Task, candidates: Sequence[Task], whole: Iterable[str]) -> list[Task]:
         """The same, where the jobs ``whole`` leave as units."""
@@ -169,6 +191,7 @@ class PreemptSearch(VictimSearch):
         return (
             victim.preempts
             and evictor.preemptable
+            and self.may_lose(evictor)
             and self.takes(victim, evictor)
             and victim_job is not None
             and self.plugins.job_starving(victim_job)
@@ -224,7 +247,8 @@ class ReclaimSearch(VictimSearch):
             return False
         queue: Queue = self.session.queue(victim_job)
         return (
-            not self.plugins.overused(queue)
+            self.may_lose(evictor)
+            and not self.plugins.overused(queue)
             and self.plugins.preemptive(queue, victim.shape.request)
             and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )

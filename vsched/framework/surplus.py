@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vsched.framework.jobs import JobView
 from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
 from vsched.model.topology.constraints import NO_POLICY
 from vsched.model.topology.subgroups import SubGroupKey
+
+
+def kept_by(job: JobView, *, waiting: bool = False) -> Callable[[Task], bool] | None:
+    """Says task by task whether a job keeps it by its preemptibility; None where it may lose any of its tasks.
+
+    Each task that it may lose counts as lost from then on. With ``waiting``, pipelined tasks count as if they had
+    started.
+    """
+    match job.spec.preemptibility:
+        case Preemptibility.NONE:
+            return keeps_all
+        case Preemptibility.SEMI:
+            surplus = Surplus(job, waiting=waiting)
+            return lambda task: not surplus.lose(task)
+    return None
+
+
+def keeps_all(task: Task) -> bool:
+    """Of a job that is not preemptible."""
+    return True
 
 
 class Surplus:

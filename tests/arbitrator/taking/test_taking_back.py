@@ -162,6 +162,13 @@ def test_pods_that_leave_together_stay_while_one_of_them_has_to_run() -> None:
             id="a pod that is not preemptable lets others go first",
         ),
         pytest.param(
+            "node n1 cpu=4\njob a/x min=2 vsched.io/preemptibility=semi-preemptible\n"
+            "pods a/x 2 cpu=1 on=n1 age=5\njob a/y vsched.io/preemptibility=non-preemptible\n"
+            "pods a/y 1 cpu=1 on=n1 age=1\npods a/x 1 cpu=1 on=n1 age=9 priority=9\npods b/w 2 cpu=1",
+            ["a/x.0 for b/w.0"],
+            id="what a job does not keep by its preemptibility goes before what jobs keep",
+        ),
+        pytest.param(
             FULL.replace(" cpu=1", " cpu=1 volcano.sh/preemptable=false") + "pods b/w 2 cpu=1",
             ["a/new.0 for b/w.0"],
             id="where none of them is preemptable they go like others",

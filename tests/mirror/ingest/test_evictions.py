@@ -9,8 +9,13 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from tests.support.plans import manifests, mirror
-from vsched.mirror.ingest.evictions import checkpoint_of, deletion_cost_of, eviction_terms_of
-from vsched.model.queues.evictions import EvictionTerms
+from vsched.mirror.ingest.evictions import (
+    checkpoint_of,
+    deletion_cost_of,
+    eviction_terms_of,
+    preemptibility_of,
+)
+from vsched.model.queues.evictions import EvictionTerms, Preemptibility
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
 COST, SAVED = "controller.kubernetes.io/pod-deletion-cost", "vsched.io/last-checkpoint"
@@ -126,3 +131,23 @@ def test_what_a_pod_and_its_podgroup_say_of_costs_is_kept() -> None:
     assert task.deletion_cost == 7
     moved = task.moved(task.status, task.node)
     assert (moved.checkpoint, moved.deletion_cost) == (task.checkpoint, 7)
+
+
+WORDS = "preemptible, semi-preemptible or non-preemptible"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "remarked"),
+    [
+        pytest.param(None, None, False, id="nothing said"),
+        pytest.param("semi-preemptible", Preemptibility.SEMI, False, id="a word that is known"),
+        pytest.param("Non-preemptible", None, True, id="one that is not"),
+    ],
+)
+def test_preemptibility(text: str | None, meant: Preemptibility | None, remarked: bool) -> None:
+    told: list[str] = []
+
+    assert preemptibility_of({} if text is None else {"vsched.io/preemptibility": text}, told) is meant
+    assert (
+        told == [f"metadata.annotations[vsched.io/preemptibility]: {text!r} (expected {WORDS}): passed over"] * remarked
+    )

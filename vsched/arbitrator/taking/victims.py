@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import numpy as np
 
 from vsched.framework.combine.victim_rules import Protected
+from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
+from vsched.framework.surplus import kept_by
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, NamespaceAccount
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask
@@ -46,6 +48,7 @@ class Victims:
         tasks = [task for group in groups.values() for task in group]
         self.tasks: Sequence[Task] = tasks
         self._units = _units(tasks, jobs or {})
+        self._kept = _kept(tasks, jobs or {})
         sizes = [len(group) for group in groups.values()]
         self.owner: Ints = np.repeat(np.arange(len(sizes)), sizes)
         """int64[pods]: position of the pod's namespace in ``owners``."""
@@ -62,7 +65,7 @@ class Victims:
 
     def _places(self) -> Ints:
         tasks = self.tasks
-        kept_back = _ints([_kept_back(task) for task in tasks])
+        kept_back = _ints([2 if task.uid in self._kept else _kept_back(task) for task in tasks])
         priority = _ints([task.priority for task in tasks])
         created = np.array([task.created for task in tasks], dtype=np.float64)
         keys = (-created, priority, kept_back)
@@ -165,6 +168,23 @@ def _may_leave(task: Task, rows: Mapping[str, int]) -> bool:
         and task.priority < CRITICAL
         and task.node in rows
     )
+
+
+def _kept(tasks: Sequence[Task], jobs: Mapping[str, Job]) -> set[str]:
+    """Uids of pods that their jobs keep from other evictions by their preemptibility; these go last."""
+    by_job: dict[str, list[Task]] = {}
+    for task in tasks:
+        job = jobs.get(task.job)
+        if job is not None and job.spec.preemptibility is not None:
+            by_job.setdefault(task.job, []).append(task)
+    found: set[str] = set()
+    for key, own in by_job.items():
+        keeps = kept_by(JobView(jobs[key]))
+        if keeps is not None:
+            found.update(
+                task.uid for task in sorted(own, key=lambda task: (task.priority, -task.created)) if keeps(task)
+            )
+    return found
 
 
 def _units(tasks: Sequence[Task], jobs: Mapping[str, Job]) -> dict[str, list[int]]:

@@ -23,6 +23,7 @@ from vsched.model.pods.task import Task
 ROWS_MAX = 64
 """At most this many nodes are examined, in the order of the node table."""
 NOT_PREEMPTABLE = "they may not be preempted"
+KEPT = "their jobs keep them by their preemptibility (vsched.io/preemptibility)"
 REFUSED = "the API server refused to evict them, and is asked again within 5m"
 
 
@@ -84,10 +85,14 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
         if len(free) < len(allowed) and not _would_do(session, task, row, free):
             said[waiting.note(allowed, partial(_would_do, session, task, row))] += 1
             continue
+        may_go = search.let_go(free)
+        if len(may_go) < len(free) and not _would_do(session, task, row, may_go):
+            said[KEPT] += 1
+            continue
         found = objections(
             session.plugins,
             task,
-            free,
+            may_go,
             lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
             search.purpose,
         )

@@ -14,9 +14,11 @@ from vsched.model.queues.evictions import (
     LAST_CHECKPOINT,
     NO_TERMS,
     PREEMPT_MIN_RUNTIME,
+    PREEMPTIBILITY,
     PREEMPTION_DELAY,
     RECLAIM_MIN_RUNTIME,
     EvictionTerms,
+    Preemptibility,
 )
 
 DURATIONS = {
@@ -25,6 +27,7 @@ DURATIONS = {
     PREEMPTION_DELAY: "preemption_delay",
 }
 """The field of ``EvictionTerms`` for each annotation."""
+WORDS = tuple(word.value for word in Preemptibility)
 INT32 = 1 << 31
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
@@ -37,6 +40,17 @@ def eviction_terms_of(annotations: Annotations, remarks: Remarks) -> EvictionTer
         if name in annotations and (seconds := duration_or_zero(annotations, name, remarks)) is not None
     }
     return EvictionTerms(**stated) if stated else NO_TERMS
+
+
+def preemptibility_of(annotations: Annotations, remarks: Remarks) -> Preemptibility | None:
+    """Which pods of a job may be evicted for others; None without the annotation."""
+    text = annotations.get(PREEMPTIBILITY)
+    if text is None:
+        return None
+    if text in WORDS:
+        return Preemptibility(text)
+    remark(remarks, PREEMPTIBILITY, text, " or ".join((", ".join(WORDS[:-1]), WORDS[-1])))
+    return None
 
 
 def checkpoint_of(annotations: Annotations, remarks: Remarks) -> float:

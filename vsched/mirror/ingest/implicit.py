@@ -16,7 +16,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, short
 from vsched.mirror.ingest.closeness import annotated_topology
-from vsched.mirror.ingest.evictions import eviction_terms_of
+from vsched.mirror.ingest.evictions import eviction_terms_of, preemptibility_of
 from vsched.mirror.ingest.metadata import (
     BOOLEANS,
     IMPLIED,
@@ -88,6 +88,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         budget=job_budget_of(annotations, remarks),
         task_topology=task_topology_of(annotations, remarks),
         terms=eviction_terms_of(annotations, remarks),
+        preemptibility=preemptibility_of(annotations, remarks),
         topology=annotated_topology(annotations, []),
         implicit=True,
         class_only_named=pod.spec.priority is not None,
@@ -120,6 +121,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         expected=expected_seconds_of(workload, remarks),
         topology=annotated_topology(annotations, remarks),
         terms=spec.terms.or_else(eviction_terms_of(workload, remarks)),
+        preemptibility=spec.preemptibility or preemptibility_of(workload, remarks),
         task_topology=task_topology_of(workload, remarks) if spec.task_topology is None else spec.task_topology,
     )
 

@@ -12,7 +12,7 @@ from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
-from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
+from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -26,7 +26,15 @@ MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
 """Label of the PodGroups among them that vsched made, and its value."""
 
 OWN_ANNOTATIONS = frozenset(
-    (EXPECTED_DURATION, USER, PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME, PREEMPTION_DELAY, "sla-waiting-time")
+    (
+        EXPECTED_DURATION,
+        USER,
+        PREEMPT_MIN_RUNTIME,
+        RECLAIM_MIN_RUNTIME,
+        PREEMPTION_DELAY,
+        PREEMPTIBILITY,
+        "sla-waiting-time",
+    )
 )
 """Annotations that are read and are none of Volcano's."""
 

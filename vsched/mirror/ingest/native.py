@@ -11,7 +11,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
 from vsched.mirror.ingest.bounds import CLAIMS_MAX, CONDITIONS_MAX, read, short
-from vsched.mirror.ingest.evictions import checkpoint_of, eviction_terms_of
+from vsched.mirror.ingest.evictions import checkpoint_of, eviction_terms_of, preemptibility_of
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.metadata import (
     INT32,
@@ -130,6 +130,7 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
                 budget=job_budget_of(annotations, remarks),
                 expected=expected_seconds_of(annotations, remarks),
                 terms=eviction_terms_of(annotations, remarks),
+                preemptibility=preemptibility_of(annotations, remarks),
                 checkpoint=checkpoint_of(annotations, remarks),
                 topology=_topology_of(spec),
             ),

@@ -11,7 +11,7 @@ from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_b
 from vsched.mirror.ingest.bounds import CONDITIONS_MAX, RESOURCES_MAX, ROLES_MAX, read, short
 from vsched.mirror.ingest.budgets import quota_request_of
 from vsched.mirror.ingest.closeness import network_topology_of, sub_groups_of
-from vsched.mirror.ingest.evictions import checkpoint_of, eviction_terms_of
+from vsched.mirror.ingest.evictions import checkpoint_of, eviction_terms_of, preemptibility_of
 from vsched.mirror.ingest.metadata import (
     PREEMPTABLE,
     count_of,
@@ -95,6 +95,7 @@ def job_spec_of(
             task_topology=task_topology_of(annotations, remarks),
             unsupported=beyond,
             terms=eviction_terms_of(annotations, remarks),
+            preemptibility=preemptibility_of(annotations, remarks),
             checkpoint=checkpoint_of(annotations, remarks),
             topology=network_topology_of(spec.network_topology, "spec.networkTopology"),
             sub_groups=sub_groups,

@@ -17,7 +17,7 @@ from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.evictions import NO_TERMS, EvictionTerms
+from vsched.model.queues.evictions import NO_TERMS, EvictionTerms, Preemptibility
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
 
@@ -92,6 +92,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
     terms: EvictionTerms = NO_TERMS
     """What it states about evictions."""
+    preemptibility: Preemptibility | None = None
+    """Which of its pods may be evicted for others; None where it does not say."""
     checkpoint: float = 0.0
     """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
     native: NativeGroup | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 PREEMPT_MIN_RUNTIME = "vsched.io/preempt-min-runtime"
@@ -11,9 +13,22 @@ RECLAIM_MIN_RUNTIME = "vsched.io/reclaim-min-runtime"
 
 PREEMPTION_DELAY = "vsched.io/preemption-delay"
 """Annotation of PodGroups and queues: how long a job waits before others may be evicted for it."""
+PREEMPTIBILITY = "vsched.io/preemptibility"
+"""Annotation of PodGroups: which of their pods may be evicted for others."""
 LAST_CHECKPOINT = "vsched.io/last-checkpoint"
 """Annotation of pods and PodGroups: when they last saved their work, as RFC 3339 writes it."""
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class Preemptibility(StrEnum):
+    """Which pods of a job may be evicted for others, as far as the policy allows it."""
+
+    PREEMPTIBLE = "preemptible"
+    """All of them."""
+    SEMI = "semi-preemptible"
+    """Those that it has beyond its minimum, the minima of its roles, and the sub-groups that it needs."""
+    NONE = "non-preemptible"
+    """None of them."""
 
 
 class EvictionTerms(msgspec.Struct, frozen=True):
