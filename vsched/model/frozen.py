@@ -31,14 +31,14 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         placed=snapshot.placed.copy(),
         held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
         held_limits=dict(snapshot.held_limits),
-        history=_frozen_history(snapshot.history),
+        history=frozen_history(snapshot.history),
         learnt=dict(snapshot.learnt),
         claims=_frozen_claims(snapshot.claims),
         zones=_frozen_zones(snapshot.zones),
     )
 
 
-def _frozen_history(found: UsageHistory) -> UsageHistory:
+def frozen_history(found: UsageHistory) -> UsageHistory:
     """The history with copies of what changes from snapshot to snapshot; hours that are over never change."""
     return replace(
         found,

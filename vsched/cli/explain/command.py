@@ -93,7 +93,7 @@ async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> E
 
 def _from_file(file: Path, path: str, kind: str) -> Explanation:
     """The explanation from the session that a file holds."""
-    from vsched.cli.plan.live import load
+    from vsched.cli.ask.recordings import load
     from vsched.explain.explaining import explain, explain_queue, kinds_of
     from vsched.framework.answers import Repeating
     from vsched.settings import load_text

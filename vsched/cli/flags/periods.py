@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 
+DAY_SECONDS = 86_400.0
 LONGEST_PERIOD_SECONDS = 3600.0
 LONGEST_SECONDS = 100 * 366 * 86400.0
 """The longest duration of a flag that has no bound of its own."""
+
+_DAYS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 
 
 class Period(click.ParamType[float]):
@@ -29,6 +33,24 @@ class Period(click.ParamType[float]):
             least = "from 0 to" if self._zero else "between 0 and"
             kind = f"time {least} 1h" if self._bounded else "duration"
             self.fail(f"{value!r} is not a {kind} (expected seconds, or such as 500ms, 1m30s)", param, ctx)
+        return seconds
+
+
+class Span(click.ParamType[float]):
+    """A span of time that reaches back from now, in hours, days or any unit of a duration."""
+
+    name = "duration"
+
+    def __init__(self, longest_seconds: float) -> None:
+        self._longest_seconds = longest_seconds
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        days = str(value).strip().removesuffix("d") if str(value).strip().endswith("d") else ""
+        seconds = float(days) * DAY_SECONDS if _DAYS.fullmatch(days) else _seconds(value)
+        if seconds is None or not 0 < seconds <= self._longest_seconds:
+            longest = f"{self._longest_seconds / DAY_SECONDS:g}d"
+            self.fail(f"{value!r} is not a time up to {longest} (expected such as 24h, {longest}, 90m)", param, ctx)
         return seconds
 
 

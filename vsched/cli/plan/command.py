@@ -15,6 +15,7 @@ from rich.console import Console
 
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.ask.daemon import daemon_flags
+from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import Period
@@ -23,7 +24,7 @@ from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.edits import InOrder, editing, edits_of
-from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, load, what_if
+from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, what_if
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document, Planned, as_document

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vsched.cli.ask.recordings import decoded_recording
 from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
-from vsched.files import INPUT_BYTES, content
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.dump.cycle import Recording, decode
+from vsched.model.dump.cycle import Recording
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.installed import registry
@@ -56,16 +55,7 @@ async def fetched(target: DaemonTarget) -> Recording:
     async def dump(client: ApiClient) -> bytes:
         return (await client.request("GET", DUMP_PATH)).body
 
-    return _decoded(await answer_of(target, dump), address_of(target))
-
-
-def load(path: Path) -> Recording:
-    """A session from a file that ``vsched dump`` has written."""
-    try:
-        data = content(path, most_bytes=INPUT_BYTES)
-    except BadInput as error:
-        raise BadInput(f"{error} (expected a file that vsched dump wrote)") from None
-    return _decoded(data, str(path))
+    return decoded_recording(await answer_of(target, dump), address_of(target))
 
 
 def what_if(
@@ -106,13 +96,6 @@ def what_if(
     changes = changes_between(before, after, then.sent)
     asked = [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
     return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes)
-
-
-def _decoded(data: bytes, where: str) -> Recording:
-    try:
-        return decode(data)
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
 
 
 def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:

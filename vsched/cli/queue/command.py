@@ -1,16 +1,18 @@
-"""``vsched queue``: what queues use, and opening and closing them."""
+"""``vsched queue``: what queues use and have used, and opening and closing them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
-from vsched.cli.ask.daemon import optional_daemon_flags
+from vsched.cli.ask.daemon import daemon_flags, optional_daemon_flags
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.show.output import Output, output_flags, say
+from vsched.cli.flags.periods import DAY_SECONDS, Span
+from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
 if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
@@ -20,13 +22,17 @@ Examples:
   vsched queue list
   vsched queue list --daemon http://localhost:8080      (with what each queue deserves by weight)
   vsched queue get research -o yaml
+  vsched queue usage --since 7d --by queue,user
   vsched queue close research
 """
+
+DIMENSIONS = ("queue", "namespace", "user")
+"""What ``--by`` takes."""
 
 
 @click.group("queue", epilog=EPILOG)
 def command() -> None:
-    """Show queues, open them and close them."""
+    """Show queues and what they have used, open them and close them."""
 
 
 # Each command imports what it needs, so that --help does not load the client.
@@ -61,6 +67,51 @@ def get(name: str, cluster: ClusterFlags, target: DaemonTarget | None, output: O
 
     queues, queue, phases = with_client(cluster, read)
     output.show(lambda: get_document(queues, queue, phases), lambda look: as_page(queues, queue, phases, look))
+
+
+class Dimensions(click.ParamType[tuple[str, ...]]):
+    """Names out of ``DIMENSIONS``, with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The names in the order of ``DIMENSIONS``."""
+        given = value if isinstance(value, tuple) else tuple(name.strip() for name in str(value).split(","))
+        for name in given:
+            if name not in DIMENSIONS:
+                self.fail(f"{name!r} (expected some of {', '.join(DIMENSIONS)}, with commas between them)", param, ctx)
+        return tuple(name for name in DIMENSIONS if name in given)
+
+
+@command.command("usage", epilog="Example:  vsched queue usage --since 7d --by namespace,user -o csv > usage.csv")
+@click.option(
+    "--since", "seconds", type=Span(7 * DAY_SECONDS), default="24h", show_default=True, help="how far back; 7d at most"
+)
+@click.option("--by", type=Dimensions(), default="queue", show_default=True, help="some of queue,namespace,user")
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="ask a file that vsched dump wrote, and no daemon",
+)
+@daemon_flags
+@output_flags_of("text", "wide", "json", "yaml", "csv")
+def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: DaemonTarget, output: Output) -> None:
+    """Showback: the resource-hours that queues, namespaces and users have used, and their share of the cluster.
+
+    A running daemon counts them: exactly, by the hour, for a week. A queue counts without the queues below it. Pods
+    that wait use nothing; pods that are placed use what they ask for, whatever they do with it.
+    """
+    from msgspec import to_builtins
+
+    from vsched.cli.queue.usage import read_showback, showback_of, usage_csv, usage_table
+
+    found = read_showback(target, seconds, by) if file is None else showback_of(file, seconds, by)
+    if output.output == "csv":
+        click.echo(usage_csv(found), nl=False)
+    else:
+        output.show(lambda: to_builtins(found), lambda look: usage_table(found, look))
 
 
 def _commanding(verb: str, action: str, says: str) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from traceback import format_exception
 from typing import NamedTuple
 
-from vsched.cli.plan.live import OUR_NAMES, load
+from vsched.cli.ask.recordings import load
+from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.replay.differences import Difference, differences
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle

@@ -1,0 +1,52 @@
+"""``/usage-history``: the resource-hours that queues, namespaces and users have used; ``showback`` adds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+
+from aiohttp import web
+from msgspec import to_builtins
+
+from vsched.errors import BadInput
+from vsched.model.history.records import UsageHistory
+from vsched.model.history.showback import DIMENSIONS, SPAN_SECONDS_MAX, showback
+from vsched.web.serve.routing import Route, as_json, aside
+
+DAY_SECONDS = 86_400.0
+
+
+def usage_history_route(seen: Callable[[], UsageHistory]) -> Route:
+    """The route; ``seen`` is called on the event loop, and gives a history that stays as it is."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        try:
+            seconds, by = span_of(request.query), dimensions_of(request.query)
+        except BadInput as error:
+            return as_json({"error": str(error)}, 400)
+        history = seen()
+        return await aside(lambda: as_json(to_builtins(showback(history, seconds, by))))
+
+    says = "resource-hours of the last ?since=SECONDS ?by=queue,namespace,user"
+    return Route("/usage-history", answer, says)
+
+
+def span_of(query: Mapping[str, str]) -> float:
+    """The seconds of ``?since=``, a day where it is absent; raises BadInput."""
+    text = query.get("since", "")
+    try:
+        seconds = float(text) if text else DAY_SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not (isfinite(seconds) and 0 < seconds <= SPAN_SECONDS_MAX):
+        raise BadInput(f"?since={text}: expected seconds above 0, and {SPAN_SECONDS_MAX:.0f} (a week) at most")
+    return seconds
+
+
+def dimensions_of(query: Mapping[str, str]) -> tuple[str, ...]:
+    """What ``?by=`` groups by, everything where it is absent; raises BadInput."""
+    text = query.get("by", "")
+    names = tuple(text.split(",")) if text else DIMENSIONS
+    if any(name not in DIMENSIONS for name in names):
+        raise BadInput(f"?by={text}: expected some of {','.join(DIMENSIONS)}")
+    return names
