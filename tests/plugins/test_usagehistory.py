@@ -129,6 +129,12 @@ def test_who_had_something_gets_less_than_who_had_nothing() -> None:
     assert (found["x/a1"], found["x/b1"]) == (3, 5)
 
 
+def test_between_large_gangs_the_one_whose_queue_used_less_goes_first_though_it_is_younger() -> None:
+    text = TWO_QUEUES.replace("min=1", "min=8")
+    found = bound(text, policy(), {Holder("a", "x"): 4.0, Holder("b", "x"): 2.0})
+    assert (found["x/a1"], found["x/b1"]) == (0, 8)
+
+
 def test_who_had_all_still_gets_what_nobody_else_asks_for() -> None:
     text = "node n1 cpu=8\nqueue a\nqueue b\njob x/a1 pods=8 min=1 cpu=1 queue=a\njob x/b1 pods=2 min=1 cpu=1 queue=b"
     found = bound(text, policy(), {Holder("a", "x"): 8.0})

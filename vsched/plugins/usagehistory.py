@@ -37,7 +37,7 @@ from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import VictimQueueOrder
 from vsched.framework.policy import Seconds
 from vsched.model.amounts.resources import Vector, add, subtract
-from vsched.model.history.records import HOUR_SECONDS, WEEK_HOURS, Decay, Holder
+from vsched.model.history.records import HOUR_SECONDS, WEEK_HOURS, Decay, Holder, UsageHistory
 from vsched.model.nodes.table import Floats
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
@@ -46,6 +46,8 @@ from vsched.plugins.history.used import NOBODY, Entitled, HeldParts, UsedParts, 
 from vsched.plugins.queues.tree import QueueTree
 
 DAY_SECONDS, WEEK_SECONDS = 86_400.0, WEEK_HOURS * HOUR_SECONDS
+NOTHING = 1e-9
+"""Parts of the cluster below this are rounding errors."""
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 Key = tuple[float, ...]
 
@@ -102,13 +104,17 @@ class UsageHistoryPlugin(
     args_type = UsageHistoryArgs
     hierarchical = True
 
+    def __init__(self, args: UsageHistoryArgs) -> None:
+        super().__init__(args)
+        self._parts_of: UsageHistory | None = None
+
     def open(self, context: SessionContext) -> None:
         """Keep the inputs; sums over the history are made at the first question that needs them."""
         self._context = context
         snapshot = context.snapshot
         self._admitted = Admitted(context.usage)
         self._held = HeldParts(snapshot.axis, snapshot.total, self.args.resource_weights)
-        self._used = self._used_parts(snapshot)
+        self._used_parts(snapshot.history)
         self._tree = QueueTree(snapshot.queues).parents if context.switches.hierarchy else {}
         self._branches: dict[str, list[str]] = {}
         """By queue: itself and all queues below it."""
@@ -123,8 +129,11 @@ class UsageHistoryPlugin(
             for holder, amounts in snapshot.history.held.items():
                 self._count(holder, amounts.items(), 1)
 
-    def _used_parts(self, snapshot: Snapshot) -> UsedParts:
-        return UsedParts(snapshot.history, self.args.decay, self.args.resource_weights)
+    def _used_parts(self, history: UsageHistory) -> UsedParts:
+        if self._parts_of is not history:
+            self._parts_of = history
+            self._used = UsedParts(history, self.args.decay, self.args.resource_weights)
+        return self._used
 
     # -- queues -------------------------------------------------------------------------------------------------
 
@@ -192,7 +201,7 @@ class UsageHistoryPlugin(
             names = sorted(active)
             part = 1.0 if above == ROOT else self._level(self._tree.get(above, ROOT)).get(above, NOBODY).stated
             weights = [float(snapshot.queues[name].weight) for name in names]
-            used = [self._used.together(self._below(name)) if self._tree else self._used.of(name) for name in names]
+            used = [self._used.queue(*self._below(name)) if self._tree else self._used.queue(name) for name in names]
             found = self._levels[above] = entitled(names, weights, used, part, self.args.k_value)
         return found
 
@@ -207,11 +216,11 @@ class UsageHistoryPlugin(
         """The weights with memory; guarantees, which are no matter of weights, stay."""
         if not self.args.queues or snapshot.history.is_empty or not len(queues):
             return weights
-        used = self._used_parts(snapshot)
+        used = self._used_parts(snapshot.history)
         found = entitled(
             [queue.name for queue in queues],
             weights.tolist(),
-            [used.of(queue.name) for queue in queues],
+            [used.queue(queue.name) for queue in queues],
             1.0,
             self.args.k_value,
         )
@@ -257,7 +266,7 @@ class UsageHistoryPlugin(
             for name, namespaces in members.items():
                 known = [snapshot.namespaces.get(one) for one in namespaces]
                 weights = [1.0 if one is None else float(one.weight) for one in known]
-                used = [self._used.of(name, one) for one in namespaces]
+                used = [self._used.namespace(name, one) for one in namespaces]
                 self._spaces[name] = entitled(namespaces, weights, used, self._stated(name), self.args.k_value)
         return self._spaces.get(queue, {})
 
@@ -278,7 +287,7 @@ class UsageHistoryPlugin(
                 members.setdefault((name, ""), set()).add(one)
             for (name, space), people in members.items():
                 names = sorted(people)
-                used = [self._used.of(name, space, one) for one in names]
+                used = [self._used.user(name, space, one) for one in names]
                 part = self._namespaces(name).get(space, NOBODY).stated if space else self._stated(name)
                 self._people[name, space] = entitled(names, [1.0] * len(names), used, part, self.args.k_value)
         return self._people.get((queue, namespace), {})
@@ -305,7 +314,7 @@ class UsageHistoryPlugin(
 
 
 def _by_entitlement(held: float, found: Entitled) -> Key:
-    """What is held by what it is entitled to; those entitled to nothing come last, least use first."""
-    if found.entitled <= 0.0:
+    """What is held by what it is entitled to, then by use; those entitled to nothing come last, least use first."""
+    if found.entitled <= NOTHING:
         return (inf if held or found.used else 0.0, found.ratio)
-    return (held / found.entitled, 0.0)
+    return (held / found.entitled, found.ratio)

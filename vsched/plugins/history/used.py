@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from vsched.kernels.fairness import weights_with_memory
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.history.records import CLUSTER, Decay, UsageHistory
+from vsched.model.history.records import Decay, Holder, UsageHistory
 from vsched.model.nodes.table import Floats
 
 
@@ -30,50 +30,70 @@ class Entitled(NamedTuple):
         return self.used / self.stated if self.stated > 0 else (inf if self.used > 0 else 0.0)
 
 
+class Level(NamedTuple):
+    """The sums of all holders of one kind."""
+
+    rows: Mapping[Hashable, int]
+    sums: Floats
+    """float64[rows, resources]"""
+
+
+QUEUES, NAMESPACES, USERS, USERS_OF_QUEUES = range(4)
 NOBODY = Entitled(0.0, 0.0, 0.0)
 
 
 class UsedParts:
     """Decayed use by queue, namespace in a queue, and user in both; as parts of what the cluster had.
 
-    The part is the largest over the resources that count, times their weights, as in dominant resource fairness.
+    The part is the largest over the resources that count, times their weights, as in dominant resource fairness. The
+    sums of a level are made at the first question about it.
     """
 
     def __init__(self, history: UsageHistory, decay: Decay, resource_weights: Mapping[str, float]) -> None:
-        self._counts = np.array([_weight(name, resource_weights) for name in history.resources])
-        self._sums: dict[tuple[str, ...], Floats] = {}
-        self._parts: dict[tuple[str, ...], float] = {}
-        if history.is_empty:
-            return
-        used = history.used(decay)
-        self._capacity = used[0]
-        for holder, sums in zip(history.holders, used, strict=True):
-            if holder == CLUSTER:
-                continue
-            keys: list[tuple[str, ...]] = [(holder.queue,)]
-            if holder.namespace:
-                keys += [(holder.queue, holder.namespace), tuple(holder), (holder.queue, "", holder.user)]
-            for key in keys:
-                before = self._sums.get(key)
-                self._sums[key] = sums if before is None else before + sums
+        weights = np.array([_weight(name, resource_weights) for name in history.resources])
+        self._used = np.zeros((0, len(weights))) if history.is_empty else history.used(decay)
+        self._holders = () if history.is_empty else history.holders
+        capacity = self._used[0] if len(self._used) else np.zeros(len(weights))
+        self._factors = np.divide(weights, capacity, out=np.zeros(len(weights)), where=capacity > 0)
+        self._levels: dict[int, Level] = {}
 
-    def of(self, *key: str) -> float:
-        """What a queue, a namespace in a queue, or a user in these used; an empty namespace stands for all."""
-        found = self._parts.get(key)
+    def queue(self, *names: str) -> float:
+        """What some queues used together."""
+        level = self._level(QUEUES)
+        rows = [row for name in names if (row := level.rows.get(name)) is not None]
+        return float((level.sums[rows].sum(axis=0) * self._factors).max(initial=0.0))
+
+    def namespace(self, queue: str, namespace: str) -> float:
+        """What a namespace used in a queue."""
+        return self._of(NAMESPACES, (queue, namespace))
+
+    def user(self, queue: str, namespace: str, user: str) -> float:
+        """What a user used in a namespace of a queue, or in all of them where it is empty."""
+        return self._of(USERS, (queue, namespace, user)) if namespace else self._of(USERS_OF_QUEUES, (queue, user))
+
+    def _of(self, kind: int, key: Hashable) -> float:
+        level = self._level(kind)
+        row = level.rows.get(key)
+        return 0.0 if row is None else float((level.sums[row] * self._factors).max(initial=0.0))
+
+    def _level(self, kind: int) -> Level:
+        found = self._levels.get(kind)
         if found is None:
-            found = self._parts[key] = self._part(self._sums.get(key))
+            rows: dict[Hashable, int] = {}
+            # The cluster itself, and rows that are not in use, have no queue: nobody asks for that.
+            places = [rows.setdefault(_key(holder, kind), len(rows)) for holder in self._holders]
+            sums = np.zeros((len(rows), len(self._factors)))
+            np.add.at(sums, places, self._used)
+            found = self._levels[kind] = Level(rows, sums)
         return found
 
-    def together(self, queues: Iterable[str]) -> float:
-        """What several queues used together."""
-        sums = [found for name in queues if (found := self._sums.get((name,))) is not None]
-        return self._part(np.sum(sums, axis=0) if sums else None)
 
-    def _part(self, sums: Floats | None) -> float:
-        if sums is None or not len(sums):
-            return 0.0
-        parts = np.divide(sums, self._capacity, out=np.zeros_like(sums), where=self._capacity > 0)
-        return float((parts * self._counts).max())
+def _key(holder: Holder, kind: int) -> Hashable:
+    if kind == QUEUES:
+        return holder.queue
+    if kind == NAMESPACES:
+        return holder.queue, holder.namespace
+    return (holder.queue, holder.user) if kind == USERS_OF_QUEUES else tuple(holder)
 
 
 class HeldParts:
