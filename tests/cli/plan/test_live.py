@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from tests.support.held import holding
-from tests.support.plans import DEFAULT_POLICY, manifests, policy_of
+from tests.support.plans import DEFAULT_POLICY, manifests, policy_from, policy_of
 from tests.support.questions import Asker, recording_of
 from tests.support.running import gang, node, nodes_of
 from tests.support.waiting import until
@@ -20,6 +20,8 @@ from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain
 from vsched.model.arbitration.records import Ceiling
+from vsched.model.history.records import CLUSTER as WHOLE
+from vsched.model.history.records import HistoryHour, HistoryRecord, Holder, history_of
 from vsched.model.jobs.advice import Advice, about
 from vsched.sim.cluster import Cluster
 
@@ -33,6 +35,9 @@ CLUSTER = """
     job ml/big min=2 pods=2 cpu=2 queue=research age=60
     job web/front min=1 pods=1 cpu=2 queue=prod phase=Running on=n2
 """
+
+
+CONFIG = Path(__file__).parents[3] / "config" / "policies"
 
 
 @pytest.fixture
@@ -141,7 +146,7 @@ def test_another_policy_may_take_back_what_was_lent(tmp_path: Path) -> None:
         job ml/due min=1 pods=2 cpu=1 queue=b phase=Inqueue
     """
     asker = Asker(tmp_path, recording_of(lent))
-    policy = Path(__file__).parents[3] / "config" / "policies" / "taking-back.yaml"
+    policy = CONFIG / "taking-back.yaml"
     evictions = asker.changes("--config", str(policy))["evictions"]
     assert evictions
     assert {each["for"] for each in evictions} == {"ml/due"}
@@ -280,3 +285,36 @@ def test_another_policy_is_a_part_of_the_question(asker: Asker) -> None:
     policy = str(Path(__file__).parents[3] / "config" / "policies" / "packing.yaml")
     assert asker.answer("--drain", "n1", "--config", policy)["edits"] == ["--drain n1", f"--config {policy}"]
     assert f"--config {policy}" in asker.ask("--config", policy).stdout
+
+
+# -- memory of fair shares
+
+
+def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None:
+    """Queue a used all of the cluster six hours ago, queue b the last hour's."""
+    text = """
+        node n1 cpu=8
+        queue a
+        queue b
+        job x/a1 pods=8 min=1 cpu=1 queue=a on=n1 phase=Running
+        job x/a2 pods=8 min=1 cpu=1 queue=a
+        job x/b1 pods=8 min=1 cpu=1 queue=b
+    """
+    remembers = (CONFIG / "fair-over-time.yaml").read_text(encoding="utf-8")
+    recording = recording_of(text, policy=policy_from(remembers))
+    now, core_hour = recording.snapshot.now, 3_600_000.0
+    hours = (
+        HistoryHour(now - 5 * 3600, 3600.0, ((0, (8 * core_hour,)), (1, (8 * core_hour,)))),
+        HistoryHour(now, 3600.0, ((0, (8 * core_hour,)), (2, (8 * core_hour,)))),
+    )
+    holders = (WHOLE, Holder("a", "x"), Holder("b", "x"))
+    history = history_of(
+        HistoryRecord(now, now - 6 * 3600, ("cpu",), holders, (), hours), recording.snapshot.history.held
+    )
+    asker = Asker(tmp_path, replace(recording, snapshot=replace(recording.snapshot, history=history)))
+    shorter = asker.file("shorter.yaml", remembers.replace("halfLife: 24h", "halfLife: 1h"))
+    changed = asker.changes("--config", shorter)["queues"]
+    assert changed["a"]["deserved.cpu"] == ["4288m", "7756m"]
+    assert changed["b"]["deserved.cpu"] == ["3712m", "244m"]
+    assert changed["a"]["times its share used"] == [0.93, 0.06]
+    assert "times its share used 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())

@@ -275,6 +275,7 @@ def _told(queue: QueueOutcome | None, record: Queue | None) -> dict[str, object]
         "priority": record.priority,
         "share": round(queue.share, 6),
         "overused": queue.overused,
+        "times its share used": None if queue.used_times is None else round(queue.used_times, 2),
         "problem": queue.problem,
         **{
             f"{kind}.{resource}": amount
