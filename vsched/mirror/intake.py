@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from vsched.errors import UNUSABLE, BadObject, NoColumn, why_unreadable
+from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.accounts.history import HistoryBook
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
@@ -45,11 +45,6 @@ from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task
 from vsched.model.queues.quota import Quota
-
-
-def _complaint(kind: str, metadata: wire.Metadata, error: Exception) -> str:
-    """The problem of an object, as one line."""
-    return str(error) if isinstance(error, BadObject) else f"{wire.named(kind, metadata)}: {why_unreadable(error)}"
 
 
 class ObjectIntake(WatchHandler):
@@ -189,7 +184,7 @@ class ObjectIntake(WatchHandler):
                 self._accounts.leave_out(kind, key)
             if isinstance(error, NoColumn):
                 self._awaiting_columns.put(kind, key, found)
-            self._problems.put_broken(kind, key, found.metadata, _complaint(kind, found.metadata, error))
+            self._problems.put_broken(kind, key, found.metadata, wire.complaint(kind, found.metadata, error))
             return True
         if isinstance(found, wire.Pod):
             matters |= self._put_foreign(key, found)
@@ -204,7 +199,7 @@ class ObjectIntake(WatchHandler):
     def _leave_out_hypernode(self, name: str, found: wire.Object, error: Exception) -> None:
         """Its tree is left out with it. Of one with a bad field, the store has what can be read."""
         if isinstance(found, wire.Malformed):
-            why = _complaint("HyperNode", found.metadata, error).removeprefix(f"HyperNode {name}: ")
+            why = wire.complaint("HyperNode", found.metadata, error).removeprefix(f"HyperNode {name}: ")
             self.topology.put_unread(name, found.metadata.uid, why)
 
     def _put_foreign(self, key: str, pod: wire.Pod) -> bool:

@@ -168,6 +168,20 @@ def test_pods_of_other_schedulers_without_a_node_disturb_nothing_else() -> None:
     assert here.wakes_for(stranger("s", "2")), "but they are a reason to arbitrate"
 
 
+@pytest.mark.parametrize("first", ["PodGroup", "Pod"])
+def test_what_a_pod_that_cannot_be_used_holds_does_not_depend_on_who_asked_before(first: str) -> None:
+    unoffered = {"cpu": "1", "example.com/gpu": "1"}
+    spec = {"containers": [{"name": "main", "resources": {"requests": unoffered}}]}
+    broken = make.pod(node="n1", spec=spec, metadata={"annotations": {"volcano.sh/task-priority": "not a number"}})
+    objects = [make.pod_group("pg", spec={"minResources": {"example.com/gpu": "1"}}), broken]
+    here = Parties(make.node("n1"), *sorted(objects, key=lambda each: each["kind"] != first))
+
+    assert ("Pod", "uid-p") in here.cache.broken
+    assert here.held() == {"cpu": 1000, "pods": 1, "example.com/gpu": 1000}
+    here.delete(objects[0])
+    assert here.held() == {"cpu": 1000, "pods": 1, "example.com/gpu": 1000}
+
+
 # Namespaces, quotas, weights
 
 

@@ -392,4 +392,4 @@ def test_what_cannot_be_read_of_a_pod_takes_its_room_and_its_limits() -> None:
     found = reader.occupant(make.decode(make.merged(make.pod(node="n1"), {"spec": spec})))
 
     assert found is not None
-    assert dict(found.shape.limits) == {"limits.cpu": 3000}
+    assert dict(found.task.shape.limits) == {"limits.cpu": 3000}

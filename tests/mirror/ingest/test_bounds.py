@@ -258,7 +258,7 @@ def test_a_pod_on_a_node_that_says_too_much_takes_its_room_and_nobody_counts_its
     snapshot = cache.snapshot(NOW)
     assert snapshot.nodes.idle[0].tolist() == [1000]
     assert [labels.pairs for labels in snapshot.placed.counts] == [()]
-    assert "example.com/unknown" not in snapshot.axis.names, "what no node offers is taken from none"
+    assert snapshot.nodes.requested[:, 0].tolist() == [3000, 0, 1, 1000], "and of what no node offers as well"
 
 
 def test_a_pod_is_not_left_out_for_labels_that_it_gets_with_its_node() -> None:
@@ -316,6 +316,55 @@ def test_a_pod_that_found_no_column_is_read_again_once_a_node_offers_what_it_ask
     cache.snapshot(NOW)
     tell(cache, make.node("n2", status={"allocatable": {"cpu": "1", "pods": "9", "example.com/more0": "1"}}))
     assert waiting(cache, NOW + 0.01) == ["first", "second", "third"], "at once"
+
+
+def test_a_resource_that_nothing_uses_is_offered_again_at_once() -> None:
+    cache = crowded()
+    offering = make.node("n2", status={"allocatable": {"cpu": "1", "pods": "9", "example.com/more0": "1"}})
+    tell(cache, offering)
+    tell(cache, _named(big.asking(1, "more"), "third"), "DELETED")
+    tell(cache, offering, "DELETED")
+    tell(cache, _named(big.asking(1, "other"), "fourth"))
+    cache.snapshot(NOW)
+    tell(cache, _named(big.asking(1, "more"), "third"))
+    assert waiting(cache, NOW + 0.01) == ["first", "second"]
+    tell(cache, offering)
+    assert waiting(cache, NOW + 0.02) == ["first", "second", "third"]
+
+
+def broken_on_a_node(resource: str) -> Manifest:
+    """A pod on a node, of which only what it requests can be read."""
+    says = {"annotations": {"volcano.sh/task-priority": "not a number"}}
+    asks = {"containers": [big.container(requests={"cpu": "1", f"example.com/{resource}": "1"})]}
+    return make.pod("broken", node="n1", spec=asks, metadata=says)
+
+
+def requested(cache: Cache, now: float) -> dict[str, int]:
+    """What the pods of a node request by the name of the resource."""
+    snapshot = cache.snapshot(now)
+    amounts = snapshot.nodes.requested[:, snapshot.nodes.statics.row["n1"]].tolist()
+    return {name: amount for name, amount in zip(snapshot.axis.names, amounts, strict=True) if amount}
+
+
+def test_a_pod_that_cannot_be_used_is_read_again_once_there_is_a_column_for_what_it_requests() -> None:
+    cache = crowded()
+    tell(cache, broken_on_a_node("more0"))
+    assert requested(cache, NOW) == {"cpu": 1000, "pods": 1}
+    assert sum("task-priority" in line for line in told(cache)) == 1, "the reason is what is wrong with it"
+    tell(cache, make.node("n2", status={"allocatable": {"cpu": "1", "pods": "9", "example.com/more0": "1"}}))
+    assert requested(cache, NOW + 0.01) == {"cpu": 1000, "pods": 1, "example.com/more0": 1000}
+
+
+def test_a_pod_that_cannot_be_used_does_not_take_the_column_that_the_next_name_gets() -> None:
+    cache = crowded()
+    offering = make.node("n2", status={"allocatable": {"example.com/once": "1"}})
+    tell(cache, offering)
+    tell(cache, offering, "DELETED")
+    cache.snapshot(NOW)
+    tell(cache, broken_on_a_node("once"))
+    assert requested(cache, NOW) == {"cpu": 1000, "pods": 1}
+    tell(cache, make.node("n3", status={"allocatable": {"example.com/next": "1"}}))
+    assert requested(cache, NOW + 0.01) == {"cpu": 1000, "pods": 1}
 
 
 def test_nodes_and_queues_have_as_many_columns_as_they_name() -> None:

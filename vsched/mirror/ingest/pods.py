@@ -71,6 +71,14 @@ class PodFacts(NamedTuple):
     """Which of its annotations cannot be used, and why; empty for pods of other schedulers."""
 
 
+class Occupant(NamedTuple):
+    """A pod that cannot be used as a task that takes its room on its node."""
+
+    task: Task
+    lacks_column: bool
+    """Whether there was no column left for one of its resources."""
+
+
 class PodReader:
     """Turns pods into tasks; pods of other schedulers only once they have a node, except for arbitration."""
 
@@ -115,18 +123,18 @@ class PodReader:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
-    def occupant(self, pod: wire.Pod) -> Task | None:
+    def occupant(self, pod: wire.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""
         if not pod.spec.node_name:
             return None
         try:
-            shape, status = self.shaper.occupant(pod), _pod_status(pod)
+            (shape, lacks_column), status = self.shaper.occupant(pod), _pod_status(pod)
         except UNUSABLE:
             return None
         metadata = pod.metadata
         namespace = shared(metadata.namespace or "default")
         labels = self.shaper.labels(namespace, _seen_labels(pod))
-        return Task(
+        task = Task(
             wire.uid_of(metadata),
             namespace,
             metadata.name,
@@ -137,6 +145,7 @@ class PodReader:
             shared(pod.spec.node_name),
             claims=_claims_if_valid(pod),
         )
+        return Occupant(task, lacks_column)
 
     def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
         """The pod as a task; ``beyond`` is the reason why it waits, if it exceeds a bound."""

@@ -7,10 +7,11 @@ by meaning. Parts that differ between equal pods (mounts, environment, tokens) a
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.errors import BadObject, Beyond
+from vsched.errors import BadObject, Beyond, NoColumn
 from vsched.mirror.ingest.bounds import (
     ADDED_LABELS_MAX,
     CONTAINERS_MAX,
@@ -26,8 +27,10 @@ from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, sprea
 from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
-from vsched.model.amounts.resources import ONE_POD, AskedColumns, Columns, KnownColumns, ResourceAxis
+from vsched.model.amounts.resources import ONE_POD, AskedColumns, Columns, OfferedColumns, ResourceAxis
 from vsched.model.pods.shape import HostPort, PodLabels, ScoringStrategy, Shape, ShapeTable
+
+Found = TypeVar("Found")
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EVERY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
@@ -43,6 +46,14 @@ class ContainerPort(Wire):
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
 
+class Occupancy(NamedTuple):
+    """What a pod that cannot be used takes of its node."""
+
+    shape: Shape
+    lacks_column: bool = False
+    """Whether there was no column left for one of its resources: then only those count that nodes and queues name."""
+
+
 class Shaper:
     """Reads the shapes of pods, with bounded memos."""
 
@@ -55,16 +66,17 @@ class Shaper:
     """Tables smaller than this are never swept."""
 
     def __init__(self, axis: ResourceAxis, *, limits: bool = False) -> None:
+        self._axis = axis
         self._asked = AskedColumns(axis)
-        self._known = KnownColumns(axis)
+        self._offered = OfferedColumns(axis)
         self._limits = limits
         """Whether limits are part of shapes, which arbitration needs."""
         self._table = ShapeTable()
         self._memo: dict[Hashable, Shape] = {}
         self._large: dict[int, Shape] = {}
         """Shapes of long specs by their hash."""
-        self._occupants: dict[int, Shape] = {}
-        """Shapes of pods on nodes that cannot be read otherwise, by a hash of their spec."""
+        self._occupants: dict[int, Occupancy] = {}
+        """The same of pods on nodes that cannot be read otherwise, by a hash of their spec and of the columns then."""
         self._sweep_at = self.TABLE_FLOOR
 
     def __len__(self) -> int:
@@ -84,20 +96,19 @@ class Shaper:
             self._memo[key] = shape
         return shape
 
-    def occupant(self, pod: Pod) -> Shape:
+    def occupant(self, pod: Pod) -> Occupancy:
         """The shape with only the pod's requests, for pods with other fields that cannot be used."""
-        key = hash(_key(pod))  # the key itself may be very large
+        key = hash((_key(pod), self._axis.version))  # the key itself may be very large
         known = self._occupants.get(key)
         if known is not None:
             return known
-        request = request_of(pod, self._known)
-        found = self._table.shape(
-            request.amounts,
-            scoring_cpu=request.scoring_cpu,
-            scoring_memory=request.scoring_memory,
-            burst=request.burst,
-            limits=self._limits_of(pod, self._known),
-        )
+        try:
+            bound_resources(pod)
+            found = Occupancy(self._requests(pod, self._asked))
+        except NoColumn:
+            found = Occupancy(self._requests(pod, self._offered), lacks_column=True)
+        except BadObject:  # it names too much: to read that again would cost a lot, and there is never room for it
+            found = Occupancy(self._requests(pod, self._offered))
         _keep(self._occupants, key, found, self.LARGE_MAX)
         return found
 
@@ -150,14 +161,24 @@ class Shaper:
             zones=zones_asked_by(pod, self._asked, numa_policy_of(metadata)),
         )
 
+    def _requests(self, pod: Pod, axis: Columns) -> Shape:
+        request = request_of(pod, axis)
+        return self._table.shape(
+            request.amounts,
+            scoring_cpu=request.scoring_cpu,
+            scoring_memory=request.scoring_memory,
+            burst=request.burst,
+            limits=self._limits_of(pod, axis),
+        )
+
     def _limits_of(self, pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:
         return limits_of(pod, axis) if self._limits else ()
 
 
-def _keep(memo: dict[int, Shape], key: int, shape: Shape, most: int) -> None:
+def _keep(memo: dict[int, Found], key: int, found: Found, most: int) -> None:
     if len(memo) >= most:
         memo.clear()
-    memo[key] = shape
+    memo[key] = found
 
 
 def bound_labels(pod: Pod) -> None:

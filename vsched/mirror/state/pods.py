@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 from cachetools import LRUCache
 
-from vsched.errors import UNUSABLE
+from vsched.errors import UNUSABLE, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.ingest.pods import PodReader
@@ -88,14 +88,19 @@ class PodStore:
     # What the watch says
 
     def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
-        """Take in a pod. Raises BadObject; then only its usage of its node is kept."""
+        """Take in a pod. Raises BadObject; then only its usage of its node is kept.
+
+        Raises NoColumn where it is to be read again once there is a column for each resource that it requests.
+        """
         try:
             facts = self._reader.read(pod)
-        except UNUSABLE:
+        except UNUSABLE as error:
             self.drop(uid)
             occupant = self._reader.occupant(pod)
             if occupant is not None:
-                self._store(occupant)
+                self._store(occupant.task)
+                if occupant.lacks_column:
+                    raise NoColumn(wire.complaint("Pod", pod.metadata, error)) from error
             raise
         if facts is None:
             return self.drop(uid)

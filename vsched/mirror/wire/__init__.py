@@ -11,7 +11,7 @@ from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
-from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, located, named, uid_of
+from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
 from vsched.mirror.wire.objects import (
@@ -91,6 +91,7 @@ __all__ = [
     "StorageClass",
     "VolumeAttachment",
     "Workload",
+    "complaint",
     "decode",
     "identity_of",
     "kind_of",

@@ -90,6 +90,11 @@ def named(kind: str, metadata: Metadata) -> str:
     return f"{kind} {metadata.namespace}/{name}" if metadata.namespace else f"{kind} {name}"
 
 
+def complaint(kind: str, metadata: Metadata, error: Exception) -> str:
+    """What is wrong with an object, as one line."""
+    return str(error) if isinstance(error, BadObject) else f"{named(kind, metadata)}: {why_unreadable(error)}"
+
+
 def check_names(kind: str, metadata: Metadata) -> None:
     """Raise BadObject where the name of an object cannot be part of a URL."""
     for field, text in (("name", metadata.name), ("namespace", metadata.namespace or "default")):

@@ -62,7 +62,7 @@ class Columns(Protocol):
 class ResourceAxis:
     """The list of resource names; position is the column."""
 
-    __slots__ = ("_asked", "_columns", "_idle", "crowded", "names", "version")
+    __slots__ = ("_asked", "_columns", "_idle", "names", "version")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names: list[str] = ["cpu", "memory", "pods"]
@@ -71,10 +71,8 @@ class ResourceAxis:
         """Columns that exist because pods or PodGroups request them."""
         self._idle: set[int] = set()
         """Columns that nothing uses: the next new names get them."""
-        self.crowded = False
-        """Whether a column was refused since the last call of ``keep``."""
         self.version = 0
-        """Grows whenever a name is added or replaced."""
+        """Grows whenever a name is added or replaced, and when a known one is offered."""
         for name in names:
             self.column(name)
 
@@ -86,8 +84,10 @@ class ResourceAxis:
         column = self._columns.get(name)
         if column is None:
             column = self._made(name)
-        self._idle.discard(column)
-        self._asked.discard(column)
+        if column in self._idle or column in self._asked:
+            self._idle.discard(column)
+            self._asked.discard(column)
+            self.version += 1
         return column
 
     def asked(self, name: str) -> int:
@@ -96,7 +96,6 @@ class ResourceAxis:
         if column is not None and column not in self._idle:
             return column
         if len(self._asked) >= ASKED_MAX:
-            self.crowded = True
             raise NoColumn(
                 f"{name}: no node offers it, and {ASKED_MAX} others that none offers are asked for (expected fewer)"
             )
@@ -110,7 +109,6 @@ class ResourceAxis:
         """Columns that are not ``used`` are for new names; True where that leaves room. ``offered`` are not limited."""
         self._idle = {column for column in range(len(self.names)) if column > PODS and column not in used}
         self._asked = {column for column in used if column > PODS and column not in offered}
-        self.crowded = False
         return len(self._asked) < ASKED_MAX
 
     def copy(self) -> ResourceAxis:
@@ -132,6 +130,11 @@ class ResourceAxis:
     def find(self, name: str) -> int | None:
         """The column of ``name``; None where it has none. A cycle uses this, because it must not add columns."""
         return self._columns.get(name)
+
+    def offered(self, name: str) -> int | None:
+        """The column of ``name``; None where it has none, or where no node and no queue names it."""
+        column = self._columns.get(name)
+        return None if column in self._idle or column in self._asked else column
 
     def parse(self, quantities: Mapping[str, object] | None) -> Amounts:
         """A Kubernetes ResourceList as Amounts; raises BadQuantity naming the resource."""
@@ -173,8 +176,8 @@ class AskedColumns:
         return self._axis.asked(name)
 
 
-class KnownColumns:
-    """The existing columns; amounts of resources without a column do not count."""
+class OfferedColumns:
+    """Only the columns of what nodes and queues name; amounts of other resources do not count."""
 
     __slots__ = ("_axis",)
 
@@ -187,8 +190,8 @@ class KnownColumns:
         return self._axis.names
 
     def column(self, name: str) -> int | None:
-        """The column of ``name``, None where it has none."""
-        return self._axis.find(name)
+        """The column of ``name``, None where nobody offers it."""
+        return self._axis.offered(name)
 
 
 def parse_amount(name: str, quantity: object) -> int:
