@@ -331,6 +331,25 @@ def test_the_root_of_a_tree_is_the_job_of_all_its_pods_and_of_none_when_it_goes(
     assert set(cache.snapshot(0.0).jobs) == {native_key("ns", "a"), native_key("ns", "b")}
 
 
+def test_a_tree_has_a_child_without_pod_groups_from_its_coming_to_its_going() -> None:
+    cache = mirror(below("a"), pod("a-0", of="a"), tree())
+    empty = tree("t", 1, parentCompositePodGroupName="root")
+
+    def children() -> list[str]:
+        native = spec_of(cache, ROOT).native
+        assert native is not None
+        return sorted(each.name for each in native.children)
+
+    tell(cache, empty)
+    assert children() == ["a", "t"]
+    tell(cache, tree("t", 1, parentCompositePodGroupName="elsewhere"), "MODIFIED")
+    assert children() == ["a"]
+    tell(cache, empty, "MODIFIED")
+    assert children() == ["a", "t"]
+    tell(cache, empty, "DELETED")
+    assert children() == ["a"]
+
+
 def test_what_leaves_together_in_a_tree_is_all_of_it() -> None:
     cache = mirror(tree(), below("a"), pod("a-0", of="a"), below("b"), pod("b-0", of="b"))
     assert not spec_of(cache, ROOT).leaves_whole

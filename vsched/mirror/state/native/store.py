@@ -146,9 +146,12 @@ class NativeGroupStore:
         before = (self._trees.composites if composite else self._trees.groups).get(key)
         if before == record:
             return False
-        moved, jobs = list[str](), set[str]()
-        for leaf in self._trees.put(key, record, composite=composite):
-            root, known = self._trees.root(leaf) if leaf in self._trees.groups else "", self._roots.get(leaf, "")
+        moved, jobs = list[str](), self._jobs_above(key, composite)
+        leaves = self._trees.put(key, record, composite=composite)
+        jobs |= self._jobs_above(key, composite)
+        for leaf in leaves:
+            known = self._roots.get(leaf, "")
+            root = self._trees.root(leaf, composite=False) if leaf in self._trees.groups else ""
             jobs |= {job for job in (known, root) if job}
             if root != known or (leaf == key and _of_pods(before) != _of_pods(record)):
                 self._move(leaf, root)
@@ -157,6 +160,10 @@ class NativeGroupStore:
         for job in jobs:
             self._tell(job)
         return record is None or before is None or _asks_otherwise(before, record)
+
+    def _jobs_above(self, key: str, composite: bool) -> set[str]:
+        """The job that a CompositePodGroup is part of, even if it has no PodGroups."""
+        return {self._trees.root(key, composite=True)} if composite and key in self._trees.composites else set()
 
     def _move(self, leaf: str, root: str) -> None:
         """A PodGroup belongs to another job, or to none."""

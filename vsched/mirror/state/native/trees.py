@@ -36,15 +36,16 @@ class GroupTrees:
                 self._below.setdefault(_beside(key, record.parent), set()).add((composite, key))
         return leaves
 
-    def root(self, leaf: str) -> str:
-        """The key of the job that a PodGroup belongs to: its own, or that of the topmost CompositePodGroup.
+    def root(self, key: str, *, composite: bool) -> str:
+        """The key of the job that a group belongs to: its own, or that of the topmost CompositePodGroup.
 
         Groups that name each other in a circle have the first of their names as their root.
         """
-        record = self.groups.get(leaf)
-        top, seen = "", dict[str, None]()
+        record = (self.composites if composite else self.groups).get(key)
+        top = key if composite else ""
+        seen = {key: None} if composite else dict[str, None]()
         while record is not None and record.parent:
-            above = _beside(leaf, record.parent)
+            above = _beside(key, record.parent)
             if above in seen:
                 circle = list(seen)
                 top = min(circle[circle.index(above) :])
@@ -53,7 +54,7 @@ class GroupTrees:
                 break
             seen[above] = None
             top, record = above, self.composites[above]
-        return native_key(*(top or leaf).split("/", 1), composite=bool(top))
+        return native_key(*(top or key).split("/", 1), composite=bool(top))
 
     def nodes(self, root: str) -> Iterator[tuple[str, NativeRecord, int]]:
         """Everything below a CompositePodGroup: key, record and level (1 right below), by age; each comes once."""
