@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.catalogues import catalogue
-from tests.support.clusters import clusters, contended
+from tests.support.clusters import aged, clusters, contended
 from tests.support.examples import examples
 from tests.support.hypernodes import catalogue as hypernodes
 from tests.support.hypernodes import hypernode
@@ -105,7 +105,7 @@ def rich() -> Snapshot:
 
 
 @settings(max_examples=examples(25))
-@given(text=st.one_of(clusters(), contended()), path=st.sampled_from(POLICIES), used=st.booleans())
+@given(text=st.one_of(clusters(), contended(), aged()), path=st.sampled_from(POLICIES), used=st.booleans())
 def test_a_cycle_that_was_written_down_decides_the_same_again(text: str, path: Path, used: bool) -> None:
     recording = recorded(f"{text}\n{USED if used else ''}", policy_at(path))
     read = decode(pack(recording))
