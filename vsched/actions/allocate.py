@@ -14,6 +14,7 @@ from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, note_cluster_room, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
+from vsched.actions.planning import plan_start
 from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import arranged, place_in_groups
 from vsched.actions.turns import JobTurns
@@ -102,9 +103,13 @@ def workable(session: Session, job: JobView) -> bool:
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
     with session.reservations.lifted(job):
+        if session.kept is not None:
+            session.kept.begin_turn(job)
         again = _try_turn(session, queue, job, sheet)
         if not again and job.trail is not None:
             note_cluster_room(session, job)
+        if not again and session.kept is not None:
+            plan_start(session, queue, job, lambda: worksheet(session, job))
         return again
 
 

@@ -74,6 +74,19 @@ def place_in_groups(
         failed.add(alike)
 
 
+def place_whole(
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    groups: SubGroups,
+    sheet: Worksheet,
+    statement: Statement,
+    goal: Goal,
+) -> None:
+    """Place what a job lacks, until the goal is met."""
+    GroupPlacing(session, queue, job, groups, statement).place_whole(sheet, goal)
+
+
 class GroupPlacing:
     """The placing of one job's tasks by sub-groups, in one turn."""
 

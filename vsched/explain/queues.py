@@ -15,13 +15,13 @@ from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, never, until
 from vsched.explain.why.constraints import Examiner, ordered
-from vsched.explain.words.times import length
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
+from vsched.framework.times import length
 from vsched.framework.wording import counted, in_words
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job

@@ -68,6 +68,8 @@ class Code(StrEnum):
     """Too few devices are free that match a resource claim."""
     TOPOLOGY = "Topology"
     """No domain that the job's network topology allows has room for its pods."""
+    RESERVED = "Reserved"
+    """The idle room is kept for the planned start of a job that goes first."""
     KEPT = "Kept"
     """The idle room is reserved for pods that ask for a scarce resource."""
 

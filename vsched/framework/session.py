@@ -19,10 +19,12 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import obstacle
 from vsched.framework.places.places import Places
+from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import JobState, SessionContext
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
@@ -103,7 +105,12 @@ class Session:
         self.plugins.open(SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout))
         self.claims = claims_of(snapshot, self.nodes, rules_of(policy))
         """What tasks claim besides room: volumes and devices."""
-        self.ledger = Ledger(self.nodes, self.usage, self.plugins.listeners, self.claims)
+        self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
+        """The plugin that plans the starts of jobs without room; None where the policy has none."""
+        self.kept = None if self.planner is None else KeptRoom(self.nodes, _ends_by(self.planner, snapshot.jobs))
+        """The planned starts, and the room that is kept for them; None without such a plugin."""
+        listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
+        self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
         self.reservations = Reservations(snapshot, self.plugins)
         self.ungated: list[Task] = []
         """Tasks whose scheduling gate is to be removed, in the order decided."""
@@ -114,6 +121,7 @@ class Session:
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
             self.claims,
+            self.kept,
         )
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
@@ -168,6 +176,11 @@ class Session:
             moved = job.moved.get(task.uid)
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
                 yield task
+
+
+def _ends_by(planner: PlannedStarts, jobs: Mapping[str, Job]) -> Callable[[Task], float]:
+    """When a task will have ended. It does not refer to the session, either (see ``_standings``)."""
+    return lambda task: planner.ends_by(jobs[task.job].spec, task)
 
 
 def _standings(

@@ -12,7 +12,18 @@ from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
-WAITED_FOR = frozenset((Code.RESOURCES, Code.ORDER, Code.PORTS, Code.POD_AFFINITY, Code.SPREAD, Code.USAGE, Code.KEPT))
+WAITED_FOR = frozenset(
+    (
+        Code.RESOURCES,
+        Code.ORDER,
+        Code.PORTS,
+        Code.POD_AFFINITY,
+        Code.SPREAD,
+        Code.USAGE,
+        Code.KEPT,
+        Code.RESERVED,
+    )
+)
 """Codes of reasons that may pass by themselves on a node that is open to a pod. Other reasons last until an object
 (node, pod, queue) is changed."""
 NO_ROOM = "Insufficient "

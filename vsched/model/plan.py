@@ -86,6 +86,20 @@ class SubGroupOutcome(msgspec.Struct, frozen=True):
     """The tier of ``domain``."""
 
 
+PLANNED_NODES_MAX = 16
+"""How many nodes of a planned start an outcome names."""
+
+
+class PlannedStart(msgspec.Struct, frozen=True):
+    """When and where a waiting job will start, as far as it is known when running work ends."""
+
+    at: float
+    """Seconds since the epoch."""
+    nodes: tuple[str, ...] = ()
+    """The first ``PLANNED_NODES_MAX`` of the nodes on which room is kept for it, by name."""
+    node_count: int = 0
+
+
 class JobOutcome(msgspec.Struct, frozen=True):
     """A job after the cycle: the status that its PodGroup should have."""
 
@@ -113,6 +127,11 @@ class JobOutcome(msgspec.Struct, frozen=True):
     """The tier of ``domain``."""
     sub_groups: tuple[SubGroupOutcome, ...] = ()
     """Of its sub-groups that ask for closeness and have such pods, the first ``SUB_GROUPS_MAX``."""
+    planned: PlannedStart | None = None
+    """Its planned start; None where room is not kept for it."""
+    ahead_of: str = ""
+    """Key of the job with a planned start that it went ahead of: this cycle placed it on a node that is kept for that
+    job."""
 
 
 class QueueOutcome(msgspec.Struct, frozen=True):

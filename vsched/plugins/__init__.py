@@ -11,6 +11,7 @@ from vsched.plugins.capacity import Capacity
 from vsched.plugins.cdp import Cdp
 from vsched.plugins.conformance import Conformance
 from vsched.plugins.drf import Drf
+from vsched.plugins.easybackfill import EasyBackfill
 from vsched.plugins.evictioncost import EvictionCost
 from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
@@ -66,6 +67,8 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Tdm,
     TaskTopologyPlugin,
     NetworkTopologyAware,
+    # planned starts of jobs without room
+    EasyBackfill,
     # pods to move to other nodes
     Rescheduling,
     # decisions of an external service

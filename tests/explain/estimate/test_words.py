@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.plans import NOW
 from vsched.explain.estimate.words import Foreseen, told, when
-from vsched.explain.words.times import length
 from vsched.framework.durations import Basis, Left
+from vsched.framework.times import length
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 DECLARED = Left(9.0, 9.0, Basis.DECLARED, 2 * HOUR)

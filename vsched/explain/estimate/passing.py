@@ -93,7 +93,8 @@ class Passing:
             self._cluster.enter(key, phase)
         parts = (report.evictions, report.binds, nominations, report.ungated)
         self._enter(dict.fromkeys(each.job for part in parts for each in part))
-        started = [task for uid in bound if (task := self.task(uid)) is not None]
+        started = [msgspec.structs.replace(task, started=now) for uid in bound if (task := self.task(uid)) is not None]
+        self._cluster.put_tasks(started)
         return Settled(started, bool(report.evictions or report.ungated))
 
     def _enter(self, keys: Iterable[str]) -> None:

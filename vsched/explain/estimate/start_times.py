@@ -21,12 +21,12 @@ from vsched.explain.estimate.words import Foreseen, not_to_be_said, told, unknow
 from vsched.explain.order import WaitingOrder
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
-from vsched.explain.words.times import DAY_SECONDS
 from vsched.framework.cycle import run_actions
 from vsched.framework.durations import Left, left
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided
+from vsched.framework.times import DAY_SECONDS
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task

@@ -7,8 +7,8 @@ from math import isinf
 from typing import NamedTuple
 
 from vsched.explain.records import Estimate
-from vsched.explain.words.times import SOON_SECONDS, clock, length
 from vsched.framework.durations import Basis, Left
+from vsched.framework.times import SOON_SECONDS, clock, length
 
 
 class Foreseen(NamedTuple):

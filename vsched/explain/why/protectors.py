@@ -10,12 +10,12 @@ from math import inf, isinf
 from vsched.actions.pricing import amount_of
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
-from vsched.explain.words.times import at_and_in
 from vsched.framework.codes import Code
 from vsched.framework.combine.protection import objections, said_alone
 from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
+from vsched.framework.times import at_and_in
 from vsched.framework.wording import counted
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -6,12 +6,15 @@ rollback restores all amounts exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.model.nodes.table import NodeTable
+from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -162,6 +165,29 @@ class Ledger:
                 self._take(job, task, row, status, before)
             else:
                 self._put(job, task, row, status, before)
+
+    @contextmanager
+    def foreseen(self, leaving: Mapping[int, Ints]) -> Iterator[None]:
+        """A context in which these amounts (int64[nodes] by column) are being released; steps in it must be undone.
+
+        It shows what the nodes have room for later. No task changes.
+        """
+        nodes, was_in_motion = self._nodes, self._nodes.in_motion
+        changed = np.zeros(len(nodes), dtype=np.bool_)
+        for amounts in leaving.values():
+            changed |= amounts != 0
+        rows = np.flatnonzero(changed).tolist()
+        for column, amounts in leaving.items():
+            nodes.releasing[column] += amounts
+        nodes.in_motion = True
+        self.journal.extend(rows)
+        try:
+            yield
+        finally:
+            for column, amounts in leaving.items():
+                nodes.releasing[column] -= amounts
+            nodes.in_motion = was_in_motion
+            self.journal.extend(rows)
 
     def _undo_claims(self, task: Task, row: int, before: Status, status: Status) -> None:
         assert self._claims is not None, "the caller has looked"

@@ -93,18 +93,19 @@ class ShapeNodes:
         self.ranked: Floats = np.empty(0)
         """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others."""
         self.findings = Findings()
-        """Of tasks without claims."""
+        """Of tasks without claims that no planned start binds."""
         self._by_claims: dict[Hashable, Findings] = {}
 
-    def findings_for(self, claims: TaskClaims | None) -> Findings:
-        """The findings for tasks with such claims."""
-        if claims is None:
+    def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> Findings:
+        """The findings for tasks with such claims; ``bound`` names the planned starts that they may not delay."""
+        if claims is None and not bound:
             return self.findings
-        found = self._by_claims.get(claims.kind)
+        key = None if claims is None else claims.kind, bound
+        found = self._by_claims.get(key)
         if found is None:
             if len(self._by_claims) >= FITS_MAX:
                 del self._by_claims[next(iter(self._by_claims))]
-            found = self._by_claims[claims.kind] = Findings()
+            found = self._by_claims[key] = Findings()
         return found
 
 

@@ -14,8 +14,18 @@ import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
+from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.restriction import Restriction
-from vsched.framework.nodes.why import Failing, NodeReasons, failing, of_claims, of_limits, once_filled, reasons_of
+from vsched.framework.nodes.why import (
+    Failing,
+    NodeReasons,
+    failing,
+    followed,
+    of_claims,
+    of_limits,
+    once_filled,
+    reasons_of,
+)
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -44,8 +54,10 @@ class NodeSelection:
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
+        kept: KeptRoom | None = None,
     ) -> None:
         self._nodes = nodes
+        self._kept = kept
         self._claims = claims
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
@@ -101,17 +113,19 @@ class NodeSelection:
             row = self._best(fit, task, self._later(fit), masks, claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
-        self._findings(fit, claims).failed = self.is_short = True
+        self._findings(fit, claims, task).failed = self.is_short = True
         return None
 
     def kind(self, task: Task) -> Hashable:
         """Tasks of equal kind ask for the same: a shape, and claims of one kind."""
         claims = self._claims_of(task)
-        return task.shape if claims is None else (task.shape, claims.kind)
+        kind: Hashable = task.shape if claims is None else (task.shape, claims.kind)
+        bound = () if self._kept is None else self._kept.class_of(task)
+        return (kind, bound) if bound else kind
 
     def has_failed(self, task: Task) -> bool:
         """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""
-        return self._findings(self._fits.current(task), self._claims_of(task)).failed
+        return self._findings(self._fits.current(task), self._claims_of(task), task).failed
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""
@@ -164,7 +178,7 @@ class NodeSelection:
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
         fit, claims = self._fits.current(task), self._claims_of(task)
-        findings, position = self._findings(fit, claims), len(self._journal)
+        findings, position = self._findings(fit, claims, task), len(self._journal)
         if findings.explanation is None or findings.explanation[0] != position:
             findings.explanation = (position, reasons_of(self._looked_at, self._failing(fit, task, claims)))
         return findings.explanation[1]
@@ -176,17 +190,19 @@ class NodeSelection:
         out in this case, because each such task would change them.
         """
         fit, claims = self._fits.current(task), self._claims_of(task)
-        return list(self._failing_filled(fit, claims) if filled else self._failing(fit, task, claims))
+        return list(self._failing_filled(fit, task, claims) if filled else self._failing(fit, task, claims))
 
     def _failing(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
-        dynamic = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
+        dynamic = self._dynamic_checks(fit, task)
         found = failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved)
         found = found if claims is None else of_claims(claims, found, len(self._nodes))
         return found if self._only is None else self._only.failing(found)
 
-    def _failing_filled(self, fit: ShapeNodes, claims: TaskClaims | None) -> Iterator[Failing]:
-        rows = self._rows(fit, claims)
+    def _failing_filled(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
+        rows = self._rows(fit, task, claims)
         found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
+        if self._kept is not None:
+            found = followed(found, self._kept.limit(task, self._rows(fit, task, claims, kept=False)), len(rows))
         found = found if claims is None else of_limits(claims, found, rows)
         return found if self._only is None else self._only.failing(found)
 
@@ -200,14 +216,14 @@ class NodeSelection:
         The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
         """
         fit, claims = self._fits.current(task), self._claims_of(task)
-        findings, position = self._findings(fit, claims), len(self._journal)
+        findings, position = self._findings(fit, claims, task), len(self._journal)
         if findings.room is None or findings.room[0] != position:
-            findings.room = (position, self._measure(fit, claims))
+            findings.room = (position, self._measure(fit, task, claims))
         return findings.room[1]
 
     def room_at_hand(self, task: Task) -> Room | None:
         """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
-        known = self._findings(self._fits.current(task), self._claims_of(task)).room
+        known = self._findings(self._fits.current(task), self._claims_of(task), task).room
         if known is None or known[0] != len(self._journal):
             if self._looks >= LOOKS_MAX:
                 return None
@@ -217,17 +233,20 @@ class NodeSelection:
     def rooms(self, task: Task, *, now: bool = False) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
         what pods have yet to leave."""
-        return self._rows(self._fits.current(task), self._claims_of(task), now=now)
+        return self._rows(self._fits.current(task), task, self._claims_of(task), now=now)
 
-    def _measure(self, fit: ShapeNodes, claims: TaskClaims | None) -> Room:
-        rows = self._rows(fit, claims)
+    def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Room:
+        rows = self._rows(fit, task, claims)
         tasks = int(rows.sum())
         if claims is not None:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims)))
+        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, task, claims)))
 
-    def _rows(self, fit: ShapeNodes, claims: TaskClaims | None, *, now: bool = False) -> Ints:
-        """int64[nodes]: how many tasks of the shape each node could hold, now or later."""
+    def _rows(
+        self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False, kept: bool = True
+    ) -> Ints:
+        """int64[nodes]: how many such tasks each node could hold, now or later; without ``kept``, also where room is
+        kept for others."""
         nodes = self._nodes
         rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for column, amount in fit.shape.request:
@@ -245,6 +264,8 @@ class NodeSelection:
             rows[~claims.served(later=not now)] = 0
         if self._only is not None:
             rows[~self._only.mask] = 0
+        if kept and self._kept is not None:
+            self._kept.limit(task, rows)
         return rows
 
     # -- the restriction ----------------------------------------------------------------------------------------
@@ -254,8 +275,11 @@ class NodeSelection:
         """The number of nodes that may be chosen at present."""
         return len(self._nodes) if self._only is None else len(self._only.rows)
 
-    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None) -> Findings:
-        return fit.findings_for(claims) if self._only is None else self._only.findings(fit, claims)
+    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None, task: Task) -> Findings:
+        bound = () if self._kept is None else self._kept.class_of(task)
+        if self._only is not None:
+            return self._only.findings(fit, claims, bound)
+        return fit.findings_for(claims, bound)
 
     def _may_be(self, row: int) -> bool:
         return self._only is None or bool(self._only.mask[row])
@@ -314,7 +338,11 @@ class NodeSelection:
         return claims.best(ranked if scores is None else ranked + scores, later=later)
 
     def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:
-        return [check.passes for check in self._fits.dynamic_checks(fit, task)] if fit.dynamic else ()
+        return [check.passes for check in self._dynamic_checks(fit, task)]
+
+    def _dynamic_checks(self, fit: ShapeNodes, task: Task) -> Sequence[Check]:
+        found = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
+        return found if self._kept is None else [*found, *self._kept.checks(task)]
 
     def _later(self, fit: ShapeNodes) -> Floats:
         """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""

@@ -107,6 +107,17 @@ def of_limits(claims: TaskClaims, found: Iterator[Failing], room: Ints) -> Itera
         open_rows &= ~full
 
 
+def followed(found: Iterator[Failing], more: Iterable[Failing], nodes: int) -> Iterator[Failing]:
+    """Nodes by their first reason, where some reasons come after all others."""
+    open_rows = np.ones(nodes, dtype=np.bool_)
+    for one in found:
+        yield one
+        open_rows &= ~one.rows
+    for one in more:
+        yield one._replace(rows=open_rows & one.rows)
+        open_rows &= ~one.rows
+
+
 def reasons_of(nodes: int, found: Iterator[Failing]) -> NodeReasons:
     """Every node counted under its first reason: static checks, then amounts, then dynamic checks, then claims."""
     reasons, codes = counted_by_reason(found)

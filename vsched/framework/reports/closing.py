@@ -26,10 +26,12 @@ from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.jobs.native import title_of
 from vsched.model.plan import (
+    PLANNED_NODES_MAX,
     SUB_GROUPS_MAX,
     CycleReport,
     JobOutcome,
     NamespaceOutcome,
+    PlannedStart,
     QueueOutcome,
     SubGroupOutcome,
     Unschedulable,
@@ -132,7 +134,19 @@ def job_outcome(
         domain="" if settled is None else settled.name,
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(waiting.session, view),
+        planned=_planned(waiting.session, view),
+        ahead_of="" if waiting.session.kept is None else waiting.session.kept.ahead_of(view),
     )
+
+
+def _planned(session: Session, view: JobView) -> PlannedStart | None:
+    """When and where a job starts for which room is kept."""
+    found = None if session.kept is None else session.kept.of(view.key)
+    if found is None:
+        return None
+    names = session.nodes.statics.names
+    nodes = tuple(names[row] for row in found.rows[:PLANNED_NODES_MAX].tolist())
+    return PlannedStart(found.at, nodes, len(found.rows))
 
 
 def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
+from vsched.framework.nodes.kept import A_START
 from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
 from vsched.framework.session import Session
+from vsched.framework.times import SOON_SECONDS, clock
 from vsched.framework.wording import BEGINNING, listed
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
@@ -32,10 +34,13 @@ class NodeHolders(NamedTuple):
 
     why: NodeReasons
     others: str = ""
+    starts: str = ""
+    """The planned starts that room is kept for, as text."""
 
     def named(self, text: str) -> str:
-        """The sentence with the names of these jobs in it."""
-        return named(text, self.others)
+        """The sentence with the names of these jobs and these starts in it."""
+        text = named(text, self.others)
+        return text.replace(A_START, self.starts) if self.starts else text
 
 
 def named(text: str, others: str) -> str:
@@ -87,6 +92,16 @@ class Holders:
 
     def explain(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
         """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""
+        found, kept = self._of_places(key, task, why), self._session.kept
+        if kept is None or Code.RESERVED not in why.codes.values():
+            return found
+        now = self._session.snapshot.now
+        starts = [
+            f"{plan.job.key} at {clock(plan.at, now, plan.at - now < SOON_SECONDS)} UTC" for plan in kept.binding(task)
+        ]
+        return found._replace(starts=f"the start of {' and '.join(starts)}") if starts else found
+
+    def _of_places(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
         if Code.RESOURCES not in why.codes.values() or not self._rows:
             return NodeHolders(why)
         view = self._session.view(key)

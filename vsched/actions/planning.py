@@ -1,0 +1,213 @@
+"""Plans the start of a job that finds no room: the earliest moment at which it fits as running work ends.
+
+The moment is found by bisection over the ends of running work. A count of room, which is quick, says from when on the
+job may fit; whether it does is found out by placing it on the nodes as they will be, with the rules that hold for any
+placement. All of that is rolled back. What stays is the room that is kept for the job (``framework.nodes.kept``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from math import isinf
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.actions.held import Worksheet
+from vsched.actions.places import Gang, place_gang
+from vsched.actions.placing import Goal, place_until_ready, worth_going_on
+from vsched.actions.subgroups import place_whole
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.kept import KeptRoom
+from vsched.framework.session import Session
+from vsched.model.nodes.table import Floats, Ints
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+VAIN_MAX = 16
+"""For so many jobs of one cycle a start is sought in vain; for further ones it is not sought."""
+EMPTIEST_LAST = -1e6
+"""Score of an idle node for a job that starts later: other work can use such a node until then."""
+
+Places = Sequence[tuple[Task, int]]
+"""Tasks with rows."""
+
+
+def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[], Worksheet]) -> None:
+    """Plan the start of a job whose turn came to nothing, if the policy allows it and the time can be said.
+
+    ``sheet`` gives the tasks that it has to place.
+    """
+    kept, planner = session.kept, session.planner
+    if kept is None or planner is None or job.is_pipelined or not session.plugins.tasks_missing(job):
+        return
+    if len(kept.planned) >= planner.planned_starts() or kept.in_vain >= VAIN_MAX:
+        return
+    if kept.of(job.key) is not None or not planner.may_plan(job):
+        return
+    tasks = tuple(sheet())
+    if len(tasks) < session.plugins.tasks_missing(job):
+        return
+    with kept.foreseeing():
+        found = Foresight(session, queue, job, tasks, kept).earliest()
+    if found is None:
+        kept.in_vain += 1
+        return
+    kept.plan(job, found.at, found.places, tuple(holding(session)))
+
+
+class Start(NamedTuple):
+    """When and where a job can start."""
+
+    at: float
+    places: Places
+
+
+class Foresight:
+    """The search for the earliest start of one job."""
+
+    def __init__(self, session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], kept: KeptRoom) -> None:
+        self._session = session
+        self._queue = queue
+        self._job = job
+        self._tasks = tasks
+        self._missing = session.plugins.tasks_missing(job)
+        columns = sorted({column for task in tasks for column, _ in task.shape.request})
+        now = session.snapshot.now
+        ends = [(max(now, kept.ends_by(task)), row, task) for task, row in holding(session) if task.job != job.key]
+        known = sorted(((at, row, task) for at, row, task in ends if not isinf(at)), key=lambda one: one[0])
+        self._rows: Ints = np.array([row for _, row, _ in known], dtype=np.int64)
+        self._amounts: dict[int, Ints] = {column: np.zeros(len(known), dtype=np.int64) for column in columns}
+        for position, (_, _, task) in enumerate(known):
+            for column, amount in task.shape.request:
+                if column in self._amounts:
+                    self._amounts[column][position] = amount
+        moments = [at for at, _, _ in known]
+        self._steps = [(now, 0)] + [
+            (at, number + 1)
+            for number, at in enumerate(moments)
+            if number + 1 == len(moments) or moments[number + 1] > at
+        ]
+        """Moments, and how many of the ends are over by then."""
+
+    def earliest(self) -> Start | None:
+        """The earliest start; None where the job does not fit even when all work has ended whose end is known."""
+        last = len(self._steps) - 1
+        if not self._may_fit(last):
+            return None
+        first = self._first(0, last, self._may_fit)
+        places = self._places(first)
+        if places is None and first < last:
+            if self._places(last) is None:
+                return None
+            first = self._first(first + 1, last, lambda step: self._places(step) is not None)
+            places = self._places(first)
+        return None if places is None else Start(self._steps[first][0], places)
+
+    @staticmethod
+    def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:
+        """The first step from ``low`` on that is enough; ``high`` is."""
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        return low
+
+    def _leaving(self, step: int) -> dict[int, Ints]:
+        """int64[nodes] by column: what work holds that has ended by then."""
+        count = self._steps[step][1]
+        found: dict[int, Ints] = {}
+        for column, amounts in self._amounts.items():
+            found[column] = np.zeros(len(self._session.nodes), dtype=np.int64)
+            np.add.at(found[column], self._rows[:count], amounts[:count])
+        return found
+
+    def _may_fit(self, step: int) -> bool:
+        """Whether the nodes have room for enough of the tasks, each kind counted without the others."""
+        selection = self._session.node_selection
+        with self._session.ledger.foreseen(self._leaving(step)):
+            kinds = [selection.kind(task) for task in self._tasks]
+            firsts = dict(zip(reversed(kinds), reversed(self._tasks), strict=True))
+            fits = 0
+            for kind, count in Counter(kinds).items():
+                fits += min(count, int(np.minimum(selection.rooms(firsts[kind]), count).sum()))
+                if fits >= self._missing:
+                    return True
+        return False
+
+    def _places(self, step: int) -> Places | None:
+        """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
+        session, job = self._session, self._job
+        refusals = session.task_refusals
+        told = {task.uid: refusals.get(task.uid) for task in self._tasks}
+        tried = session.tried.intersection(told)
+        of_job = session.job_refusals.get(job.key)
+        nothing_short = session.node_selection.is_short
+        found: Places | None = None
+        with session.ledger.foreseen(self._leaving(step)), session.statement() as statement:
+            self._place(statement)
+            if job.is_pipelined and session.plugins.job_pipelined(job):
+                placed = (entry for entry in statement.steps if entry.before is Status.PENDING)
+                found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
+        session.node_selection.is_short = nothing_short
+        session.tried.difference_update(told)
+        session.tried.update(tried)
+        for uid, why in told.items():
+            if why is None:
+                refusals.pop(uid, None)
+            else:
+                refusals[uid] = why
+        if of_job is None:
+            session.job_refusals.pop(job.key, None)
+        else:
+            session.job_refusals[job.key] = of_job
+        return found
+
+    def _place(self, statement: Statement) -> None:
+        """Place the tasks until the job has its minimum, as in a turn."""
+        session, queue, job = self._session, self._queue, self._job
+        sheet = Worksheet(self._tasks)
+        goal = Goal(
+            lambda: job.is_pipelined,
+            lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
+            lambda failed_roles, left: worth_going_on(job, failed_roles),
+        )
+        topology = job.spec.topology
+        if job.sub_groups is not None:
+            place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
+        elif topology is not None:
+            footing = session.places.footing
+            gang = Gang(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            place_gang(session, queue, sheet, statement, gang)
+        else:
+            with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):
+                place_until_ready(session, queue, job, sheet, statement, goal)
+
+    def _fullest_first(self) -> Floats:
+        """float64[nodes]: scores that prefer nodes with little idle room now."""
+        nodes = self._session.nodes
+        idle: Floats = np.zeros(len(nodes))
+        for column in self._amounts:
+            idle += np.maximum(nodes.idle[column], 0) / np.maximum(nodes.allocatable[column], 1)
+        return EMPTIEST_LAST * idle
+
+
+def holding(session: Session) -> Iterator[tuple[Task, int]]:
+    """Every task that holds room of a node, or waits for some, with its row; tasks that are leaving are left out."""
+    at = session.nodes.statics.row
+    for jobs in session.snapshot.holders.values():
+        for key, job in jobs.items():
+            view = session.jobs.get(key) or session.victimised.get(key)
+            moved = None if view is None or not view.moved else view.moved
+            for task in job.tasks.values():
+                if task.node and HOLDS[task.status].allocated and (moved is None or task.uid not in moved):
+                    row = at.get(task.node)
+                    if row is not None:
+                        yield task, row
+    for views in (session.jobs, session.victimised):
+        for view in views.values():
+            for status, node, task in view.moved.values():
+                if HOLDS[status].allocated or HOLDS[status].reserves:
+                    yield task, at[node]

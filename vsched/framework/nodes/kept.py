@@ -1,0 +1,208 @@
+"""Room on nodes that is kept for the planned starts of jobs (EASY backfill).
+
+A job that finds no room gets a planned start: the time at which enough of the running work has ended, and the rooms on
+nodes that it will take then. Later tasks may use such a node if they end before that time, or if they fit beside the
+job there. Amounts that are free by then follow every placement and eviction of the session, and their undoing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import inf
+
+import numpy as np
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import Failing
+from vsched.framework.points.nodes import Check
+from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.nodes.table import Ints, NodeTable
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+
+A_START = "a planned start"
+KEPT = f"node(s) had room that is kept for {A_START}"
+"""The reason for a node whose room is kept. Messages put the start of the job in the place of ``A_START``."""
+EndsBy = Callable[[Task], float]
+"""When a task will have ended, seconds since the epoch; infinite where nobody knows."""
+
+
+class Planned:
+    """The planned start of one job."""
+
+    __slots__ = ("at", "ending", "job", "need", "number", "positions", "rows")
+
+    def __init__(
+        self, job: JobView, at: float, rows: Ints, need: Mapping[int, Ints], ending: Mapping[int, Ints], number: int
+    ) -> None:
+        self.job = job
+        self.at = at
+        """Seconds since the epoch."""
+        self.rows = rows
+        """int64[..]: the rows of its nodes, ascending."""
+        self.need = need
+        """int64[rows] by column: what it will take there, and what other planned starts will."""
+        self.ending = ending
+        """int64[rows] by column: what work holds there, or waits for, that ends before its start."""
+        self.number = number
+        """The number of the job's turn. Jobs that had their last turn before it are not bound by this plan."""
+        self.positions = {row: at for at, row in enumerate(rows.tolist())}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has found places meanwhile."""
+        return self.job.is_pipelined
+
+
+class KeptRoom:
+    """The planned starts of a session, and what they leave to other tasks."""
+
+    def __init__(self, nodes: NodeTable, ends_by: EndsBy) -> None:
+        self.planned: list[Planned] = []
+        self.in_vain = 0
+        """For how many jobs a start was sought in vain."""
+        self._nodes = nodes
+        self._ends_by = ends_by
+        self._ends: dict[str, float] = {}
+        self._turn = 0
+        self._turns: dict[str, int] = {}
+        """By job: the number of its last turn."""
+        self._foreseeing = False
+
+    def ends_by(self, task: Task) -> float:
+        """When a task will have ended; worked out once."""
+        found = self._ends.get(task.uid)
+        if found is None:
+            found = self._ends[task.uid] = self._ends_by(task)
+        return found
+
+    def begin_turn(self, job: JobView) -> None:
+        """Note that a job has its turn."""
+        self._turn += 1
+        self._turns[job.key] = self._turn
+
+    def plan(
+        self, job: JobView, at: float, places: Sequence[tuple[Task, int]], running: Sequence[tuple[Task, int]]
+    ) -> None:
+        """Keep room for a job: its tasks with the rows where they will start, and the tasks that hold room now."""
+        rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
+        plan = Planned(job, at, rows, {}, {}, self._turn)
+        need = self._sums(plan, places)
+        for other in self.planned:
+            for column, amounts in other.need.items():
+                shared = [(plan.positions[row], spot) for row, spot in other.positions.items() if row in plan.positions]
+                for position, spot in shared:
+                    if column in need:
+                        need[column][position] += amounts[spot]
+        before = [(task, row) for task, row in running if task.job != job.key and self.ends_by(task) <= at]
+        ending = self._sums(plan, before)
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        plan.need, plan.ending = need, {column: ending.get(column, nothing.copy()) for column in need}
+        self.planned.append(plan)
+
+    @staticmethod
+    def _sums(plan: Planned, tasks: Sequence[tuple[Task, int]]) -> dict[int, Ints]:
+        found: dict[int, Ints] = {}
+        for task, row in tasks:
+            position = plan.positions.get(row)
+            if position is not None:
+                for column, amount in task.shape.request:
+                    sums = found.get(column)
+                    if sums is None:
+                        sums = found[column] = np.zeros(len(plan.rows), dtype=np.int64)
+                    sums[position] += amount
+        return found
+
+    def of(self, key: str) -> Planned | None:
+        """The planned start of a job that has no places yet; None where it has none."""
+        return next((plan for plan in self.planned if plan.job.key == key and not plan.is_over), None)
+
+    def ahead_of(self, job: JobView) -> str:
+        """The key of the first job with a planned start on a node where a later job was placed; empty without any."""
+        if not self.planned or not job.moved:
+            return ""
+        turn, at = self._turns.get(job.key, inf), self._nodes.statics.row
+        placed = [at[node] for status, node, _ in job.moved.values() if status is Status.ALLOCATED]
+        later = (one for one in self.planned if turn > one.number and one.job.key != job.key and not one.is_over)
+        return next((one.job.key for one in later if any(row in one.positions for row in placed)), "")
+
+    @contextmanager
+    def foreseeing(self) -> Iterator[None]:
+        """A context in which the amounts on nodes are those of a later time.
+
+        What is kept for planned starts is taken then, for all other tasks.
+        """
+        self._foreseeing = True
+        try:
+            yield
+        finally:
+            self._foreseeing = False
+
+    # -- what is left for a task ------------------------------------------------------------------------------------
+
+    def binding(self, task: Task) -> Sequence[Planned]:
+        """The planned starts that a task may not delay."""
+        if not self.planned:
+            return ()
+        if self._foreseeing:
+            return [plan for plan in self.planned if plan.job.key != task.job]
+        turn = self._turns.get(task.job, inf)
+        return [
+            plan
+            for plan in self.planned
+            if plan.job.key != task.job and turn > plan.number and self.ends_by(task) > plan.at and not plan.is_over
+        ]
+
+    def class_of(self, task: Task) -> Hashable:
+        """Tasks of one shape and of equal class find the same room; empty for a task that nothing binds."""
+        bound = tuple([plan.job.key for plan in self.binding(task)])
+        return (*bound, "later") if bound and self._foreseeing else bound
+
+    def checks(self, task: Task) -> list[Check]:
+        """For each planned start that binds a task: the nodes where the task fits beside it."""
+        return [Check(KEPT, self._room(plan, task) > 0, code=Code.RESERVED) for plan in self.binding(task)]
+
+    def limit(self, task: Task, rooms: Ints) -> list[Failing]:
+        """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
+        kept."""
+        found: list[Failing] = []
+        for plan in self.binding(task):
+            most = self._room(plan, task)
+            scarce = most < rooms
+            np.minimum(rooms, most, out=rooms)
+            found.append(Failing(KEPT, Code.RESERVED, scarce))
+        return found
+
+    def _room(self, plan: Planned, task: Task) -> Ints:
+        """int64[nodes]: how many tasks like this one fit beside the job of a plan; on other nodes any number."""
+        rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
+        most = rooms[plan.rows]
+        for column, amount in task.shape.request:
+            need = plan.need.get(column)
+            if need is not None:
+                free = self._nodes.future_idle(column)[plan.rows] - need
+                if not self._foreseeing:
+                    free += plan.ending[column]
+                np.minimum(most, np.where(need > 0, free // amount, UNLIMITED), out=most)
+        rooms[plan.rows] = np.maximum(most, 0)
+        return rooms
+
+    # -- placements and evictions -----------------------------------------------------------------------------------
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """The task was placed on the row, or its eviction was undone."""
+        self._shift(task, row, 1)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """The task was evicted from the row, or its placement was undone."""
+        self._shift(task, row, -1)
+
+    def _shift(self, task: Task, row: int, sign: int) -> None:
+        for plan in self.planned:
+            position = plan.positions.get(row)
+            if position is not None and task.job != plan.job.key and self.ends_by(task) <= plan.at:
+                for column, amount in task.shape.request:
+                    if column in plan.ending:
+                        plan.ending[column][position] += sign * amount

@@ -1,0 +1,85 @@
+"""easy-backfill: plans the start of the first jobs that find no room, and lets work go before them that ends in time.
+
+A large gang starves where smaller jobs take every node as soon as one is free. With this plugin, the first job that
+finds no room gets a planned start: the time at which enough of the running work has ended, as far as that is known. The
+room that it takes then is kept for it. Later jobs may use that room only if they end before.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated, Literal
+
+import msgspec
+
+from vsched.framework.durations import Basis, Left, left
+from vsched.framework.jobs import JobView
+from vsched.framework.points.backfilling import PlannedStarts
+from vsched.framework.points.extension import Plugin, SessionContext
+from vsched.framework.policy import Seconds
+from vsched.model.jobs.job import JobSpec
+from vsched.model.pods.task import Task
+
+Trusted = Literal["declared", "learnt", "limit"]
+ALWAYS = frozenset((Basis.LEAVING, Basis.OVERDUE))
+
+
+class ReserveFor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which jobs get planned starts; a job has to meet all that is given."""
+
+    queues: tuple[str, ...] = ()
+    """Jobs of these queues; none for jobs of all queues."""
+    least_priority: int | None = msgspec.field(default=None, name="minPriority")
+    """Jobs with this priority or a higher one; not given: all."""
+    waited: Seconds = 0.0
+    """Jobs that have waited for so long since their creation."""
+
+
+class EasyBackfillArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For how many jobs starts are planned, for which, and how the ends of work are known."""
+
+    depth: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    """How many jobs have a planned start at once."""
+    trust: tuple[Trusted, ...] = ("declared", "learnt", "limit")
+    """From what the end of work may be known: what it declares, what similar work took, its deadline."""
+    reserve_for: ReserveFor = msgspec.field(default=ReserveFor(), name="reserveFor")
+    """Which jobs get planned starts."""
+    unknown: Seconds | None = msgspec.field(default=None, name="unknownDuration")
+    """How long work is taken to run of which nothing is known; not given: without end."""
+
+
+class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
+    """Keeps room for planned starts."""
+
+    name = "easy-backfill"
+    args_type = EasyBackfillArgs
+
+    def open(self, context: SessionContext) -> None:
+        """Keep the time, and what is known of run times."""
+        self._now = context.snapshot.now
+        self._learnt = context.snapshot.learnt
+        self._bases = ALWAYS | {Basis(name) for name in self.args.trust}
+
+    def planned_starts(self) -> int:
+        """As the arguments say."""
+        return self.args.depth
+
+    def may_plan(self, job: JobView) -> bool:
+        """As the arguments say."""
+        wanted = self.args.reserve_for
+        return (
+            (not wanted.queues or job.queue in wanted.queues)
+            and (wanted.least_priority is None or job.priority >= wanted.least_priority)
+            and self._now - job.created >= wanted.waited
+        )
+
+    def ends_by(self, spec: JobSpec, task: Task) -> float:
+        """The latest expected end. Work that has run for longer than expected is taken to end now."""
+        found: Left = left(self._learnt, spec, task, self._now)
+        if found.basis is Basis.OVERDUE:
+            return self._now
+        if found.basis in self._bases:
+            return self._now + found.most
+        if self.args.unknown is None:
+            return inf
+        return max(self._now, (task.started or self._now) + self.args.unknown)
