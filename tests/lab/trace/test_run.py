@@ -246,3 +246,14 @@ def test_shares_of_queues_add_up_to_what_is_used() -> None:
     assert sorted(shares) == ["be", "ls"]
     for used, *parts in zip(found["series"]["gpu"], *(shares[name]["used"] for name in shares), strict=True):
         assert abs(sum(parts) - used) < 2e-4
+
+
+def test_a_session_is_held_when_a_plugin_says_that_it_may_decide_more(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    text = (POLICIES / "taking-back.yaml").read_text(encoding="utf-8")
+    keeping = "- {name: minruntime, arguments: {reclaimMinRuntime: 10m}}\n  - {name: gang, enableReclaimable: false} "
+    policy.write_text(text.replace("- name: gang ", keeping), encoding="utf-8")
+    pods = (a_pod("be-0", 0, 10_000, qos="BE"), a_pod("be-1", 0, 10_000, qos="BE"), a_pod("ls", 100, 50))
+    books, _ = replayed(one_node(*pods), policy)
+    # Nothing comes or ends until the minimum run time is over.
+    assert [round(now) for name, _, now in books.starts if name == "ls"] == [600]

@@ -16,8 +16,11 @@ class Steps(Trigger):
         self._asked = asyncio.Event()
         self._resting = asyncio.Event()
         self._released = False
+        self.due_seconds = math.inf
+        """After how long another session may decide more although nothing has changed."""
 
     async def next(self, busy_seconds: float = 0.0, due_seconds: float = math.inf) -> Reason:
+        self.due_seconds = due_seconds
         self._resting.set()
         if not self._released:
             await self._asked.wait()

@@ -71,8 +71,11 @@ class SteppedDaemon:
             options, client, registry(), clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
         )
 
-    async def session(self) -> None:
-        """Hold one session on everything written so far; returns once its decisions are carried out."""
+    async def session(self) -> float:
+        """Hold one session on everything written so far; returns once its decisions are carried out.
+
+        Returns after how many seconds another session may decide more although nothing has changed, infinite for never.
+        """
         await self._caught_up()
         daemon = self.daemon
         before = daemon.telemetry.findings.cycles
@@ -82,6 +85,7 @@ class SteppedDaemon:
         statuses = daemon.writeback.jobs.workqueue
         while daemon.dispatcher.busy or daemon.evictor.busy or statuses.in_flight:  # noqa: ASYNC110  # a turn of the loop is all it takes
             await asyncio.sleep(0)
+        return self._steps.due_seconds
 
     async def _caught_up(self) -> None:
         """Wait until the mirror has everything that was written."""

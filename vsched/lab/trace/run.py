@@ -15,6 +15,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -85,6 +86,8 @@ class TraceReplay:
         """No session before this moment, because pods still waited after the last one."""
         self._owed = False
         """Whether a session waits for that moment."""
+        self._due = inf
+        """When another session may decide more although nothing has changed."""
         self._sessions = 0
         self._began = self._told = perf_counter()
         self.accounts = TraceAccounts(trace, weights)
@@ -117,6 +120,8 @@ class TraceReplay:
             moments.append(self._ends[0][0])
         if self._owed:
             moments.append(self._not_before)
+        elif self._waiting and self._due < inf:
+            moments.append(max(self._due, self._not_before))
         return min(moments, default=None)
 
     def _end(self, machines: Machines) -> None:
@@ -157,7 +162,7 @@ class TraceReplay:
     async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:
         """Hold sessions until one evicts nobody: then no pod waits for room that an eviction is about to free."""
         for _ in range(ROUNDS):
-            await daemon.session()
+            self._due = self._now + await daemon.session()
             self._sessions += 1
             if not self._take_in(machines):
                 return
