@@ -127,6 +127,9 @@ def test_what_makes_no_sense_for_philly_is_refused(arguments: tuple[str, ...], p
         pytest.param(("--plots",), "--plots: nowhere to draw them (expected --out DIR", id="plots, but where"),
         pytest.param(("--out", "/dev/null/here"), "--out: /dev/null/here: cannot be made", id="no place for results"),
         pytest.param(("--policy", "/nowhere.yaml"), "/nowhere.yaml: ", id="no such policy"),
+        pytest.param(
+            ("--one-queue", "nobody"), "--one-queue: 'nobody' is no policy (expected one of default", id="who"
+        ),
         pytest.param(("--policy", str(PACKING)) * 2, "two files are called 'gpu-packing'", id="a policy twice"),
     ],
 )

@@ -57,13 +57,14 @@ def replayed(
     policy: Path | None = None,
     weights: dict[str, int] | None = None,
     apart_seconds: float = 0.0,
+    one_queue: bool = False,
 ) -> tuple[WatchedBooks, dict[str, Any]]:
     """What becomes of a trace, with books that check themselves."""
 
     async def run() -> TraceReplay:
         clock, given = FakeClock(), weights_of(trace, weights or {})
         async with virtual_cluster(clock) as cluster:
-            machines = Machines(cluster, clock, SCHEDULER)
+            machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue)
             machines.set_up(trace, given)
             async with stepped_daemon(cluster, policy, clock) as daemon:
                 replay = TraceReplay(trace, given, clock, lambda standing: None, apart_seconds)
@@ -257,3 +258,15 @@ def test_a_session_is_held_when_a_plugin_says_that_it_may_decide_more(tmp_path: 
     books, _ = replayed(one_node(*pods), policy)
     # Nothing comes or ends until the minimum run time is over.
     assert [round(now) for name, _, now in books.starts if name == "ls"] == [600]
+
+
+def test_pods_of_all_queues_can_wait_in_one_line_and_are_still_counted_by_queue() -> None:
+    pods = (
+        a_pod("first", 0, 100, gpus=2, qos="A"), a_pod("b-1", 1, 50, gpus=2, qos="B"),
+        a_pod("a-1", 2, 50, gpus=2, qos="A"), a_pod("b-2", 3, 50, gpus=2, qos="B"),
+    )  # fmt: skip
+    books, found = replayed(one_node(*pods), POLICIES / "gang-only.yaml", one_queue=True)
+    assert [name for name, _, _ in books.starts] == ["first", "b-1", "a-1", "b-2"]
+    assert {name: one["count"] for name, one in found["waiting_seconds"]["by_queue"].items()} == {"a": 2, "b": 2}
+    books, _ = replayed(one_node(*pods), POLICIES / "gang-only.yaml")
+    assert [name for name, _, _ in books.starts] == ["first", "a-1", "b-1", "b-2"], "queue by queue without it"

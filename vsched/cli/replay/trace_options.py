@@ -116,6 +116,12 @@ trace_options = options(
         metavar="DURATION",
     ),
     _option(
+        "--one-queue",
+        says="a policy under which jobs of all queues wait in one line, by the name of its file; repeatable.",
+        multiple=True,
+        metavar="NAME",
+    ),
+    _option(
         "--declared",
         says="jobs declare a run time: so many times the true one.  [default: they declare none]",
         type=click.FloatRange(0, 1000, min_open=True),

@@ -68,6 +68,8 @@ class ReplayRequest:
     days: float | None
     apart: float
     """Seconds between sessions while pods wait."""
+    one_queue: tuple[str, ...]
+    """Names of policies under which pods of all queues wait in one line."""
     declared: float | None
     """So many times its true run time is what each job declares, if any."""
     load: float | None
@@ -83,6 +85,7 @@ class ReplayRequest:
             *(() if self.begin is None else ("--from", _written(self.begin))),
             *(() if self.days is None else ("--days", repr(self.days))),
             *("--apart", repr(self.apart)),
+            *(("--one-queue", policy.stem) if policy.stem in self.one_queue else ()),
             *(() if self.declared is None else ("--declared", repr(self.declared))),
             *(() if self.load is None else ("--load", repr(self.load))),
             *(part for queue, weight in self.weights.items() for part in ("--weight", f"{queue}={weight}")),
@@ -104,6 +107,7 @@ def replay_trace(
     begin: datetime | float | None,
     days: float | None,
     apart: float | None,
+    one_queue: tuple[str, ...],
     declared: float | None,
     load: float | None,
     weights: Mapping[str, int],
@@ -120,9 +124,11 @@ def replay_trace(
     if apart is None:
         apart = PHILLY_APART_SECONDS if len(trace) == 1 else 0.0
     request = ReplayRequest(
-        trace, tuple(policies), share, machines, begin, days, apart, declared, load, weights, seed, jobs
+        trace, tuple(policies), share, machines, begin, days, apart, one_queue, declared, load, weights, seed, jobs
     )
-    names_of(request.policies)
+    strangers = [name for name in one_queue if name not in names_of(request.policies)]
+    if strangers:
+        raise BadInput(f"--one-queue: {strangers[0]!r} is no policy (expected one of {', '.join(names_of(policies))})")
     for policy in request.policies:
         load_file(policy, registry())
     if plots:
@@ -159,6 +165,7 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
         "jobs": trace.jobs,
         "shares_gpus": trace.shares_gpus,
         "share_of_nodes": request.share,
+        "one_queue": [*request.one_queue],
         "seconds_apart": request.apart,
         "times_as_fast": round(factor, DIGITS),
         "load": {name: round(found, DIGITS) for name, found in loads_of(trace).items()},
@@ -210,7 +217,13 @@ async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Docum
     (name, policy), *_ = names_of(request.policies).items()
     weights = weights_of(trace, request.weights)
     found = await replay(
-        trace, policy, weights, request.seed, lambda progress: say(as_line(name, progress)), request.apart
+        trace,
+        policy,
+        weights,
+        request.seed,
+        lambda progress: say(as_line(name, progress)),
+        request.apart,
+        one_queue=name in request.one_queue,
     )
     return {"policy": name} | found.summary()
 

@@ -16,12 +16,14 @@ from vsched.lab.trace.devices import Devices
 from vsched.lab.trace.files import ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.objects import (
     NAMESPACE,
+    ONE_QUEUE,
     group_object,
     namespace_object,
     node_object,
     offering,
     pod_object,
     queue_object,
+    queue_of,
 )
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers.actions import SetStatus, perform
@@ -94,11 +96,13 @@ def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
 class Machines:
     """The nodes of a trace in a running embedded cluster."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, scheduler: str) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, scheduler: str, *, one_queue: bool = False) -> None:
         self._cluster = cluster
         self._client = cluster.client
         self._clock = clock
         self._scheduler = scheduler
+        self._one_queue = one_queue
+        """Whether pods of all queues wait in one line."""
         self._addresses = Addresses(10, 128, 128)
         self._pods: dict[str, TracePod] = {}
         """Pods that exist, by name of the object."""
@@ -118,7 +122,7 @@ class Machines:
         """Create the nodes of a trace, the queues with these weights, and the namespace."""
         self._shares_gpus = trace.shares_gpus
         self._client.create("namespaces", namespace_object())
-        for name, weight in weights.items():
+        for name, weight in {ONE_QUEUE: 1}.items() if self._one_queue else weights.items():
             self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
         addresses = Addresses(172, 16, 16)
         for node in trace.nodes:
@@ -129,15 +133,16 @@ class Machines:
 
     def arrive(self, pod: TracePod, name: str, group: str = "") -> None:
         """Create a pod, and before a gang's first one its PodGroup of this name."""
+        queue = ONE_QUEUE if self._one_queue else queue_of(pod)
         if pod.gang is not None:
-            self._join(pod, pod.gang, name, group)
+            self._join(pod.gang, name, group, queue)
         self._pods[name] = pod
-        self._client.create("pods", pod_object(pod, name, self._scheduler, group))
+        self._client.create("pods", pod_object(pod, name, self._scheduler, queue, group))
 
-    def _join(self, pod: TracePod, gang: TraceGang, name: str, group: str) -> None:
+    def _join(self, gang: TraceGang, name: str, group: str, queue: str) -> None:
         if group not in self._groups:
             self._groups[group] = set()
-            self._client.create(PODGROUPS, group_object(pod, gang, group))
+            self._client.create(PODGROUPS, group_object(gang, group, queue))
         self._groups[group].add(name)
 
     def end(self, name: str, group: str = "") -> None:

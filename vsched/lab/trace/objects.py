@@ -23,6 +23,8 @@ LARGEST_FREE = "vsched.io/gpu-largest-free"
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 NAMESPACE = "trace"
 DEFAULT_QUEUE = "default"
+ONE_QUEUE = "all"
+"""The queue of all pods where they are to come in one line."""
 MOST_PODS = "1000"
 """Pods that fit on a node: the trace does not say, and the usual 110 is too few for its machines."""
 
@@ -84,22 +86,22 @@ def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
     }
 
 
-def group_object(pod: TracePod, gang: TraceGang, name: str) -> Obj:
-    """The PodGroup of a gang, with a name of its own: all its pods start, or none."""
+def group_object(gang: TraceGang, name: str, queue: str) -> Obj:
+    """The PodGroup of a gang in a queue, with a name of its own: all its pods start, or none."""
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
             "minMember": gang.pods,
-            "queue": queue_of(pod),
+            "queue": queue,
             "minResources": {GPU: str(gang.gpus), GPU_MILLI: str(gang.gpus * WHOLE_GPU)},
         },
     }
 
 
-def pod_object(pod: TracePod, name: str, scheduler: str, group: str = "") -> Obj:
-    """A pod of the trace, with a name of its own and that of its PodGroup; it ends at once when it is evicted."""
+def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str = "") -> Obj:
+    """A pod of the trace in a queue, with names of its own for it and its PodGroup; evicted, it ends at once."""
     requests = {"cpu": f"{pod.cpu_milli}m", "memory": f"{pod.memory_mib}Mi"}
     extended = {}
     if pod.gpus:
@@ -126,7 +128,7 @@ def pod_object(pod: TracePod, name: str, scheduler: str, group: str = "") -> Obj
     if wanted:
         terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
         spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    annotations = {QUEUE_NAME: queue_of(pod)}
+    annotations = {QUEUE_NAME: queue}
     if group:
         annotations[GROUP_NAME] = group
     if pod.declared_seconds:

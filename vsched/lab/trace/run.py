@@ -240,11 +240,13 @@ async def replay(
     seed: int,
     tell: Tell,
     apart_seconds: float = 0.0,
+    *,
+    one_queue: bool = False,
 ) -> TraceReplay:
-    """Replay a trace under a policy, or the built-in one."""
+    """Replay a trace under a policy, or the built-in one; ``one_queue`` has pods of all queues wait in one line."""
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
-        machines = Machines(cluster, clock, SCHEDULER)
+        machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue)
         machines.set_up(trace, dict(weights))
         async with stepped_daemon(cluster, policy, clock) as daemon:
             found = TraceReplay(trace, weights, clock, tell, apart_seconds)
