@@ -28,6 +28,7 @@ EPILOG = """\b
 Examples:
   vsched demo
   vsched demo --seconds 60 --nodes 500 --config config/scheduler.yaml
+  vsched demo --memory --seconds 60
   vsched demo --headless --seconds 5
   vsched demo --seconds 600 --listen-address 127.0.0.1:8080    # and look at http://127.0.0.1:8080/ meanwhile
 """
@@ -43,6 +44,11 @@ FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
 @click.option("--headless", is_flag=True, help="Print nothing but where the page is, and the summary as JSON.")
 @click.option("--seed", type=int, default=1, help="Draws another workload.")
 @click.option("--listen-address", metavar="HOST:PORT", default=ANYWHERE, help="Where the page is; port 0 for any.")
+@click.option(
+    "--memory",
+    is_flag=True,
+    help="Shares with memory: one queue has the cluster to itself, then a second one wants it and gets more at first.",
+)
 @click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="Policy file; else the built-in one.")
 @click.option(
     "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where the daemon logs; else nowhere."
@@ -53,14 +59,17 @@ def command(
     headless: bool,
     seed: int,
     listen_address: str,
+    memory: bool,
     config: Path | None,
     log_file: Path | None,
 ) -> None:
     """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
+    if memory and config is not None:
+        raise click.UsageError("--config: not with --memory, which has a policy of its own")
     if config is not None:
         load_file(config, registry())
     parse_address(listen_address, "--listen-address")
-    settings = DemoSettings(seconds, nodes, seed, config, listen_address)
+    settings = DemoSettings(seconds, nodes, seed, config, listen_address, memory)
     console = Console()
     with _log_to(log_file), _showing(console, headless) as show, tuned():
         frame_seconds = FRAME_SECONDS if console.is_terminal else LINE_SECONDS

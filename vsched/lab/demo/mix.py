@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 
 from vsched.lab.gangs import as_gang, single_pod
 from vsched.lab.outcomes import SubmittedGang
@@ -33,6 +34,8 @@ class DemoQueue:
     namespaces: tuple[str, ...]
     gangs: bool = True
     """Whether it gets gangs, always more than fit; else it gets a short single pod now and then."""
+    begins: float = 0.0
+    """It asks for nothing before this part of the demo is over."""
 
 
 CROWDS = (
@@ -67,31 +70,36 @@ class GangRequest:
 class Mix:
     """Draws gangs that suit the number of nodes and the length of the demo."""
 
-    def __init__(self, nodes: int, seconds: float, seed: int) -> None:
+    def __init__(self, nodes: int, seconds: float, seed: int, crowds: Sequence[DemoQueue] = CROWDS) -> None:
+        self.crowds = crowds
+        self.namespaces = {name: NAMESPACES[name] for crowd in crowds for name in crowd.namespaces}
+        """Their weights."""
+        self._seconds = seconds
         self.cpus = nodes * NODE_CPUS
         self._draw = random.Random(seed)
         self._number = 0
         for part, scale in product(LONGEST_PARTS, SCALES):
             longest_seconds = max(SHORTEST_SECONDS, seconds * part)
-            self._requests = _requests(self.cpus, scale)
+            self._requests = _requests(self.cpus, scale, crowds)
             room = self.cpus / _mean_cpus(self._requests)
             self.mean_seconds = min(max(SHORTEST_SECONDS, room / FULL_PODS_PER_SECOND), longest_seconds)
             if room / self.mean_seconds <= SUITABLE_PODS_PER_SECOND:
                 break
-        self.singles_per_second = min(SINGLES_PER_SECOND, float(nodes))
+        has_singles = any(not crowd.gangs for crowd in crowds)
+        self.singles_per_second = min(SINGLES_PER_SECOND, float(nodes)) if has_singles else 0.0
 
     def setting(self) -> Iterator[Obj]:
         """Queues, namespaces, and quotas that carry the weights of the namespaces."""
-        for crowd in CROWDS:
+        for crowd in self.crowds:
             yield {
                 "apiVersion": "scheduling.volcano.sh/v1beta1",
                 "kind": "Queue",
                 "metadata": {"name": crowd.queue},
                 "spec": {"weight": crowd.weight},
             }
-        for name in NAMESPACES:
+        for name in self.namespaces:
             yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name, weight in NAMESPACES.items():
+        for name, weight in self.namespaces.items():
             yield {
                 "apiVersion": "v1",
                 "kind": "ResourceQuota",
@@ -99,10 +107,21 @@ class Mix:
                 "spec": {"hard": {NAMESPACE_WEIGHT: str(weight)}},
             }
 
-    def wanted(self, waiting: Mapping[tuple[str, str], int]) -> Iterator[tuple[SubmittedGang, list[Obj]]]:
+    def asks(self, crowd: DemoQueue, elapsed_seconds: float) -> bool:
+        """Whether a queue asks for gangs at this time of the demo."""
+        return crowd.gangs and elapsed_seconds >= crowd.begins * self._seconds
+
+    def wanted(
+        self, waiting: Mapping[tuple[str, str], int], elapsed_seconds: float = inf
+    ) -> Iterator[tuple[SubmittedGang, list[Obj]]]:
         """Gangs that fill up the backlog; ``waiting`` is cpus by queue and namespace."""
         asked = Counter(waiting)
-        pairs = [(crowd.queue, name) for crowd in CROWDS if crowd.gangs for name in crowd.namespaces]
+        pairs = [
+            (crowd.queue, name)
+            for crowd in self.crowds
+            if self.asks(crowd, elapsed_seconds)
+            for name in crowd.namespaces
+        ]
         # One gang for each in turn, in a new order each time: so it is fair even if the caller stops early.
         self._draw.shuffle(pairs)
         while pairs := [pair for pair in pairs if asked[pair] <= BACKLOG * self.cpus]:
@@ -113,7 +132,7 @@ class Mix:
 
     def single(self) -> tuple[SubmittedGang, list[Obj]]:
         """A single pod for the queue without gangs."""
-        crowd = next(crowd for crowd in CROWDS if not crowd.gangs)
+        crowd = next(crowd for crowd in self.crowds if not crowd.gangs)
         name, namespace = f"single-{self._next()}", self._draw.choice(crowd.namespaces)
         pod = single_pod(name, namespace, crowd.queue, dict(SHAPES[0]), SINGLE_SECONDS)
         return as_gang([pod], crowd.queue, int(SHAPES[0]["cpu"])), [pod]
@@ -129,9 +148,9 @@ class Mix:
         return self._number
 
 
-def _requests(cpus: int, scale: int) -> list[GangRequest]:
+def _requests(cpus: int, scale: int, crowds: Sequence[DemoQueue]) -> list[GangRequest]:
     """The sizes and shapes of which several fit into the smallest queue's part, and two on a node."""
-    smallest = min(crowd.weight for crowd in CROWDS) * cpus // sum(crowd.weight for crowd in CROWDS)
+    smallest = min(crowd.weight for crowd in crowds) * cpus // sum(crowd.weight for crowd in crowds)
     found = []
     for size in DEFAULT_GANG_SIZES:
         for shape in SHAPES:

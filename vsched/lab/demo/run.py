@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsched.daemon.app import Daemon
@@ -19,12 +19,14 @@ from vsched.daemon.options import Options
 from vsched.daemon.system.tuning import listed
 from vsched.kube.client import ApiClient
 from vsched.lab.children import ClusterChild, scratch, stage
-from vsched.lab.demo.mix import CROWDS, NAMESPACES, Mix
+from vsched.lab.demo.memory import EARLY, LATE, Contest, policy_for
+from vsched.lab.demo.mix import CROWDS, Mix
 from vsched.lab.demo.users import Users
 from vsched.lab.demo.view import DemoState, NamespaceLine, QueueLine
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
 from vsched.lab.ready import until_ready
 from vsched.lab.sender import Sender
+from vsched.model.history.records import CLUSTER
 from vsched.settings.installed import registry
 from vsched.together import first_error
 from vsched.writes.bindings import BindOutcome
@@ -56,6 +58,8 @@ class DemoSettings:
     policy_file: Path | None
     listen_address: str = ANYWHERE
     """Of the web page; port 0 for any free one."""
+    memory: bool = False
+    """Whether to show shares with memory, by a policy of its own."""
 
 
 class Demo:
@@ -63,7 +67,9 @@ class Demo:
 
     def __init__(self, settings: DemoSettings, client: ApiClient, sender: Sender) -> None:
         self._settings = settings
-        self._mix = Mix(settings.nodes, settings.seconds, settings.seed)
+        crowds = (EARLY, LATE) if settings.memory else CROWDS
+        self._mix = Mix(settings.nodes, settings.seconds, settings.seed, crowds)
+        self._contest = Contest(crowds)
         self._decisions: deque[str] = deque(maxlen=DECISIONS)
         self._outcomes = PodOutcomes(self._gang_bound)
         self._watch = pod_watch(client, self._outcomes)
@@ -112,7 +118,15 @@ class Demo:
     async def _keep_showing(self, show: Show, seconds: float) -> None:
         while True:
             show(self.state())
+            began = asyncio.get_running_loop().time()
             await asyncio.sleep(seconds)
+            self._count(asyncio.get_running_loop().time() - began)
+
+    def _count(self, seconds: float) -> None:
+        """Count what queues hold while all of them ask."""
+        elapsed = asyncio.get_running_loop().time() - self._began
+        if not self._ended and all(self._mix.asks(crowd, elapsed) for crowd in self._mix.crowds):
+            self._contest.count({line.name: line.allocated for line in self._queues()}, seconds)
 
     def _gang_bound(self, gang: SubmittedGang) -> None:
         took_ms = (gang.bound_at - gang.began) * 1000
@@ -150,6 +164,7 @@ class Demo:
             last_error=problem,
             sessions=findings.cycles,
             page=self.page,
+            contested=self._contest.parts(self._mix.cpus) if self._settings.memory else {},
         )
 
     @property
@@ -162,7 +177,8 @@ class Demo:
     def _queues(self) -> tuple[QueueLine, ...]:
         queues, waiting = self._daemon.telemetry.findings.queues, self._outcomes.waiting()
         lines = []
-        for crowd in CROWDS:
+        used = self._used_lately() if self._settings.memory else {}
+        for crowd in self._mix.crowds:
             found = queues.get(crowd.queue)
             line = QueueLine(
                 name=crowd.queue,
@@ -173,6 +189,7 @@ class Demo:
                 running=self._outcomes.running[crowd.queue],
                 pending=sum(waiting[crowd.queue, namespace] for namespace in crowd.namespaces),
                 latency_ms=spread_ms(self._outcomes.by_queue.get(crowd.queue, ())),
+                used_lately=used.get(crowd.queue, 0.0) if self._settings.memory else None,
             )
             lines.append(line)
         return tuple(lines)
@@ -186,8 +203,20 @@ class Demo:
                 sum(found.allocated.get("cpu", 0) for found in shares if found.namespace == name) / 1000,
                 sum(count for (_, namespace), count in waiting.items() if namespace == name),
             )
-            for name, weight in NAMESPACES.items()
+            for name, weight in self._mix.namespaces.items()
         )
+
+    def _used_lately(self) -> dict[str, float]:
+        """The part of the cluster's cpus that each queue has used, by the decay of the policy."""
+        history = self._daemon.cache.history.publish()
+        if not history.decayed or "cpu" not in history.resources:
+            return {}
+        (sums, *_), column = history.decayed.values(), history.resources.index("cpu")
+        used: Counter[str] = Counter()
+        for holder, amount in zip(history.holders, sums[:, column].tolist(), strict=True):
+            used[holder.queue] += amount
+        whole = used[CLUSTER.queue]
+        return {queue: amount / whole for queue, amount in used.items() if queue} if whole else {}
 
     def _problems(self) -> tuple[int, str]:
         """The number of errors, and the last one; errors of the daemon are counted here and described in its log."""
@@ -214,6 +243,10 @@ async def play(settings: DemoSettings, show: Show, frame_seconds: float, announc
         loop.add_signal_handler(number, stop.set)
     try:
         async with scratch() as directory, stage(settings.nodes, directory, events=True) as (cluster, client, sender):
+            if settings.memory:
+                policy = directory / "memory.yaml"
+                await asyncio.to_thread(policy.write_text, policy_for(settings.seconds), encoding="utf-8")
+                settings = replace(settings, policy_file=policy)
             if stop.is_set():
                 return None
             state = await Demo(settings, client, sender).run(cluster, stop, show, frame_seconds, announce)

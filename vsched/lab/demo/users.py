@@ -41,7 +41,7 @@ class Users(Submitter):
                 for _ in range(due - self._singles):
                     group.create_task(self._submit(*self._mix.single()))
                 self._singles = due
-                for gang, objects in self._mix.wanted(self._outcomes.waiting_cpus()):
+                for gang, objects in self._mix.wanted(self._outcomes.waiting_cpus(), loop.time() - began):
                     if self._under_way >= UNDER_WAY or drawn > (loop.time() - began) * PODS_PER_SECOND:
                         break
                     drawn += len(gang.pods)

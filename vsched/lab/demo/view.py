@@ -16,6 +16,7 @@ from vsched.cli.show.drawing import Look, bar
 LOOK = Look(cells=28, ranks=True, counts=True)
 """Bars of the demo show a part of the whole cluster and are longer than those of other commands."""
 PART = "part of the cluster, ┃ deserved"
+LATELY = "used lately, part of the cluster"
 QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
@@ -32,6 +33,8 @@ class QueueLine:
     running: int = 0
     pending: int = 0
     latency_ms: Mapping[str, float] = field(default_factory=dict)
+    used_lately: float | None = None
+    """The part of the cluster that it has used, recent use counting more; None where the demo does not show memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class DemoState:
     sessions: int = 0
     page: str = ""
     """The address of the web page."""
+    contested: Mapping[str, float] = field(default_factory=dict)
+    """The mean part of the cluster that each queue has held since all ask; empty where memory is not shown."""
 
     @property
     def waiting(self) -> int:
@@ -102,6 +107,7 @@ def as_document(state: DemoState) -> dict[str, Any]:
                 "running": queue.running,
                 "pending": queue.pending,
                 "latency_ms": dict(queue.latency_ms),
+                **({} if queue.used_lately is None else {"used_lately": round(queue.used_lately, 4)}),
             }
             for queue in state.queues
         },
@@ -113,6 +119,11 @@ def as_document(state: DemoState) -> dict[str, Any]:
             }
             for found in state.namespaces
         },
+        **(
+            {"held_since_all_ask": {name: round(part, 4) for name, part in state.contested.items()}}
+            if state.contested
+            else {}
+        ),
         "errors": state.errors,
         **({"last_error": state.last_error} if state.errors else {}),
     }
@@ -121,9 +132,11 @@ def as_document(state: DemoState) -> dict[str, Any]:
 def as_line(state: DemoState) -> str:
     """The progress in one line."""
     used = ", ".join(f"{queue.name} {queue.allocated:.0f}/{queue.deserved:.0f}" for queue in state.queues)
+    lately = ", ".join(f"{one.name} {one.used_lately:.0%}" for one in state.queues if one.used_lately is not None)
     return (
         f"{state.elapsed_seconds:5.1f} s  {state.bound} pods bound, {state.per_second}/s, {state.waiting} waiting, "
         f"{state.nodes_used}/{state.nodes} nodes, latency {_latency(state.latency_ms)}; cpus {used}"
+        + (f"; used lately {lately}" if lately else "")
     )
 
 
@@ -148,6 +161,7 @@ def as_summary(state: DemoState) -> RenderableType:
         ("creation to binding", f"{_latency(state.latency_ms)}, waiting for room included"),
         *((f"  in {queue.name}", _latency(queue.latency_ms)) for queue in state.queues),
         ("gangs", f"{state.gangs_bound:,} bound, {state.partial_gangs} partially bound"),
+        *((f"held by {name} since all ask", f"{part:.0%} of the cluster") for name, part in state.contested.items()),
         ("sessions", f"{state.sessions:,}"),
         ("errors", f"{state.errors}" + (f", the last: {state.last_error}" if state.errors else "")),
     )
@@ -182,7 +196,10 @@ def _table(*headings: str) -> Table:
 
 
 def _queues(state: DemoState) -> Table:
-    table = _table("queue", "weight", "share", PART, "cpus", "deserved", "running", "pending", "creation to binding")
+    has_memory = any(queue.used_lately is not None for queue in state.queues)
+    lately = [LATELY] if has_memory else []
+    headings = ("queue", "weight", "share", PART, "cpus", "deserved", "running", "pending", "creation to binding")
+    table = _table(*headings, *lately)
     for queue, colour in zip(state.queues, cycle(QUEUE_COLOURS), strict=False):
         table.add_row(
             Text(queue.name, style=colour),
@@ -194,6 +211,7 @@ def _queues(state: DemoState) -> Table:
             f"{queue.running:,}",
             f"{queue.pending:,}",
             _latency(queue.latency_ms),
+            *([] if queue.used_lately is None else [bar(LOOK, 1.0, queue.used_lately, style=colour, beyond=colour)]),
         )
     return table
 
