@@ -18,7 +18,8 @@ def fill(
     shape = (len(weights), len(total))
     limit = np.array(others.get("limit", np.full(shape, INF)), dtype=np.float64)
     floor = np.array(others.get("floor", np.zeros(shape)), dtype=np.float64)
-    demand = Demand(np.array(weights, dtype=np.float64), np.array(request, dtype=np.float64), limit, floor)
+    spare = np.array(others["spare"][0], dtype=np.float64) if "spare" in others else None
+    demand = Demand(np.array(weights, dtype=np.float64), np.array(request, dtype=np.float64), limit, floor, spare)
     return [
         [round(value, 3) for value in row] for row in water_fill(np.array(total, dtype=np.float64), demand).tolist()
     ]
@@ -48,6 +49,17 @@ def test_dominant_share(held: dict[int, int], total: list[int], share: float) ->
         pytest.param([1, 1], [[0], [100]], {"floor": [[6], [0]]}, [[6], [10]], id="a floor holds even unasked"),
         pytest.param([0, 1], [[100], [100]], {}, [[0], [16]], id="no weight, no share"),
         pytest.param([1, 1], [[2], [3]], {}, [[2], [3]], id="nobody deserves more than is asked for"),
+        pytest.param(
+            [0, 1, 0], [[100], [4], [100]], {"spare": [[3, 5, 1]]}, [[9], [4], [3]], id="what is left, by spare weights"
+        ),
+        pytest.param([0, 1], [[100], [100]], {"spare": [[1, 1]]}, [[0], [16]], id="nothing where nothing is left"),
+        pytest.param(
+            [0, 0],
+            [[100], [2]],
+            {"spare": [[1, 1]], "floor": [[0], [3]]},
+            [[13], [3]],
+            id="all of it where none has weight",
+        ),
     ],
 )
 def test_water_filling_of_sixteen(

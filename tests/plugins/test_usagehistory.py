@@ -135,10 +135,16 @@ def test_between_large_gangs_the_one_whose_queue_used_less_goes_first_though_it_
     assert (found["x/a1"], found["x/b1"]) == (0, 8)
 
 
-def test_who_had_all_still_gets_what_nobody_else_asks_for() -> None:
+@pytest.mark.parametrize("divider", [pytest.param("", id="no division"), pytest.param("proportion", id="proportion")])
+@pytest.mark.parametrize(
+    "holds", [pytest.param(0, id="while it holds nothing"), pytest.param(1, id="with a pod running")]
+)
+def test_who_had_all_still_gets_what_nobody_else_asks_for(divider: str, holds: int) -> None:
     text = "node n1 cpu=8\nqueue a\nqueue b\njob x/a1 pods=8 min=1 cpu=1 queue=a\njob x/b1 pods=2 min=1 cpu=1 queue=b"
-    found = bound(text, policy(), {Holder("a", "x"): 8.0})
-    assert (found["x/a1"], found["x/b1"]) == (6, 2)
+    if holds:
+        text += f"\njob x/a0 pods={holds} min=1 cpu=1 queue=a on=n1"
+    found = bound(text, policy(divider), {Holder("a", "x"): 8.0})
+    assert (found["x/a1"], found["x/b1"]) == (6 - holds, 2)
 
 
 def test_what_a_queue_deserves_is_not_touched() -> None:

@@ -60,6 +60,8 @@ class Demand(NamedTuple):
     """The most a queue may hold; infinity where there is no limit."""
     floor: Floats
     """What a queue is guaranteed, even if it asks for less."""
+    spare_weights: Floats | None = None
+    """float64[queue]: how queues of weight 0 divide what the others leave; None where they get nothing."""
 
 
 def water_fill(total: Floats, demand: Demand) -> Floats:
@@ -67,27 +69,36 @@ def water_fill(total: Floats, demand: Demand) -> Floats:
 
     Returns the deserved amounts, ``float64[queue, resource]``. Each round divides the remaining amounts by weight among
     the queues that are not satisfied yet. A queue is satisfied once it deserves all it asks for, or once a round does
-    not change its amounts. What limits and requests cut off remains for the next round (reference 4.5).
+    not change its amounts. What limits and requests cut off remains for the next round (reference 4.5). What is left in
+    the end is divided in the same way among queues of weight 0, by their spare weights.
     """
     deserved = np.zeros_like(demand.request)
-    open_queues: Mask = np.ones(len(demand.weights), dtype=np.bool_)
     remaining = total.astype(np.float64)
-    counted = np.arange(len(total)) != PODS  # leftover pod slots alone do not start another round (reference 0.1)
+    remaining = _fill(deserved, remaining, demand, demand.weights, np.ones(len(demand.weights), dtype=np.bool_))
+    if demand.spare_weights is not None:
+        _fill(deserved, remaining, demand, demand.spare_weights, demand.weights == 0)
+    return deserved
+
+
+def _fill(deserved: Floats, remaining: Floats, demand: Demand, weights: Floats, open_queues: Mask) -> Floats:
+    """Raise what the open queues deserve, round by round; returns what remains."""
+    counted = np.arange(len(remaining)) != PODS  # leftover pod slots alone do not start another round (reference 0.1)
     for _ in range(ROUNDS_MAX):
-        weight = demand.weights[open_queues].sum()
+        weight = weights[open_queues].sum()
         if weight == 0:
             break
         before = deserved.copy()
-        part = np.outer(demand.weights[open_queues] / weight, remaining)
+        part = np.outer(weights[open_queues] / weight, remaining)
         raised = np.minimum(deserved[open_queues] + part, demand.limit[open_queues])
         raised = np.minimum(raised, demand.request[open_queues])
         deserved[open_queues] = np.maximum(raised, demand.floor[open_queues])
         open_queues &= ~(covers(demand.request, deserved) | (deserved == before).all(axis=1))
         left = np.maximum(remaining - (deserved - before).sum(axis=0), 0.0)
-        if (left[counted] < EPSILON).all() or (left == remaining).all():
-            break
+        over = (left[counted] < EPSILON).all() or (left == remaining).all()
         remaining = left
-    return deserved
+        if over:
+            break
+    return remaining
 
 
 def covers(inner: Floats, outer: Floats) -> Mask:

@@ -31,6 +31,7 @@ from vsched.framework.points.extension import (
     Reserving,
     SessionContext,
     Vote,
+    stated_weights,
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, Votes
@@ -281,7 +282,8 @@ def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats, weights: Fl
         books = snapshot.books[queue.name]
         request[row] = dense(books.allocated.items(), width) + dense(books.pending.items(), width)
         floor[row] = np.minimum(dense(queue.guarantee, width), limits[row])  # not past its own capability
-    return Demand(weights, request, limits, floor)
+    # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
+    return Demand(weights, request, limits, floor, stated_weights(queues))
 
 
 def _but_pods(queue: Queue, limits: dict[int, float], pods: float | None = None) -> dict[int, float]:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from vsched.lab.demo.memory import EARLY, LATE
 from vsched.lab.demo.mix import BACKLOG, CROWDS, NODE_CPUS, Mix
 
 
@@ -36,3 +37,10 @@ class TestTheMix:
         gang, objects = Mix(100, 10.0, 1).single()
         assert gang.key == gang.pods[0]
         assert objects[0]["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] == gang.queue == "interactive"
+
+    def test_a_queue_that_begins_later_asks_for_nothing_until_then(self) -> None:
+        mix = Mix(20, 30.0, 1, (EARLY, LATE))
+        assert {gang.queue for gang, _ in mix.wanted({}, 7.4)} == {"early"}
+        assert {gang.queue for gang, _ in mix.wanted({}, 7.6)} == {"early", "late"}
+        assert mix.singles_per_second == 0.0
+        assert {one["kind"] for one in mix.setting()} == {"Queue", "Namespace", "ResourceQuota"}

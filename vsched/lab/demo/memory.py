@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from vsched.lab.demo.mix import DemoQueue
 
-ALONE = 1 / 3
+ALONE = 1 / 4
 """The part of the demo in which only one queue asks."""
 EARLY, LATE = DemoQueue("early", 1, ("team-a",)), DemoQueue("late", 1, ("team-b",), begins=ALONE)
-HALF_LIVES = 6
+HALF_LIVES = 4
 """Half-lives in a demo: the second queue has caught up well before the end."""
 
 POLICY = """\

@@ -99,6 +99,11 @@ class SteppedDaemon:
                 if asyncio.get_running_loop().time() > deadline:
                     raise Unavailable(f"the watch of {resource} is behind for {PATIENCE_SECONDS:.0f} s")
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the policy reads what was used in the past, which is counted from session to session."""
+        return any(True for _ in self.daemon.policy.policy.decays())
+
     def stop(self) -> None:
         """End the daemon."""
         self.daemon.stop()

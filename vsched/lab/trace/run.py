@@ -88,6 +88,13 @@ class TraceReplay:
         """Whether a session waits for that moment."""
         self._due = inf
         """When another session may decide more although nothing has changed."""
+        self._changed = self._uncounted = False
+        """Whether pods have started or ended since the last session began; and whether its policy remembers use.
+
+        Then another session follows even if nobody waits, because use is counted from session to session.
+        """
+        self._count_from = 0.0
+        """No session to count use before this moment."""
         self._sessions = 0
         self._began = self._told = perf_counter()
         self.accounts = TraceAccounts(trace, weights)
@@ -101,13 +108,22 @@ class TraceReplay:
             self._end(machines)
             self._arrive(machines)
             self._owed = bool(self._waiting)
-            if self._owed and self._now >= self._not_before:
+            if self._is_time(daemon):
+                self._changed = False
                 await self._decide(machines, daemon)
                 self._owed = False
                 self._not_before = self._now + (self._apart_seconds if self._waiting else 0.0)
+                self._count_from = self._now + self._apart_seconds
+            self._uncounted = self._changed and daemon.remembers
             self.accounts.sample(self._now)
             self._report()
         self._tell(self._progress())
+
+    def _is_time(self, daemon: SteppedDaemon) -> bool:
+        """Whether to hold a session: pods wait, or who uses what has changed and is remembered."""
+        if self._owed and self._now >= self._not_before:
+            return True
+        return self._changed and daemon.remembers and self._now >= self._count_from
 
     def _next_moment(self) -> float | None:
         """The time of the next arrival or end; None at the end of the replay."""
@@ -120,7 +136,9 @@ class TraceReplay:
             moments.append(self._ends[0][0])
         if self._owed:
             moments.append(self._not_before)
-        elif self._waiting and self._due < inf:
+        if self._uncounted:
+            moments.append(max(self._now, self._count_from))
+        if not self._owed and self._waiting and self._due < inf:
             moments.append(max(self._due, self._not_before))
         return min(moments, default=None)
 
@@ -131,6 +149,7 @@ class TraceReplay:
             if pod is not None:
                 machines.end(name, self._leave_gang(name))
                 self.accounts.finish(pod)
+                self._changed = True
 
     def _arrive(self, machines: Machines) -> None:
         pods = self._trace.pods
@@ -172,6 +191,7 @@ class TraceReplay:
     def _take_in(self, machines: Machines) -> bool:
         """Take in what a session has led to; returns whether it evicted pods."""
         changes = machines.look()
+        self._changed |= bool(changes.placed or changes.evicted)
         # Evicted pods made room for placed ones, so they are taken in first.
         again: list[TracePod] = []
         for gone in changes.evicted:
