@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations, product
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.fitting_trees import CORES, fits, keyed, racks, trees
 from tests.support.plans import policy_of
 from tests.support.small import SmallCluster
 from tests.support.trees import Leaf, Tree, leaves, tree_job
@@ -21,17 +20,6 @@ from vsched.model.pods.status import HOLDS, Status
 from vsched.settings.built_in import REGISTRY
 
 PLAIN = policy_of("priority gang", "predicates")
-RACKS = {"r1": "z1", "r2": "z1", "r3": "z2", "r4": "z2"}
-"""Racks, each with its zone."""
-
-
-def racks(*cores: int) -> SmallCluster:
-    """A node of so many cores for each rack in turn: n1 is in r1 of z1."""
-    cluster = SmallCluster()
-    for number, amount in enumerate(cores, start=1):
-        rack = f"r{(number - 1) % 4 + 1}"
-        cluster.node(f"n{number}", cpu=1000 * amount, rack=rack, zone=RACKS[rack])
-    return cluster
 
 
 def decided(cluster: SmallCluster, tree: Tree) -> Session:
@@ -142,76 +130,6 @@ def test_which_groups_start(cores: list[int], tree: Tree, expected: Mapping[str,
 
 # -- against brute force ------------------------------------------------------------------------------------------
 
-KEYS = st.sampled_from(("", "", "rack", "zone"))
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> Tree:
-    """At most five groups in at most two inner trees."""
-    names = iter("abcde")
-
-    def group() -> Leaf:
-        minimum = draw(st.integers(1, 3))
-        return Leaf(next(names), minimum, draw(st.integers(minimum - 1, minimum + 1)), draw(KEYS))
-
-    def tree(name: str, parts: list[Leaf | Tree]) -> Tree:
-        return Tree(name, draw(st.integers(1, len(parts))), parts, draw(KEYS))
-
-    parts: list[Leaf | Tree] = [group() for _ in range(draw(st.integers(1, 2)))]
-    inner = draw(st.sampled_from(("", "t", "tu")))
-    parts += [tree(name, [group() for _ in range(draw(st.integers(1, 2 if name == "t" else 1)))]) for name in inner]
-    return tree("root", draw(st.permutations(parts)))
-
-
-def choices(part: Leaf | Tree) -> Iterator[tuple[Leaf, ...]]:
-    """The least sets of groups with which a part has its minimum."""
-    if isinstance(part, Leaf):
-        if part.count >= part.minimum:
-            yield (part,)
-        return
-    for some in combinations(part.parts, part.minimum):
-        for chosen in product(*(list(choices(one)) for one in some)):
-            yield tuple(leaf for one in chosen for leaf in one)
-
-
-def keyed(part: Leaf | Tree, chosen: tuple[Leaf, ...]) -> Iterator[tuple[str, list[Leaf]]]:
-    """The labels that some of the chosen groups have to agree in."""
-    inside = [leaf for leaf in leaves(part) if leaf in chosen]
-    if part.key and inside:
-        yield part.key, inside
-    if isinstance(part, Tree):
-        for one in part.parts:
-            yield from keyed(one, chosen)
-
-
-def fits(cluster: SmallCluster, tree: Tree) -> bool:
-    """Whether some choice of groups fits, in some choice of racks and zones."""
-    for chosen in choices(tree):
-        asks = list(keyed(tree, chosen))
-        values = [sorted({labels[key] for labels in cluster.labels.values()}) for key, _ in asks]
-        for domains in product(*values):
-            allowed = {leaf: set(cluster.nodes) for leaf in chosen}
-            for (key, inside), value in zip(asks, domains, strict=True):
-                for leaf in inside:
-                    allowed[leaf] &= {node for node, labels in cluster.labels.items() if labels[key] == value}
-            if has_room(cluster, allowed):
-                return True
-    return False
-
-
-def has_room(cluster: SmallCluster, allowed: Mapping[Leaf, set[str]]) -> bool:
-    """Whether these groups fit on these nodes; sets of nodes contain each other or have nothing in common."""
-    free = {node: amounts["cpu"] // 1000 for node, amounts in cluster.nodes.items()}
-    for leaf, nodes in sorted(allowed.items(), key=lambda one: len(one[1])):
-        left = leaf.minimum
-        for node in nodes:
-            taken = min(left, free[node])
-            free[node] -= taken
-            left -= taken
-        if left:
-            return False
-    return True
-
 
 def is_right(view: JobView, tree: Tree, nodes: Mapping[str, list[str]], cluster: SmallCluster) -> bool:
     """Whether the groups with pods on nodes are whole, also as parts of inner trees, and where they ask to be."""
@@ -231,9 +149,6 @@ def is_right(view: JobView, tree: Tree, nodes: Mapping[str, list[str]], cluster:
         if len({cluster.labels[node][key] for leaf in inside for node in nodes[leaf.name]}) > 1:
             return False
     return view.is_ready and right(tree)
-
-
-CORES = st.lists(st.integers(0, 3), min_size=2, max_size=4)
 
 
 @settings(max_examples=examples(300), deadline=None)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from tests.actions.test_group_trees import CORES, fits, racks, trees
 from tests.support.examples import examples
+from tests.support.fitting_trees import CORES, fits, racks, trees
 from tests.support.small import SmallCluster
 from tests.support.taking import taking
 from tests.support.trees import Leaf, Tree, tree_job

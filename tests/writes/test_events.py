@@ -12,7 +12,7 @@ from tests.support.recording_server import RecordingServer, Reply, recording, wr
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Unschedulable
-from vsched.writes.bodies import pod_reference
+from vsched.writes.bodies import Reference, pod_reference
 from vsched.writes.events import WARNING, EventRecorder, EventSettings
 from vsched.writes.limits import Attempts
 from vsched.writes.status.pods import cause_of
@@ -28,9 +28,9 @@ class Bench:
         self.clock = clock
         self._recorder = recorder
 
-    async def say(self, message: str, cause: str = "Insufficient cpu") -> None:
+    async def say(self, message: str, cause: str = "Insufficient cpu", about: Reference = POD) -> None:
         """Say it, and let it be written."""
-        self._recorder.record(POD, WARNING, "FailedScheduling", message, cause=cause)
+        self._recorder.record(about, WARNING, "FailedScheduling", message, cause=cause)
         await until(lambda: not self._recorder.workqueue.busy)
 
 
@@ -55,6 +55,13 @@ async def test_other_words_for_the_same_cause_make_no_other_event() -> None:
         [made] = at.server.sent
         assert (made.method, made.body["count"]) == ("POST", 1)
         assert made.body["message"] == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+async def test_nothing_is_written_about_an_object_whose_namespace_cannot_stand_in_a_url() -> None:
+    async with bench() as at:
+        for namespace in (".", "..", "a/b"):
+            await at.say("it is left out", about=pod_reference(namespace, "p", "u"))
+        assert at.server.sent == []
 
 
 async def test_after_a_while_it_is_counted_and_says_what_is_so_now() -> None:

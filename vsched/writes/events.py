@@ -106,6 +106,9 @@ class EventRecorder:
         Events with the same ``cause`` and other words are one Event, which is updated now and then. ``again`` says
         that the object's condition already says the same but for numbers: the daemon before this one made the Event.
         """
+        if about.namespace and not is_name(about.namespace):  # nor could an Event be in it
+            self.dropped[reason] += 1
+            return
         if severity == NORMAL and not self._spare.try_take():
             self.dropped[reason] += 1
             return

@@ -152,12 +152,14 @@ async def test_nodes_are_known_under_a_label_of_theirs(tmp_path: Path) -> None:
 async def test_a_source_that_goes_and_comes_back_is_a_line_each(tmp_path: Path) -> None:
     good = content({"data": {"resultType": "vector", "result": []}})
     with capture_logs() as lines:
-        async with answering() as server, at_work(tmp_path, block(server.url, interval="10ms")) as (_, daemon, _):
-            for reply, state in ((good, "blind"), (hang_up, "failing"), (good, "blind")):
-                server.replies[QUERY] = reply
-                await until(lambda state=state: daemon.usage.to_dict().get("state") == state)
-                asked = len(server.asked)
-                await until(lambda asked=asked: len(server.asked) > asked + 3)
+        async with answering() as server:
+            server.replies[QUERY] = good
+            async with at_work(tmp_path, block(server.url, interval="10ms")) as (_, daemon, _):
+                for reply, state in ((good, "blind"), (hang_up, "failing"), (good, "blind")):
+                    server.replies[QUERY] = reply
+                    await until(lambda state=state: daemon.usage.to_dict().get("state") == state)
+                    asked = len(server.asked)
+                    await until(lambda asked=asked: len(server.asked) > asked + 3)
     told = [line["state"] for line in lines if line["event"] == "node usage"]
     assert told == ["blind", "failing", "blind"]
 

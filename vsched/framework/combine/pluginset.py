@@ -15,9 +15,10 @@ score        the sum of the plugins' scores, weighted by the action's arguments
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
+from weakref import ref
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.codes import Code
@@ -88,18 +89,10 @@ from vsched.model.nodes.table import Floats
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import Snapshot
 
 PointT = TypeVar("PointT", bound=Point)
 OrderKey = tuple[SortKey | str, ...]
-
-
-def division_by(dividers: Sequence[Callable[[Queue], QueueDivision | None]]) -> Callable[[Queue], QueueDivision | None]:
-    """The answer of the first that has one."""
-
-    def division(queue: Queue) -> QueueDivision | None:
-        return next((found for ask in dividers if (found := ask(queue)) is not None), None)
-
-    return division
 
 
 class PluginSet:
@@ -154,15 +147,19 @@ class PluginSet:
         self.budgets = Budgets(context.snapshot.budgets)
         for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
-        weighing = self.taking_part(DivisionWeight)
+        # Plugins keep the context. If it referred to them, the memory of the whole cycle would not be freed at once.
+        this = ref(self)
+
+        def division(queue: Queue) -> QueueDivision | None:
+            plugins = this()
+            return None if plugins is None else plugins.division(queue)
 
         def weights(queues: Sequence[Queue]) -> Floats:
-            found = stated_weights(queues)
-            for plugin in weighing:
-                found = plugin.division_weights(context.snapshot, queues, found)
-            return found
+            plugins = this()
+            return stated_weights(queues) if plugins is None else plugins.weights(snapshot, queues)
 
-        context = context._replace(budgets=self.budgets, division=division_by(self._dividers), weights=weights)
+        snapshot = context.snapshot
+        context = context._replace(budgets=self.budgets, division=division, weights=weights)
         self.victim_rules.open(context)
         for tier in self._tiers:
             for plugin, switches in tier:
@@ -431,7 +428,14 @@ class PluginSet:
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""
-        return division_by(self._dividers)(queue)
+        return next((found for ask in self._dividers if (found := ask(queue)) is not None), None)
+
+    def weights(self, snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
+        """float64[queues]: how much queues weigh where the cluster is divided among them."""
+        found = stated_weights(queues)
+        for plugin in self.taking_part(DivisionWeight):
+            found = plugin.division_weights(snapshot, queues, found)
+        return found
 
     def past_use(self, queue: Queue) -> PastUse | None:
         """What a queue has used over time; None where no plugin remembers it."""

@@ -32,6 +32,7 @@ app.kubernetes.io/managed-by app.kubernetes.io/name app.kubernetes.io/instance a
 apps.kubernetes.io/pod-index statefulset.kubernetes.io/pod-name batch.kubernetes.io/job-completion-index
 batch.kubernetes.io/controller-uid batch.kubernetes.io/job-name controller-revision-hash pod-template-hash
 kubernetes.io/config.mirror kubernetes.io/no-provisioner volume.beta.kubernetes.io/storage-class
+controller.kubernetes.io/pod-deletion-cost
 storageclass.storage.k8s.io/requests.storage kube-arbitrator.incubator.k8s.io/preferred-victim
 scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/group-min-member
 scheduling.volcano.sh/group-min-resources scheduling.volcano.sh/queue-name scheduling.volcano.sh/queue-state
