@@ -1,0 +1,133 @@
+"""Tries several levers at a time, where no single one helps: all of one kind together, then pairs of any kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from vsched.explain.candidates.levers import Lever, wants_of
+from vsched.explain.candidates.search import levers
+from vsched.explain.simulation import Result
+from vsched.explain.single_changes import Search, Test, first_of, helping_of, least
+from vsched.explain.situation import Situation, apply_all
+from vsched.mirror.whatif.edits import (
+    AddDevices,
+    AddNodes,
+    Edit,
+    LabelNodes,
+    RemoveTaint,
+    SetJobQueue,
+    SetNodeAmount,
+    SetPriority,
+    Uncordon,
+)
+from vsched.model.frozen import freeze
+from vsched.model.snapshot import Snapshot
+
+PAIRS_MAX, FIRSTS_MAX = 2, 8
+"""The most pairs that a search reports, and the most levers that it tries as the first of a pair."""
+
+TOGETHER_MAX = 8
+"""The most levers of one kind that a search tries together."""
+
+
+def together(search: Search, tried: Sequence[Lever], test: Test) -> None:
+    """Apply all levers of one kind together, then reduce each as far as the job still starts."""
+    kinds: dict[str, list[Lever]] = {}
+    for lever in tried:
+        if lever.kind:
+            kinds.setdefault(lever.kind, []).append(lever)
+    for alike in kinds.values():
+        if len(search.helping) >= search.most:
+            return
+        if len(alike) > 1:
+            _all_of(search, alike[:TOGETHER_MAX], test)
+
+
+def _all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
+    """Try these levers together; if that helps among all active jobs, keep them at their smallest steps."""
+    most = [lever.most for lever in alike]
+    if not test(_turned(search, alike, most)).admitted:
+        return
+    among_all = search.simulations.among_all
+    steps = _let_back(search, alike, most, test)
+    if test != among_all and not among_all(_turned(search, alike, steps)).admitted:
+        if not among_all(_turned(search, alike, most)).admitted:
+            return
+        steps = _let_back(search, alike, most, among_all)
+    search.helping.append(helping_of([(lever, step) for lever, step in zip(alike, steps, strict=True) if step]))
+
+
+def _let_back(search: Search, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
+    """The smallest step of each lever, reduced one by one from the last; all at their largest step help."""
+    steps = list(most)
+    for at in reversed(range(len(alike))):
+
+        def helps(step: int, at: int = at) -> bool:
+            return test(_turned(search, alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
+
+        steps[at] = 0 if helps(0) else first_of(alike[at], steps[at], 0, helps)
+    return steps
+
+
+def _turned(search: Search, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
+    """The situation with each lever applied at its step; step 0 leaves a lever out."""
+    turned = zip(alike, steps, strict=True)
+    return apply_all(search.situation, (edit for lever, step in turned if step for edit in lever.edits(step)))
+
+
+def pairs(search: Search, stuck: list[tuple[Lever, Result]], test: Test, before: Result) -> None:
+    """Try pairs whose first lever changes the binding constraint."""
+    firsts = [lever for lever, result in stuck if result.stopped_by != before.stopped_by]
+    for first in firsts[:FIRSTS_MAX]:
+        if len(search.helping) >= PAIRS_MAX:
+            return
+        _second(search, first, test)
+
+
+def _second(search: Search, first: Lever, test: Test) -> None:
+    """Find the least disturbing lever that helps after the first one, then the smallest steps of both."""
+    halfway = apply_all(search.situation, first.edits(first.most))
+    goal, registry = search.simulations.goal, search.simulations.registry
+    seen = Situation(freeze(halfway.snapshot), halfway.policy)
+    for second in levers(wants_of(seen, registry, goal.job, goal.pod)):
+        if not test(apply_all(halfway, second.edits(second.most))).admitted:
+            continue
+        second_step = least(second, halfway, test)
+        last = second.edits(second_step)
+        if any(_is_made_up(edit, search.situation.snapshot) for edit in last):
+            continue
+
+        def both(situation: Situation, last: tuple[Edit, ...] = last) -> Result:
+            return test(apply_all(situation, last))
+
+        step = least(first, search.situation, both)
+        # With the first lever at a smaller step, the second may need less, too.
+        second_step = least(second._replace(most=second_step), apply_all(search.situation, first.edits(step)), test)
+        last = second.edits(second_step)
+        edits = (*first.edits(step), *last)
+        known = any(all(edit in one.edits for edit in edits) for one in search.helping)
+        if known or _is_alike(edits[0], last[0]):
+            continue
+        if search.simulations.among_all(apply_all(search.situation, edits)).admitted:
+            search.helping.append(helping_of([(first, step), (second, second_step)]))
+            return
+
+
+def _is_made_up(edit: Edit, snapshot: Snapshot) -> bool:
+    """Whether an edit is about nodes that an earlier edit adds: their real names are not known yet."""
+    names = edit.nodes if isinstance(edit, Uncordon | RemoveTaint | LabelNodes) else ()
+    names = (edit.node,) if isinstance(edit, SetNodeAmount | AddDevices) else names
+    names = (edit.like,) if isinstance(edit, AddNodes) else names
+    return any(name not in snapshot.nodes.statics.row for name in names)
+
+
+def _is_alike(one: Edit, other: Edit) -> bool:
+    """Whether two edits set the same field of the same object: the later one would override the earlier one."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, SetJobQueue | SetPriority):
+        return True
+    fields = zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
+    return all(left == right for left, right in fields if isinstance(left, str))
