@@ -13,6 +13,9 @@ from vsched.model.jobs.native import NativeGroup
 from vsched.settings.built_in import REGISTRY
 
 PREEMPT = taking("allocate, preempt", "priority gang conformance", "predicates")
+YOUNG_STAY = taking(
+    "allocate, preempt", "priority minruntime", "predicates", plugins={"minruntime": {"preemptMinRuntime": "1m"}}
+)
 CHEAPEST = taking(
     "allocate, preempt",
     "priority gang",
@@ -53,6 +56,28 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
             TWO_NODES + "pdb x/g selector=job:g allowed=3\n" + spread("x/g", 1) + WANT,
             [],
             id="none of it where a disruption budget keeps one pod",
+        ),
+        pytest.param(
+            YOUNG_STAY,
+            TWO_NODES
+            + spread("x/g", 1).replace("on=n1", "on=n1 started=60").replace("on=n2", "on=n2 started=59")
+            + WANT,
+            [],
+            id="none of it while one pod has to run for longer",
+        ),
+        pytest.param(
+            YOUNG_STAY,
+            TWO_NODES
+            + spread("x/g", 1).replace("on=n1", "on=n1 started=60").replace("on=n2", "on=n2 started=61")
+            + WANT,
+            ["g.0", "g.1", "g.2", "g.3"],
+            id="all of it once they have",
+        ),
+        pytest.param(
+            PREEMPT,
+            TWO_NODES + spread("x/g", 1).replace("min=1", "min=1 vsched.io/preemptibility=semi-preemptible") + WANT,
+            [],
+            id="none of it where the job keeps its minimum",
         ),
         pytest.param(
             PREEMPT,

@@ -171,6 +171,23 @@ def test_a_closed_zone_waits_for_the_longer_of_both_times() -> None:
     assert plan(text, found).evicted == [["a.0"]]
 
 
+def test_a_domain_where_pods_have_to_run_for_longer_is_not_freed() -> None:
+    text = "class high 9\n" + "\n".join(f"node n{number} cpu=1 rack=r{number // 2}" for number in range(4))
+    text += "".join(
+        f"\njob ns/j{number} min=0 phase=Running\npods ns/j{number} 1 cpu=1 on=n{number} started={started}"
+        for number, started in enumerate((900, 30, 900, 60))
+    )
+    close = taking(
+        "enqueue, preempt",
+        "priority gang-P minruntime network-topology-aware",
+        "predicates",
+        plugins=TIMES | {"network-topology-aware": {"hypernode.labels": [{"key": "rack"}]}},
+    )
+
+    found = plan(f"{text}\njob ns/new min=2 pods=2 cpu=1 class=high topology=hard tier=1", close)
+    assert sorted(found.evicted[0]) == ["j2.0", "j3.0"]
+
+
 def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
     text = f"{ROOM}{OLD_AND_NEW.replace('=90', '=50')}job ns/new min=2 pods=2 cpu=1 class=high"
 
