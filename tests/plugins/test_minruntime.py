@@ -227,6 +227,37 @@ def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
     assert message in [one.message for one in found.constraints]
 
 
+@pytest.mark.parametrize(
+    ("job", "notes"),
+    [
+        pytest.param(
+            "job ns/a min=2 phase=Running\npods ns/a 1 cpu=1 on=n1 started=90\npods ns/a 1 cpu=1 on=n1 started=50",
+            (
+                "1 of its 2 pods is not evicted for jobs of its queue until 08:00:10 UTC (in 10s): "
+                "their minimum run time is not over",
+                "no pod of it is evicted for other queues until 08:01:10 UTC (in 70s): "
+                "their minimum run time is not over",
+            ),
+            id="until when the last of its pods is protected",
+        ),
+        pytest.param("job ns/a phase=Running\npods ns/a 1 cpu=1 on=n1 started=900", (), id="nothing once it is over"),
+        pytest.param(
+            "job ns/a min=1 phase=Running vsched.io/preemptibility=semi-preemptible\n"
+            "pods ns/a 3 cpu=500m on=n1 started=900",
+            ("2 of its 3 pods may be evicted for others: it is semi-preemptible",),
+            id="what is beyond its minimum",
+        ),
+        pytest.param(
+            "job ns/a phase=Running vsched.io/preemptibility=non-preemptible\npods ns/a 1 cpu=1 on=n1 started=900",
+            ("no pod of it is evicted for others: it is non-preemptible",),
+            id="no pod by its own wish",
+        ),
+    ],
+)
+def test_what_keeps_a_running_job_from_eviction(job: str, notes: tuple[str, ...]) -> None:
+    assert explained(f"{ROOM}{job}", policy=policy("allocate, preempt")).notes == notes
+
+
 def test_a_shorter_time_is_proposed() -> None:
     text = "class high 9\nnode n1 cpu=2\njob ns/a phase=Running\npods ns/a 2 cpu=1 on=n1 started=40"
     found = mirror(manifests(f"{text}\njob ns/b pods=1 cpu=2 class=high")).snapshot(NOW)

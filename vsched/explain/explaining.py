@@ -22,6 +22,7 @@ from vsched.explain.queues import explain_queue, past_use
 from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
+from vsched.explain.why.undisturbed import undisturbed
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
@@ -176,15 +177,21 @@ class Explaining:
         return self._examined(found, job, None) if waits else self._placed(found, job)
 
     def _placed(self, found: Explanation, job: Job) -> Explanation:
-        """The explanation with the domains of a job that does not wait."""
+        """The explanation of a job that does not wait, with its domains and what keeps it from eviction."""
+        if found.state is Whereabouts.RUNS:
+            kept = undisturbed(job, self._policy, self._registry, self._opened)
+            found = replace(found, notes=(*found.notes, *kept))
         if (job.spec.topology is None and not job.spec.sub_groups) or found.state is Whereabouts.FINISHED:
             return found
         if found.state is Whereabouts.RUNS:
-            session = Session(self._snapshot, self._policy, self._registry, until(self._over))
+            session = self._opened()
         else:
             session = run_actions(self._snapshot, self._policy, self._registry, until(self._over), self._callout)
         view = session.view(job.key)
         return found if view is None else replace(found, places=places_of(session, view, ()))
+
+    def _opened(self) -> Session:
+        return Session(self._snapshot, self._policy, self._registry, until(self._over))
 
     def _past_use(self, job: Job, waits: bool) -> str:
         """For a job that waits: that its queue has used more than its share; else empty."""

@@ -49,8 +49,8 @@ feature.node.kubernetes.io/pci- nvidia.com/gpu.present nvidia.com/gpu.product nv
 cloud.google.com/gke-accelerator failure-domain.beta.kubernetes.io/region kubernetes.io/aws-ebs
 kubernetes.io/azure-disk kubernetes.io/azure-file kubernetes.io/cinder kubernetes.io/gce-pd
 kubernetes.io/portworx-volume kubernetes.io/vsphere-volume ebs.csi.aws.com disk.csi.azure.com file.csi.azure.com
-controller.kubernetes.io/pod-deletion-cost vsched.io/preempt-min-runtime vsched.io/reclaim-min-runtime
-vsched.io/preemption-delay vsched.io/preemptibility semi-preemptible non-preemptible
+vsched.io/preempt-min-runtime vsched.io/reclaim-min-runtime vsched.io/preemption-delay vsched.io/preemptibility
+semi-preemptible non-preemptible
 cinder.csi.openstack.org pd.csi.storage.gke.io pxd.portworx.com csi.vsphere.vmware.com
 """
 """Names with a meaning; their words stay in all names."""

@@ -1,0 +1,50 @@
+"""Until when the pods of a running job are not evicted for others, and which of them its PodGroup keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isinf
+
+from vsched.framework.combine.victim_rules import VictimRules
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.units import members
+from vsched.framework.points.victims import Purpose, VictimProtection
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.session import Session
+from vsched.framework.surplus import kept_by
+from vsched.framework.times import at_and_in
+from vsched.framework.wording import counted
+from vsched.model.jobs.job import Job
+from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
+
+FOR = {Purpose.PREEMPT: "jobs of its queue", Purpose.RECLAIM: "other queues"}
+
+
+def undisturbed(job: Job, policy: Policy, registry: Registry, opened: Callable[[], Session]) -> Iterator[str]:
+    """Notes on a running job; ``opened`` makes a session, which is needed only if the policy protects pods."""
+    pods = list(members(job))
+    if not pods:
+        return
+    if any(issubclass(registry.plugins[conf.name], VictimProtection) for conf in policy.plugins()):
+        session = opened()
+        for purpose in Purpose:
+            yield from _protected(session.plugins.victim_rules, pods, purpose, session.snapshot.now)
+    if job.spec.preemptibility is Preemptibility.NONE:
+        yield "no pod of it is evicted for others: it is non-preemptible"
+    elif (keeps := kept_by(JobView(job))) is not None:
+        spare = sum(not keeps(task) for task in pods)
+        yield f"{spare} of its {counted(len(pods), 'pod', 'pods')} may be evicted for others: it is semi-preemptible"
+
+
+def _protected(rules: VictimRules, pods: Sequence[Task], purpose: Purpose, now: float) -> Iterator[str]:
+    """How many pods may not be evicted for one purpose, and until when."""
+    ends = [(until, task) for task in pods if (until := rules.protected_until(task, purpose)) > now]
+    if not ends:
+        return
+    last, task = max(ends, key=lambda end: end[0])
+    how_long = "yet" if isinf(last) else f"until {at_and_in(last, now)}"
+    which = "no pod of it" if len(ends) == len(pods) else f"{len(ends)} of its {counted(len(pods), 'pod', 'pods')}"
+    verb = "is" if len(ends) == len(pods) else "are not" if len(ends) > 1 else "is not"
+    yield f"{which} {verb} evicted for {FOR[purpose]} {how_long}: {rules.words(task, purpose)}"
