@@ -87,7 +87,8 @@ def test_readers_may_get_pages_and_metrics_only() -> None:
     (rule,) = one(objects, "ClusterRole", "vsched-reader")["rules"]
     assert set(rule) == {"nonResourceURLs", "verbs"}
     assert rule["verbs"] == ["get"]
-    page = {"/overview", "/events", "/pods", "/evictions", "/usage-history", "/explain/*", "/explain-queue/*"}
+    page = {"/overview", "/events", "/pods", "/evictions", "/usage-history", "/queue-history"}
+    page |= {"/explain/*", "/explain-queue/*"}
     assert page | {"/metrics"} <= set(rule["nonResourceURLs"])
     # A dump has everything there is to know about a cluster.
     assert not {"/dump", "/recordings", "/*", "*"} & set(rule["nonResourceURLs"])

@@ -23,6 +23,7 @@ Examples:
   vsched queue list --daemon http://localhost:8080      (with what each queue deserves by weight)
   vsched queue get research -o yaml
   vsched queue usage --since 7d --by queue,user
+  vsched queue history --span week
   vsched queue close research
 """
 
@@ -112,6 +113,29 @@ def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: Daemon
         click.echo(usage_csv(found), nl=False)
     else:
         output.show(lambda: to_builtins(found), lambda look: usage_table(found, look))
+
+
+@command.command("history", epilog="Example:  vsched queue history research --span week -o csv > research.csv")
+@click.argument("name", metavar="[QUEUE]", default="", shell_complete=queue_names)
+@click.option("--span", type=click.Choice(("hour", "week")), default="hour", show_default=True, help="how far back")
+@daemon_flags
+@output_flags_of("text", "wide", "json", "yaml", "csv")
+def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
+    """What queues held, deserved and waited for over the last hour or week, as shares of the cluster.
+
+    The daemon that leads remembers an hour by ten seconds and a week by ten minutes; one that has just begun to lead
+    begins anew. Documents and CSV about one queue have every step.
+    """
+    from msgspec import to_builtins
+
+    from vsched.cli.queue.history import history_csv, history_table, points_for, queue_table, read_history
+
+    found = read_history(target, span, points_for(output, one=bool(name)), name or None)
+    if output.output == "csv":
+        click.echo(history_csv(found), nl=False)
+    else:
+        table = queue_table if name and found.queues else history_table
+        output.show(lambda: to_builtins(found), lambda look: table(found, look))
 
 
 def _commanding(verb: str, action: str, says: str) -> None:

@@ -25,6 +25,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.overview.history import SessionHistory, session_row
+from vsched.web.overview.share_history import ShareHistory
+from vsched.web.overview.shares import queue_shares
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 from vsched.writes.limits import TokenBucket
@@ -80,6 +82,7 @@ class Telemetry(ProcessTelemetry):
         super().__init__()
         self.findings = Findings()
         self.history = SessionHistory()
+        self.shares = ShareHistory()
         self._clock = clock
         self._created: dict[str, float] = {}
         """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
@@ -118,6 +121,8 @@ class Telemetry(ProcessTelemetry):
         for key in self.findings.take(snapshot, report):
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
         self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
+        if self.shares.is_due(snapshot.now):
+            self.shares.add(snapshot.now, queue_shares(snapshot, report))
         self._measure(report, timing)
         for bind in report.binds:
             self._assumed(snapshot, bind)

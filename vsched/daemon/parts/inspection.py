@@ -18,6 +18,7 @@ from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
+from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.pages.usage_history import usage_history_route
@@ -50,7 +51,10 @@ class Inspection:
         self._explanations = explanation_routes(self._look, registry, cache.unused, self.snapshots.at_rest.wait)
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
-        self._usage_history = usage_history_route(lambda: frozen_history(cache.history.publish()))
+        self._histories = (
+            usage_history_route(lambda: frozen_history(cache.history.publish())),
+            queue_history_route(telemetry.shares),
+        )
         self._files = read_files()
         self._feed = OverviewFeed(clock)
         self._publisher = OverviewPublisher(
@@ -71,7 +75,7 @@ class Inspection:
     @property
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
-        looks = (*overview_routes(self._feed), self._usage_history, *self._pods, *self._explanations)
+        looks = (*overview_routes(self._feed), *self._histories, *self._pods, *self._explanations)
         return (*looks, *self._dumps, *page_routes(self._files))
 
     def front(self, index: Route) -> Route:

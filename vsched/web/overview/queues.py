@@ -38,7 +38,7 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns:
             waiting[above] += own_waiting[name]
     deserved = {name: _deserved(found, names) for name, found in outcomes.items()}
     shares = {name: found.share for name, found in outcomes.items()}
-    if _flat(outcomes):
+    if is_flat(outcomes):
         deserved, shares = _summed(deserved, shares, held, parents)
     return {
         name: QueueRow(
@@ -68,7 +68,7 @@ def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:
     return found
 
 
-def _flat(outcomes: Mapping[str, QueueOutcome]) -> bool:
+def is_flat(outcomes: Mapping[str, QueueOutcome]) -> bool:
     """Whether the policy divides among queues without regard to their tree."""
     return any(found.allocated for found in outcomes.values()) and not any(found.subtree for found in outcomes.values())
 

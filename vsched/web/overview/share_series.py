@@ -1,0 +1,74 @@
+"""Shares of queues over time as a document: the answer of ``/queue-history``, for the page and for commands."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from vsched.web.overview.share_history import ShareHistory, Span, Values
+
+DIGITS = 4
+
+Points = tuple[float | None, ...]
+
+
+class QueueSeries(msgspec.Struct, frozen=True):
+    """Dominant shares of one queue with the queues below it, the oldest first; None where nothing is known."""
+
+    queue: str
+    """Empty for the whole cluster: what all pods hold, and what all wait for."""
+    held: Points
+    deserved: Points
+    waiting: Points
+
+
+class ShareSeries(msgspec.Struct, frozen=True):
+    """Shares over one span. Each point is the mean over its step."""
+
+    span: str
+    """``hour`` or ``week``."""
+    begins: float
+    """When the first step began, seconds since the epoch; 0 where nothing is known yet."""
+    step_seconds: float
+    queues: tuple[QueueSeries, ...]
+    """The cluster first, then by name."""
+    left_out: int
+    """How many queues have no history, because there are too many."""
+
+
+def share_series(history: ShareHistory, span: Span, points: int, queue: str | None = None) -> ShareSeries:
+    """The shares over a span in at most so many points; of all queues, or of one.
+
+    Raises KeyError for a queue that has no history.
+    """
+    found = history.window(span, queue)
+    steps = found.values.shape[2]
+    every = -(-steps // points) if steps > points else 1
+    numbers = np.arange(found.first, found.first + steps) // every
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))[-points:]
+    first = int(numbers[starts[0]]) * every if steps else 0
+    means = _means(found.values[..., starts[0] :], starts - starts[0]) if steps else found.values
+    return ShareSeries(
+        span=span.name,
+        begins=first * span.step_seconds,
+        step_seconds=every * span.step_seconds,
+        queues=tuple(
+            QueueSeries(name, *map(_points, values))
+            for name, values in zip(found.queues, means, strict=True)
+            if not np.isnan(values).all()
+        ),
+        left_out=history.left_out,
+    )
+
+
+def _means(values: Values, starts: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Values:
+    """The means from each start to the next, over what is known."""
+    known = ~np.isnan(values)
+    sums = np.add.reduceat(np.where(known, values, np.float32(0.0)), starts, axis=2)
+    counts = np.add.reduceat(known, starts, axis=2, dtype=np.int64)
+    means = sums / np.maximum(counts, 1)
+    return np.where(counts > 0, means, np.nan).astype(np.float32)
+
+
+def _points(values: Values) -> Points:
+    return tuple(None if value != value else round(value, DIGITS) for value in values.tolist())

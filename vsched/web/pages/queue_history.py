@@ -1,0 +1,53 @@
+"""``/queue-history``: what queues held, deserved and waited for over the last hour or week."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aiohttp import web
+from msgspec import to_builtins
+
+from vsched.errors import BadInput
+from vsched.web.overview.share_history import HOUR, SPANS, WEEK, ShareHistory, Span
+from vsched.web.overview.share_series import share_series
+from vsched.web.serve.routing import Route, as_json, aside
+
+POINTS = 60
+"""How many points an answer has for each queue unless the client says otherwise."""
+POINTS_MAX = WEEK.steps
+POINTS_OF_ALL_MAX = 120
+"""The most points of each queue in an answer about all of them."""
+
+
+def queue_history_route(history: ShareHistory) -> Route:
+    """The route."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        queue = request.query.get("queue")
+        try:
+            span = span_of(request.query)
+            points = points_of(request.query, POINTS_OF_ALL_MAX if queue is None else POINTS_MAX)
+        except BadInput as error:
+            return as_json({"error": str(error)}, 400)
+        try:
+            return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue))))
+        except KeyError:
+            return as_json({"error": f"there is no history of a queue {queue!r}"}, 404)
+
+    return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?points=60")
+
+
+def span_of(query: Mapping[str, str]) -> Span:
+    """The span of ``?span=``, the hour where it is absent; raises BadInput."""
+    name = query.get("span", HOUR.name)
+    if name not in SPANS:
+        raise BadInput(f"?span={name}: expected {' or '.join(SPANS)}")
+    return SPANS[name]
+
+
+def points_of(query: Mapping[str, str], most: int) -> int:
+    """The number of ``?points=``; raises BadInput."""
+    text = query.get("points", str(POINTS))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+        raise BadInput(f"?points={text}: expected a number from 1 to {most}")
+    return int(text)
