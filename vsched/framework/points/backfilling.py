@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import Point
+from vsched.framework.points.plugin import Point
 from vsched.model.jobs.job import JobSpec
 from vsched.model.pods.task import Task
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
-from vsched.framework.points.extension import Point
+from vsched.framework.points.plugin import Point
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
-from vsched.framework.points.extension import Point
+from vsched.framework.points.plugin import Point
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, NodeTable
 from vsched.model.topology.tiers import LabelTier, Tier

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from typing import ClassVar, NamedTuple
 
 from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import JobState, Point, SortKey
+from vsched.framework.points.plugin import JobState, Point, SortKey
 from vsched.framework.refusal import Refusal
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
