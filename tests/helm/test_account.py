@@ -97,6 +97,7 @@ def options_at_home(cluster: Cluster, folder: Path) -> Options:
         tls_cert_file=folder / "tls.crt",
         tls_key_file=folder / "tls.key",
         drain_seconds=1.0,
+        history_period_seconds=0.2,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vsched
-from tests.support.charts import RELEASE, VALUES, Obj, objects_of, one, options_in, rights_in
+from tests.support.charts import NAMESPACE, RELEASE, VALUES, Obj, objects_of, one, options_in, rights_in
 from vsched.daemon.permissions import CALLERS, needed
 from vsched.settings import Settings
 from vsched.settings.built_in import REGISTRY
@@ -69,7 +69,7 @@ def policy_in(objects: list[Obj]) -> Settings | None:
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
 def test_the_account_may_do_what_the_daemon_does_and_nothing_else(values: Obj) -> None:
     objects = objects_of(values)
-    wanted, allowed = needed(options_in(objects), policy_in(objects)), rights_in(objects, RELEASE)
+    wanted, allowed = needed(options_in(objects), policy_in(objects), NAMESPACE), rights_in(objects, RELEASE)
     assert len(wanted) > 15
     assert wanted - allowed == set(), "the daemon needs more than the chart gives it"
     assert allowed - wanted == set(), "the chart gives more than the daemon needs"

@@ -68,6 +68,10 @@ VALUES: dict[str, Obj] = {
     },
     "a policy as text": {"policy": {"text": "actions: allocate\ntiers:\n- plugins:\n  - name: gang # all or none\n"}},
     "a policy that is somebody else's": {"policy": {"existingConfigMap": "theirs", "key": "volcano-scheduler.conf"}},
+    "no usage history, and a Lease of another name": {
+        "history": {"enabled": False},
+        "leaderElection": {"leaseName": "other"},
+    },
     "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
 }

@@ -26,6 +26,7 @@ from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
+from vsched.daemon.parts.usage_history import history_keeper
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
@@ -94,7 +95,10 @@ class Daemon:
             recorder=self.inspection.recorder,
         )
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
-        self._sessions = Sessions(base, watches, self.health, self.loop, (self.housekeeping.listed, on_listed))
+        self.history = history_keeper(base, writes)
+        settled = None if self.history is None else self.history.settled
+        told = (self.housekeeping.listed, on_listed)
+        self._sessions = Sessions(base, watches, self.health, self.loop, told, settled)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
@@ -102,7 +106,8 @@ class Daemon:
 
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
-        parts = (self.watches, self.housekeeping, self.listeners, self.inspection, self._writes, self.arbitration)
+        watching = (self.watches, self.housekeeping, self.listeners, self.inspection)
+        parts = (*watching, self._writes, self.arbitration, self.history)
         usage = "collects what nodes really use, where the policy says from where"
         return (
             *(task for part in parts if part is not None for task in part.tasks),
@@ -161,6 +166,8 @@ class Daemon:
         )
         self.loop.stop()
         telling = [self.writeback.drain, *([] if arbitration is None else [arbitration.writer.drain])]
+        if self.history is not None:
+            telling.append(self.history.drain)
         soon = min(options.drain_seconds, options.handover_seconds) if options.leader_elect else options.drain_seconds
         left = await wind_down(
             sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds, self._writes.claims.drain
@@ -198,6 +205,7 @@ class Daemon:
             **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
             **self._writes.claims.numbers(),
             **self.election.numbers(),
+            **(self.history.numbers() if self.history is not None else {}),
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),

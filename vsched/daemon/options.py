@@ -59,6 +59,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How the names of variables begin that the policy may name."""
     policy_secrets: tuple[str, ...] = ()
     """Namespaces of Secrets that the policy may name, besides that of the pod."""
+    history: bool = True
+    """Keep the usage history in a ConfigMap, so that it survives restarts."""
+    history_period_seconds: float = 300.0
+    """It is written this often; 0 for never, as without ``history``."""
     period_seconds: float = 1.0
     """A session starts at least this often."""
     window_seconds: float = 0.01
@@ -98,6 +102,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How long decisions may still be carried out after the signal to stop."""
     handover_seconds: float = 0.5
     """The same with ``leader_elect``, if that is less: the next leader decides again what was not sent."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether the usage history is kept in a ConfigMap; an arbitrator alone counts none."""
+        return self.schedule and self.history and self.history_period_seconds > 0
 
 
 def check(options: Options) -> None:

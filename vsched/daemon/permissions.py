@@ -13,6 +13,7 @@ from vsched.collectors.custom_metrics import DEFAULTS
 from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.collectors.secrets import SECRETS
+from vsched.daemon.history.stored import place_of
 from vsched.daemon.lead.leader_address import SLICES
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of
 from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
@@ -192,6 +193,7 @@ CALLERS = frozenset(
         "daemon.lead.leader_address.LeaderLabel.former",
         "daemon.lead.leader_address.label_write",
         "daemon.lead.leader_address.slice_write",
+        *(f"daemon.history.stored.HistoryObject.{method}" for method in ("read", "_create", "_patch")),
         "daemon.policy.config_map.PolicyMap.open",
         "daemon.policy.config_map.PolicyStatus._annotate",
     }
@@ -202,7 +204,7 @@ CALLERS = frozenset(
 def needed(options: Options, settings: Settings | None = None, namespace: str = "") -> frozenset[Right]:
     """The rights that a daemon needs for its options and, where it is given, for its policy.
 
-    ``namespace`` is that of the Lease where the options do not name one.
+    ``namespace`` is that of the Lease and of the usage history where the options do not name one.
     """
     rights = {Right(each.verb, each.group, each.resource) for each in REQUESTS if each.when(options)}
     for kind, followed in FOLLOWED.items():
@@ -210,6 +212,10 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
             rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
     if options.leader_elect:
         rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
+    if options.keeps_history:
+        at_home = place_of(options, namespace)
+        rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, *at_home) for verb in ("get", "patch")}
+        rights |= {Right("create", CONFIG_MAPS.group, CONFIG_MAPS.plural, at_home[0])}
     if options.policy_map:
         at = map_key(options.policy_map)
         verbs = ("get", "list", "watch", "patch")

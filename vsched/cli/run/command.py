@@ -102,6 +102,14 @@ flag = flags_of(Options)
     "--advise",
     "look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
 )
+@flag("--history", "keep the usage history in a ConfigMap, so that it survives restarts")
+@flag(
+    "--history-period",
+    "it is written this often, and at the end; 0 for never, as with --no-history",
+    "history_period_seconds",
+    type=Period(zero=True),
+    default="5m",
+)
 @flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and take back what is overused")
 @click.option(
     "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"

@@ -17,14 +17,21 @@ class Sessions:
     """Waits for the first lists and for the lead; then runs sessions."""
 
     def __init__(
-        self, base: Base, watches: Watches, health: Health, loop: Loop, on_listed: Iterable[Callable[[], None]] = ()
+        self,
+        base: Base,
+        watches: Watches,
+        health: Health,
+        loop: Loop,
+        on_listed: Iterable[Callable[[], None]] = (),
+        history: asyncio.Event | None = None,
     ) -> None:
-        """``on_listed`` are called once the mirror is complete."""
+        """``on_listed`` are called once the mirror is complete; a leader's first session waits for ``history``."""
         self._base = base
         self._watches = watches
         self._health = health
         self._loop = loop
         self._on_listed = on_listed
+        self._history = history
 
     async def run(self) -> None:
         """Until the daemon is to stop."""
@@ -35,7 +42,9 @@ class Sessions:
         for told in self._on_listed:
             told()
         base.telemetry.note("mirror complete", **base.cache.describe())
-        if await self._is_set(base.election.leading, self._keep_warm):
+        if not await self._is_set(base.election.leading, self._keep_warm):
+            return
+        if self._history is None or await self._is_set(self._history, self._keep_warm):
             base.cache.review()
             await self._loop.run()
 

@@ -181,7 +181,7 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
     hours = np.zeros((len(earlier), rows, width), np.float32)
     for at, hour in enumerate(earlier):
         _fill(hours[at], hour)
-    if not _are_amounts(hours) or not all(map(_are_amounts, (present, *decayed.values()))):
+    if not are_amounts(hours) or not all(map(are_amounts, (present, *decayed.values()))):
         raise ValueError("a sum is not a finite number of at least 0")
     return UsageHistory(
         at=record.at,
@@ -198,7 +198,8 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
     )
 
 
-def _are_amounts(sums: Floats | Sums) -> bool:
+def are_amounts(sums: Floats | Sums) -> bool:
+    """Whether all of these are finite numbers of at least 0."""
     return bool(np.isfinite(sums).all() and (sums >= 0).all())
 
 

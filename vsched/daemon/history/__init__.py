@@ -1,0 +1,1 @@
+"""Keeps usage history in an object of the cluster."""

@@ -1,0 +1,20 @@
+"""The part that keeps the usage history, where the options ask for it."""
+
+from __future__ import annotations
+
+from vsched.daemon.history.keeper import HistoryKeeper
+from vsched.daemon.history.stored import history_object
+from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.write_path import WritePath
+from vsched.kube.lease.candidate import new_identity
+
+
+def history_keeper(base: Base, writes: WritePath) -> HistoryKeeper | None:
+    """The keeper of the history of this daemon's mirror; None where it is not kept."""
+    options = base.options
+    if not options.keeps_history:
+        return None
+    stored = history_object(options, base.client, writes.writer, new_identity())
+    return HistoryKeeper(
+        base.cache.history, stored, writes.events, base.telemetry, base.clock, options.history_period_seconds
+    )
