@@ -14,8 +14,10 @@ from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings
 from vsched.kube.paths import is_name, namespace_and_name
+from vsched.model.jobs.job import USER
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" + LABEL_VALUE.pattern)
 EvictionMode = Literal["eviction", "delete"]
 """Evict pods, which disruption budgets may still refuse, or delete them as Volcano does.
 
@@ -59,6 +61,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How the names of variables begin that the policy may name."""
     policy_secrets: tuple[str, ...] = ()
     """Namespaces of Secrets that the policy may name, besides that of the pod."""
+    user_key: str = USER
+    """The annotation or label that names the user of pods and PodGroups."""
     history: bool = True
     """Keep the usage history in a ConfigMap, so that it survives restarts."""
     history_period_seconds: float = 300.0
@@ -116,6 +120,8 @@ def check(options: Options) -> None:
     for name in options.command_namespaces:
         if not is_name(name):
             raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
+    if not LABEL_KEY.fullmatch(options.user_key):
+        raise BadInput(f"--user-key: {options.user_key!r} (expected the key of a label, as example.com/user)")
     if not options.policy_env_prefix:
         raise BadInput("--policy-env-prefix: '' (expected how names of variables begin)")
     for directory in options.policy_files:

@@ -14,7 +14,9 @@ from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics,
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.resources import COMMANDS, OLDER, RESOURCES, SELDOM_SERVED
+from vsched.model.jobs.job import USER
 
 ObjectSink = PartsSink[wire.Object]
 
@@ -148,6 +150,7 @@ def reflectors(
     *,
     scheduling: bool = True,
     arbitrating: bool = False,
+    user_key: str = USER,
 ) -> dict[str, Reflector[wire.Object]]:
     """A reflector for every kind that the mirror or one of the ``others`` needs."""
     unused = {use for use, on in ((Use.SCHEDULING, scheduling), (Use.ARBITRATION, arbitrating)) if not on}
@@ -158,7 +161,7 @@ def reflectors(
         sink = _sink(cache, kind, others.get(kind))
         if sink is not None:
             told = partial(_tell, cache, kind, on_state)
-            read = VersionedReader(kind, followed.resource)
+            read = VersionedReader(kind, followed.resource, user_key)
             found[kind] = Reflector(
                 client,
                 followed.resource,
@@ -174,9 +177,11 @@ def reflectors(
 class VersionedReader:
     """Decodes the objects of a kind in the version that is listed; objects in lists do not say which one it is."""
 
-    def __init__(self, kind: str, resource: ApiResource) -> None:
+    def __init__(self, kind: str, resource: ApiResource, user_key: str = USER) -> None:
+        """``user_key`` is the annotation or label that names users."""
         self._kind = kind
         self._resource = resource
+        self._user_key = user_key
 
     def use_version(self, resource: ApiResource) -> None:
         """The kind is listed in this version from now on."""
@@ -186,6 +191,8 @@ class VersionedReader:
         found = wire.read(self._kind, data)
         if isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
             found.api_version = self._resource.api_version
+        if self._user_key != USER:
+            rename_user(found, self._user_key)
         return found
 
 

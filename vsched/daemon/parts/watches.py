@@ -23,6 +23,7 @@ class Watches:
             telemetry.watch,
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
+            user_key=options.user_key,
         )
         watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
         self.progress = Progress(watches, telemetry.note)

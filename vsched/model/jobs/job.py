@@ -35,7 +35,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
-user of the work."""
+user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
 NO_REQUEST: Vector = {}
 USER_CHARACTERS = 64
 """Longer names of users are cut."""
