@@ -24,8 +24,13 @@ from vsched.settings.reading.values import keys_of
 POLICY = page("config/policies/README.md")
 OPERATIONS = page("vsched/daemon/README.md")
 METRIC = re.compile(r"\b(?:vsched|volcano)_[a-z0-9_]+\b(?!\.py)")
-NOT_YET = {"vsched_usage_age_seconds", "vsched_usage_nodes", "vsched_leader_transitions_total"}
-"""Metrics of a daemon with a source of usage, and of one with a Lease."""
+NOT_YET = {
+    "vsched_usage_age_seconds",
+    "vsched_usage_nodes",
+    "vsched_leader_transitions_total",
+    "vsched_usage_history_last_write_timestamp_seconds",
+}
+"""Metrics of a daemon with a source of usage, of one with a Lease, and of one that has written its history."""
 
 
 def pattern_of(name: str) -> str:
