@@ -24,6 +24,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
+from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
 from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.shares import queue_shares
@@ -108,6 +109,8 @@ class Telemetry(ProcessTelemetry):
         self._unlogged = 0
         """Failures that were counted and not logged."""
         self.registry.register(Gauges(self.findings))
+        self._used = UsageMetrics(self.findings)
+        self.registry.register(self._used)
 
     def read_off(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
         """Have these numbers among the metrics, asked for at every scrape: by name, then by the only label."""
@@ -122,7 +125,9 @@ class Telemetry(ProcessTelemetry):
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
         self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
         if self.shares.is_due(snapshot.now):
-            self.shares.add(snapshot.now, queue_shares(snapshot, report))
+            shares = queue_shares(snapshot, report)
+            self.shares.add(snapshot.now, shares)
+            self._used.read(snapshot.history, shares)
         self._measure(report, timing)
         for bind in report.binds:
             self._assumed(snapshot, bind)

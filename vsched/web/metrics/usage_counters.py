@@ -1,0 +1,135 @@
+"""Counters of what queues and namespaces have used, and gauges of what queues hold, deserve and wait for.
+
+The usage history counts by the hour and forgets; counters grow. So each reading adds what the history has counted
+since the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from vsched.model.amounts.resources import scale_of
+from vsched.model.history.records import CLUSTER, Holder, UsageHistory
+from vsched.model.nodes.table import Floats
+from vsched.web.findings import Findings
+from vsched.web.metrics.gauges import Unannounced
+from vsched.web.metrics.job_gauges import MOST_NAMESPACES, OTHER
+
+MOST_QUEUES = 500
+"""How many queues have series of their own, in the order in which they came."""
+SHARES = ("held", "deserved", "waiting")
+
+Sums = Mapping[str, Floats]
+"""By name: amounts by resource."""
+Shares = Mapping[str, Sequence[float | None]]
+"""By queue, in the order of ``SHARES``."""
+
+
+class GroupedUse:
+    """What holders have used since the daemon began, by one word of theirs."""
+
+    def __init__(self, name_of: Callable[[Holder], str], most: int) -> None:
+        self._name_of = name_of
+        self._most = most
+        self._present: Sums = {}
+        """What the last reading found in the present hour."""
+        self.totals: Sums = {}
+        """The totals; another map after each reading."""
+
+    def read(self, history: UsageHistory, ended: Floats | None, *, anew: bool) -> None:
+        """Add what was counted since the last reading; ``ended`` are the sums of hours that have ended since."""
+        present = self._grouped(history, history.present)
+        done = {} if ended is None else self._grouped(history, ended)
+        width = len(history.resources)
+        totals: dict[str, Floats] = {}
+        for name in present:
+            totals[name] = total = _wide(self.totals.get(name), width)
+            if not anew:
+                before = _wide(self._present.get(name), width)
+                # A holder that is no longer counted one by one takes its sums elsewhere: counters never shrink.
+                total += np.maximum(present[name] + _wide(done.get(name), width) - before, 0.0)
+        self._present, self.totals = present, totals
+
+    def _grouped(self, history: UsageHistory, sums: Floats) -> dict[str, Floats]:
+        found: dict[str, Floats] = {}
+        for row, holder in enumerate(history.holders):
+            if holder != CLUSTER:
+                name = self._name_of(holder) or OTHER
+                if name not in found and name not in self.totals and len(found) >= self._most:
+                    name = OTHER
+                found[name] = found[name] + sums[row] if name in found else sums[row].copy()
+        return found
+
+
+def _wide(sums: Floats | None, width: int) -> Floats:
+    """A copy with as many columns as there are now: resources come, and none goes."""
+    found = np.zeros(width)
+    if sums is not None:
+        found[: len(sums)] = sums
+    return found
+
+
+class UsageMetrics(Unannounced):
+    """The families; the event loop calls ``read``, scrapes come in other threads."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._queues = GroupedUse(lambda holder: holder.queue, MOST_QUEUES)
+        self._namespaces = GroupedUse(lambda holder: holder.namespace, MOST_NAMESPACES)
+        self._resources: tuple[str, ...] = ()
+        self._ended_at = 0.0
+        self._shares: Shares = {}
+
+    def read(self, history: UsageHistory, shares: Shares) -> None:
+        """Add what was counted since the last reading, and keep the shares of queues."""
+        anew = not self._ended_at or history.resources[: len(self._resources)] != self._resources
+        later = history.ends > self._ended_at
+        ended: Floats | None = history.hours[later].sum(axis=0, dtype=np.float64) if later.any() else None
+        for found in (self._queues, self._namespaces):
+            found.read(history, ended, anew=anew)
+        self._ended_at = max(float(history.ends[-1]) if len(history.ends) else 0.0, self._ended_at, history.since)
+        self._resources, self._shares = history.resources, shares
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family, fresh; of queues that exist."""
+        snapshot = self._findings.snapshot
+        queues = set(snapshot.queues) if snapshot is not None else set()
+        yield self._used("queue", "queue_name", {name: self._queues.totals[name] for name in self._listed(queues)})
+        yield self._used("namespace", "namespace", self._namespaces.totals)
+        share = GaugeMetricFamily(
+            "vsched_queue_cluster_share",
+            "Dominant share of the cluster that a queue and those below it hold, deserve or wait for.",
+            labels=("queue_name", "kind"),
+        )
+        for name in [name for name in self._shares if name in queues][:MOST_QUEUES]:
+            for kind, value in zip(SHARES, self._shares[name], strict=True):
+                if value is not None:
+                    share.add_metric((name, kind), value)
+        yield share
+        times = GaugeMetricFamily(
+            "vsched_queue_used_times",
+            "How many times what its weight stands for a queue used over time, where a plugin remembers that.",
+            labels=("queue_name",),
+        )
+        for name, outcome in list(self._findings.queues.items())[:MOST_QUEUES]:
+            if outcome.used_times is not None:
+                times.add_metric((name,), outcome.used_times)
+        yield times
+
+    def _listed(self, queues: set[str]) -> list[str]:
+        return [name for name in self._queues.totals if name in queues or name == OTHER]
+
+    def _used(self, kind: str, label: str, totals: Sums) -> Metric:
+        family = CounterMetricFamily(
+            f"vsched_{kind}_used_resource_seconds",
+            f"What jobs of a {kind} have held, times how long, since the daemon began; in cores, bytes and devices.",
+            labels=(label, "resource"),
+        )
+        for name, sums in totals.items():
+            for resource, amount in zip(self._resources, sums.tolist(), strict=False):
+                if amount:
+                    family.add_metric((name, resource), amount / scale_of(resource))
+        return family
