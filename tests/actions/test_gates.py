@@ -97,6 +97,20 @@ def test_who_is_let_into_a_queue_of_four_cores(text: str, expected: list[str]) -
     assert let_in(f"node n1 cpu=8\nqueue default capability=cpu:4\nqueue shut state=Closed\n{text}") == expected
 
 
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        pytest.param(1, [], id="nobody where as many jobs run as may"),
+        pytest.param(2, ["a.0"], id="one where another job may start"),
+    ],
+)
+def test_who_is_let_in_where_running_jobs_are_limited(most: int, expected: list[str]) -> None:
+    policy = policy_of("priority gang job-limits", "predicates")
+    running = "job ns/old phase=Running\npods ns/old 1 cpu=1 on=n1"
+    text = f"queue default vsched.io/max-running-jobs={most}\n{running}\njob ns/a min=1 pods=1 cpu=1 {SHUT}"
+    assert let_in(f"node n1 cpu=8\n{text}", policy) == expected
+
+
 def test_what_a_pod_at_the_gate_waits_for_is_said_on_its_job() -> None:
     text = f"node n1 cpu=8\nqueue default capability=cpu:2\njob ns/a min=1 phase=Inqueue pods=1 cpu=3 {SHUT}"
     outcome = cycle(text).jobs["ns/a"]

@@ -27,6 +27,7 @@ from vsched.mirror.whatif.edits import (
     RemoveTaint,
     SetConsumerLimit,
     SetGroupLimit,
+    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -96,6 +97,7 @@ class Making:
                 | SetQueueAmount()
                 | LowerGuarantee()
                 | SetQueueWeight()
+                | SetJobLimit()
                 | SetReclaimable()
                 | AddNodeGroup()
                 | SetGroupLimit()
@@ -288,7 +290,14 @@ def _drop_rule(spec: Obj, edit: DropRule) -> None:
 
 def _say_of_queue(
     found: Obj,
-    edit: OpenQueue | SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
+    edit: OpenQueue
+    | SetQueueAmount
+    | LowerGuarantee
+    | SetQueueWeight
+    | SetJobLimit
+    | SetReclaimable
+    | AddNodeGroup
+    | SetGroupLimit,
 ) -> None:
     spec = found["spec"]
     annotations = found["metadata"].setdefault("annotations", {})
@@ -303,6 +312,8 @@ def _say_of_queue(
             amounts[field] = {**(amounts.get(field) or {}), edit.resource: format_amount(edit.resource, edit.amount)}
         case SetQueueWeight():
             spec["weight"] = edit.weight
+        case SetJobLimit():
+            annotations[edit.annotation] = str(edit.most)
         case SetReclaimable():
             spec["reclaimable"] = True
         case AddNodeGroup():

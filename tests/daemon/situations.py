@@ -46,6 +46,8 @@ GROUPS = PLAIN.replace("{name: nodeorder}", "{name: nodegroup}, {name: nodeorder
 USAGE = PLAIN.replace("{name: nodeorder}", "{name: usage, arguments: {thresholds: {cpu: 80}}}, {name: nodeorder}")
 PROMISED = PLAIN.replace("{name: nodeorder}", "{name: overcommit}, {name: nodeorder}")
 
+LIMITS = PLAIN.replace("{name: nodeorder}", "{name: job-limits}, {name: nodeorder}")
+
 GROUP_1, GROUP_2 = "volcano.sh/nodegroup-name=g1", "volcano.sh/nodegroup-name=g2"
 OTHERS = "\n".join(f"job default/o{number} min=1 minResources=cpu:1" for number in range(14))
 
@@ -133,6 +135,15 @@ SITUATIONS: dict[str, Stuck] = {
         "queue q has child queues",
         ("queue leaf as its queue",),
         never=True,
+    ),
+    "its queue runs as many jobs as it may": Stuck(
+        LIMITS,
+        "node n1 cpu=4\nqueue q vsched.io/max-running-jobs=1\njob default/a min=1 pods=1 cpu=1 queue=q",
+        "job default/b min=1 pods=1 cpu=1 queue=q",
+        Code.RUNNING_JOBS,
+        "queue q runs 1 job of at most 1",
+        ("2 running jobs in queue q (now 1)",),
+        command="kubectl annotate queues.scheduling.volcano.sh q vsched.io/max-running-jobs=2 --overwrite",
     ),
     "as much is admitted as the cluster is to be promised": Stuck(
         PROMISED,

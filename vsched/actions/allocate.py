@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from vsched.actions.gates import open_gates
-from vsched.actions.held import Worksheet, held_back, note_cluster_room, note_overused
+from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
 from vsched.actions.planning import plan_start
@@ -114,6 +114,8 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
 
 
 def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    if not may_start(session, job):
+        return False
     with session.statement() as statement:
         if held_back(session, queue, job, sheet):
             return False

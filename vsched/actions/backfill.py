@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from vsched.actions.allocate import PlacingArgs, workable
-from vsched.actions.held import nodes_first
+from vsched.actions.held import may_start, nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.places import choose_close
 from vsched.framework.holding import lift
@@ -35,6 +35,8 @@ def backfill(session: Session) -> None:
     standing, log = uncarried(session), session.ledger.log
     ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
     for job in ordering.drained(candidates, session.snapshot.queues):
+        if not may_start(session, job):
+            continue
         queue, mark = session.queue(job), len(log)
         with session.statement() as statement:
             tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True))

@@ -32,7 +32,7 @@ def enqueue(session: Session) -> None:
         promised = admitted.setdefault(queue.name, {})
         if not refused(session, job):
             wanted = shortfall_of(job.job)
-            if placeable(session, queue, wanted, promised):
+            if placeable(session, queue, job, wanted, promised):
                 admit(session, job)
                 add(promised, wanted)
             else:
@@ -44,8 +44,13 @@ def enqueue(session: Session) -> None:
         lane.end_turn(None)
 
 
-def placeable(session: Session, queue: Queue, wanted: Amounts, promised: Vector) -> bool:
-    """Whether the queue could hold a job's minimum now, in addition to what this cycle has admitted in the queue."""
+def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, promised: Vector) -> bool:
+    """Whether the queue could hold a job's minimum now, in addition to what this cycle has admitted in the queue.
+
+    False as well where limits on running jobs would keep it waiting once the jobs admitted so far have started.
+    """
+    if session.plugins.start_limit(job, admitting=True) is not None:
+        return False
     together = tuple((column, amount + promised.get(column, 0)) for column, amount in wanted)
     return session.plugins.allocatable(queue, together) is None
 
@@ -58,7 +63,9 @@ def refused(session: Session, job: JobView) -> bool:
     missing = max(1, job.min_member - job.ready)
     if job.job.claiming and lacks_claims(session, list(job.job.pending.values()), missing):
         return True  # it could not start, so room promised to it would be lost to others
-    refusal = None if job.spec.min_resources is None else session.plugins.job_enqueueable(job)
+    refusal = None
+    if job.spec.min_resources is not None:
+        refusal = session.plugins.start_limit(job) or session.plugins.job_enqueueable(job)
     if refusal is not None:
         session.job_refusals[job.key] = refusal
     return refusal is not None

@@ -6,7 +6,7 @@ pods, once the API server has removed the gate.
 
 from __future__ import annotations
 
-from vsched.actions.held import gang_refusal
+from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -16,8 +16,11 @@ from vsched.model.queues.queue import Queue
 def open_gates(session: Session, queue: Queue, job: JobView) -> None:
     """Decide to remove the gates of a job's tasks, one after the other, while the queue has room for them.
 
-    If the queue has no room for all that a gang lacks of its minimum, none of its gates are removed.
+    If the queue has no room for all that a gang lacks of its minimum, or limits on running jobs keep the job from
+    starting, none of its gates are removed.
     """
+    if not may_start(session, job):
+        return
     waiting = session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.awaits_queue)
     if job.sub_groups is not None:
         waiting = list(arranged(session, job.sub_groups, waiting))

@@ -24,6 +24,14 @@ Worksheet = deque[Task]
 QUEUE_OVERUSED = "QueueOverused"
 
 
+def may_start(session: Session, job: JobView) -> bool:
+    """Whether limits on running jobs let a job start; records why not."""
+    refusal = session.plugins.start_limit(job)
+    if refusal is not None:
+        session.job_refusals[job.key] = refusal
+    return refusal is None
+
+
 def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """Whether a gang certainly cannot reach its minimum in this cycle, so that no try is made."""
     missing = session.plugins.tasks_missing(job)

@@ -46,7 +46,7 @@ def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[],
         return
     if len(kept.planned) >= planner.planned_starts() or kept.in_vain >= VAIN_MAX:
         return
-    if kept.of(job.key) is not None or not planner.may_plan(job):
+    if kept.of(job.key) is not None or not planner.may_plan(job) or session.plugins.start_limit(job) is not None:
         return
     tasks = tuple(sheet())
     if len(tasks) < session.plugins.tasks_missing(job):

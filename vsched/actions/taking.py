@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import numpy as np
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
+from vsched.actions.held import may_start
 from vsched.actions.pools import Pools
 from vsched.actions.room import make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
@@ -33,7 +34,7 @@ NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
     """Make room for as many tasks as a job is entitled to, at least for its minimum; True where that succeeds."""
     job = search.job
-    if session.plugins.tasks_missing(job) > job.waiting + len(tasks):
+    if session.plugins.tasks_missing(job) > job.waiting + len(tasks) or not may_start(session, job):
         return False
     pool = pools.of(search, tasks[0])
     asked = signature(session, search, tasks), _closeness(session, job)

@@ -101,7 +101,8 @@ def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dic
             argument = argument_of(args, edit.key)
             if argument is None:
                 raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
-            return {argument.name: msgspec.convert(edit.value, argument.type)}
+            value = int(edit.value) if edit.value == int(edit.value) else edit.value
+            return {argument.name: msgspec.convert(value, argument.type)}
 
 
 def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:

@@ -21,6 +21,8 @@ class Code(StrEnum):
     """The queue holds what it deserves, or all that the guarantees of other queues leave to it."""
     QUEUE_ADMISSION = "QueueAdmission"
     """The admitted jobs already ask for as much as the cluster may be committed to."""
+    RUNNING_JOBS = "RunningJobs"
+    """The queue, the namespace or the user runs as many jobs as it may."""
 
     # The namespace.
     QUOTA = "Quota"

@@ -191,6 +191,7 @@ class Cache(ObjectIntake):
             admitted=sorted(self._jobs.admitted),
             reserving=sorted(self._jobs.reserving),
             holders=self._jobs.holders.by_queue,
+            runs=self._jobs.runs.by_class,
             queues=queues,
             books=sums.usage,
             shares=sums.shares,

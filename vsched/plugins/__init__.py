@@ -15,6 +15,7 @@ from vsched.plugins.easybackfill import EasyBackfill
 from vsched.plugins.evictioncost import EvictionCost
 from vsched.plugins.extender import Extender
 from vsched.plugins.gang import Gang
+from vsched.plugins.joblimits import JobLimits
 from vsched.plugins.minruntime import MinRuntime
 from vsched.plugins.networktopology import NetworkTopologyAware
 from vsched.plugins.nodegroup import NodeGroup
@@ -54,6 +55,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Proportion,
     Capacity,
     UsageHistoryPlugin,
+    JobLimits,
     # how much a namespace may hold
     Allocation,
     # filters and scores of nodes

@@ -37,6 +37,7 @@ from vsched.mirror.whatif.edits import (
     SetConsumerLimit,
     SetGroupLimit,
     SetHighestTier,
+    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -63,10 +64,11 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 GIB = 1 << 30
-WORLD = """
+LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=1"
+WORLD = f"""
 node n1 cpu=8 memory=32Gi gpu=4
 node n2 taint=gpu:yes
-queue a capability=cpu:6 weight=2 guarantee=cpu:1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}
+queue a capability=cpu:6 weight=2 guarantee=cpu:1 volcano.sh/nodegroup-resource-limits={{"g1":{{"cpu":"2"}}}} {LIMITS}
 quota x/small requests.cpu=8 requests.memory=6Gi
 pdb x/guard selector=job:a allowed=1
 job x/b min=8 pods=8 cpu=2 queue=a minResources=cpu:16,memory:8Gi roles=ps:1,worker:7 role=worker
@@ -202,6 +204,12 @@ SAID: list[tuple[Edit, str, str]] = [
         '{"spec":{"guarantee":{"resource":{"cpu":"500m"}}}}',
     ),
     (SetQueueWeight("a", 5), "weight 5 for queue a (now 2)", '{"spec":{"weight":5}}'),
+    (SetJobLimit("a", 3), "3 running jobs in queue a (now 2)", "annotate queues.scheduling.volcano.sh a"),
+    (
+        SetJobLimit("a", 2, per_user=True),
+        "2 running jobs of each user in queue a (now 1)",
+        "vsched.io/max-running-jobs-per-user=2 --overwrite",
+    ),
     (SetReclaimable("a"), "queue a made reclaimable", '{"spec":{"reclaimable":true}}'),
     (
         AddNodeGroup("a", "g2"),

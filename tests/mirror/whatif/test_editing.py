@@ -35,6 +35,7 @@ from vsched.mirror.whatif.edits import (
     RemoveTaint,
     SetArgument,
     SetGroupLimit,
+    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -78,13 +79,14 @@ def decided(snapshot: Snapshot) -> CycleReport:
     return run_cycle(snapshot, POLICY, REGISTRY)
 
 
-WORLD = """
+LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=3"
+WORLD = f"""
 class high 9
 node n1 cpu=8 memory=32Gi gpu=4 zone=a
 node n2 cpu=4 cordoned zone=b
 node n3 cpu=4 taint=gpu:yes zone=c
 queue top capability=cpu:20
-queue a parent=top weight=2 capability=cpu:6,gpu:2 deserved=cpu:4 guarantee=cpu:1
+queue a parent=top weight=2 capability=cpu:6,gpu:2 deserved=cpu:4 guarantee=cpu:1 {LIMITS}
 queue b state=Closed reclaimable=false
 quota x/small requests.cpu=8 limits.memory=1Gi used=requests.cpu:3
 pdb x/guard selector=job:old allowed=0
@@ -157,6 +159,8 @@ SAME: list[tuple[str, Edit, str, str]] = [
     ("more guaranteed", SetQueueAmount("a", "guarantee", "cpu", 2000), "guarantee=cpu:1", "guarantee=cpu:2"),
     ("less guaranteed", LowerGuarantee("a", "cpu", 500), "guarantee=cpu:1", "guarantee=cpu:500m"),
     ("more weight", SetQueueWeight("a", 5), "weight=2", "weight=5"),
+    ("more running jobs", SetJobLimit("a", 5), "running-jobs=2", "running-jobs=5"),
+    ("more of each user", SetJobLimit("a", 5, per_user=True), "per-user=3", "per-user=5"),
     ("lending", SetReclaimable("b"), "reclaimable=false", "reclaimable=true"),
     ("a group of nodes", AddNodeGroup("a", "g1"), "guarantee=cpu:1", "guarantee=cpu:1 required=g1"),
     (

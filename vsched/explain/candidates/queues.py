@@ -19,6 +19,7 @@ from vsched.mirror.whatif.edits import (
     LowerGuarantee,
     OpenQueue,
     SetGroupLimit,
+    SetJobLimit,
     SetJobQueue,
     SetQueueAmount,
     SetQueueWeight,
@@ -35,6 +36,8 @@ from vsched.model.snapshot import Snapshot
 OTHERS_MAX, GROUPS_MAX, CHILDREN_MAX, CLOSE_MAX = 8, 16, 8, 2
 NAMES_MAX = 20_000
 """At most this many queue names are compared with an unknown one."""
+MORE_JOBS = 100
+"""A lever allows at most so many more running jobs."""
 WEIGHT_MAX = 65_535
 WEIGHT_TIMES = 64
 """A lever raises a weight by at most this factor."""
@@ -66,6 +69,9 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
             min(WEIGHT_MAX - queue.weight, WEIGHT_TIMES * max(1, queue.weight)),
             whole=max(1, queue.weight),
         )
+    if wants.goes_by(QueueTerm.RUNNING_JOBS):
+        for one in (queue, *above(queue, snapshot.queues.get, rooted=True)):
+            yield from _job_limits(one)
     yield from _lenders(wants, queue)
     yield from _guarantees(wants, {one.name for one in branch})
     if wants.goes_by(QueueTerm.NODE_GROUPS):
@@ -81,6 +87,19 @@ def _other_names(wants: MissingMinimum) -> Iterator[Lever]:
         if name != ROOT and not _shut((queue, *above(queue, queues.get))):
             # The smaller share puts this before the creation of a queue.
             yield Lever(Rank.LEFT_UNDONE, partial(_move, wants.job.key, name), whole=2)
+
+
+def _job_limits(queue: Queue) -> Iterator[Lever]:
+    """Levers that raise the limits of running jobs that a queue states."""
+    limits = queue.limits
+    for most, per_user in ((limits.running_jobs, False), (limits.running_jobs_per_user, True)):
+        if most is not None:
+            edit = partial(_allow_jobs, queue.name, most, per_user)
+            yield Lever(Rank.LIMITS, edit, MORE_JOBS, whole=max(1, most), kind="running jobs")
+
+
+def _allow_jobs(name: str, most: int, per_user: bool, step: int) -> SetJobLimit:
+    return SetJobLimit(name, most + step, per_user)
 
 
 def _lenders(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:

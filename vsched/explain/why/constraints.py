@@ -117,6 +117,9 @@ class Examiner:
             yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
         if not known:
             return
+        limit = session.plugins.start_limit(view)
+        if limit is not None:
+            yield Constraint(limit.code, limit.message, subject=limit.subject)
         if view.job.unplaceable and not of_pod:
             yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())

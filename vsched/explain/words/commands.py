@@ -32,6 +32,7 @@ from vsched.mirror.whatif.edits import (
     SetConsumerLimit,
     SetGroupLimit,
     SetHighestTier,
+    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -117,6 +118,9 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             SetQueueAmount() | LowerGuarantee() | SetQueueWeight() | SetReclaimable() | AddNodeGroup() | SetGroupLimit()
         ):
             return _of_queue(snapshot, edit)
+        case SetJobLimit():
+            wanted = f"{edit.annotation}={edit.most}"
+            return [line("kubectl", "annotate", QUEUES, edit.queue, wanted, "--overwrite")]
         case SetQuota():
             hard = {edit.resource: format_counted(edit.resource, edit.hard)}
             return [_patch("resourcequota", f"{edit.namespace}/{edit.quota}", {"spec": {"hard": hard}})]

@@ -33,6 +33,7 @@ from vsched.mirror.whatif.edits import (
     SetConsumerLimit,
     SetGroupLimit,
     SetHighestTier,
+    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
@@ -126,6 +127,11 @@ def told(situation: Situation, edit: Edit) -> str:
             has = 0 if column is None else dict(snapshot.queues[edit.queue].guarantee).get(column, 0)
             less, left = (format_amount(edit.resource, amount) for amount in (has - edit.amount, edit.amount))
             return f"{less} less {edit.resource} guaranteed to queue {edit.queue} (guarantee {left})"
+        case SetJobLimit():
+            limits = snapshot.queues[edit.queue].limits
+            most = limits.running_jobs_per_user if edit.per_user else limits.running_jobs
+            who = " of each user" if edit.per_user else ""
+            return f"{counted(edit.most, 'running job', 'running jobs')}{who} in queue {edit.queue} (now {most})"
         case SetReclaimable():
             return f"queue {edit.queue} made reclaimable"
         case AddNodeGroup():

@@ -66,6 +66,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
+from vsched.framework.points.runs import StartLimit
 from vsched.framework.points.victims import (
     EvictionDelay,
     Preemptable,
@@ -232,6 +233,7 @@ class PluginSet:
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
         self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
         self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
+        self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
         self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
@@ -335,6 +337,14 @@ class PluginSet:
     def job_ready(self, job: JobView) -> bool:
         """Whether the job's placements may be bound."""
         return all(ask(job) for ask in self._ready)
+
+    def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
+        """Why a job may not start, whatever room there is: the first refusal; None where it may."""
+        for ask in self._start_limits:
+            refusal = ask(job, admitting=admitting)
+            if refusal is not None:
+                return refusal
+        return None
 
     def tasks_missing(self, job: JobView) -> int:
         """A lower bound on the tasks to place before the job can be ready."""

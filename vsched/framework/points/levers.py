@@ -28,6 +28,8 @@ class QueueTerm(Enum):
     GUARANTEE = "guarantee"
     NODE_GROUPS = "affinity"
     """The node groups a queue may use, and its limits in each."""
+    RUNNING_JOBS = "running jobs"
+    """How many jobs of the queue, and of each user in it, may run at once (annotations)."""
 
 
 class ArgumentLever(NamedTuple):

@@ -16,6 +16,7 @@ from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.jobs.runs import RunBook
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
@@ -72,6 +73,7 @@ class JobStore:
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue reserves room for."""
         self.holders = RunningJobs()
+        self.runs = RunBook()
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
         self._judge = judge
@@ -100,6 +102,7 @@ class JobStore:
             dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving)
         )
         self.holders.adopt(snapshot.holders)
+        self.runs.adopt(snapshot.runs)
         held = held_by(jobs.values()) if snapshot.history.is_empty else snapshot.history.held
         self.sums.adopt(snapshot.books, snapshot.shares, held, jobs)
         self._groups = {key: job.spec for key, job in jobs.items() if not job.spec.implicit}
@@ -248,6 +251,7 @@ class JobStore:
                     continue
                 self.sums.put(key, None)
                 self.holders.put(key, None)
+                self.runs.put(key, None)
                 self.nominated.pop(key, None)
                 self.admitted.pop(key, None)
                 self.reserving.pop(key, None)
@@ -256,6 +260,7 @@ class JobStore:
                 job.frozen = True
                 self.published[key] = job
                 self.holders.put(key, job)
+                self.runs.put(key, job)
                 _note(self.nominated, key, job.nominated)
                 _note(self.reserving, key, 0 if job.kept_out else job.reserving)
                 claim = claim_of(job)

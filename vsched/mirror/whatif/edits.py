@@ -10,6 +10,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER
+
 # -- of the waiting job -----------------------------------------------------------------------------------------------
 
 
@@ -220,6 +222,20 @@ class SetQueueWeight(msgspec.Struct, frozen=True, tag_field="edit", tag="queueWe
     weight: int
 
 
+class SetJobLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="jobLimit"):
+    """Set how many jobs of a queue may run at once, with the queues below it."""
+
+    queue: str
+    most: int
+    per_user: bool = False
+    """Whether this is the limit of each user there."""
+
+    @property
+    def annotation(self) -> str:
+        """The annotation of the queue that states the limit."""
+        return MAX_RUNNING_JOBS_PER_USER if self.per_user else MAX_RUNNING_JOBS
+
+
 class SetReclaimable(msgspec.Struct, frozen=True, tag_field="edit", tag="reclaimable"):
     """Make a queue reclaimable: other queues may reclaim what it holds beyond its deserved share."""
 
@@ -402,6 +418,7 @@ QueueEdit = (
     | SetQueueAmount
     | LowerGuarantee
     | SetQueueWeight
+    | SetJobLimit
     | SetReclaimable
     | AddNodeGroup
     | SetGroupLimit

@@ -12,6 +12,7 @@ from vsched.mirror.whatif.edits import (
     OpenQueue,
     QueueEdit,
     SetGroupLimit,
+    SetJobLimit,
     SetQueueAmount,
     SetQueueWeight,
     SetReclaimable,
@@ -55,13 +56,24 @@ def _open(cluster: EditableMirror, queues: dict[str, Queue], queue: Queue) -> No
 
 def _edited(
     queue: Queue,
-    edit: SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit,
+    edit: SetQueueAmount
+    | LowerGuarantee
+    | SetQueueWeight
+    | SetJobLimit
+    | SetReclaimable
+    | AddNodeGroup
+    | SetGroupLimit,
     axis: ResourceAxis,
 ) -> Queue:
     with_ = msgspec.structs.replace
     match edit:
         case SetQueueWeight():
             return with_(queue, weight=edit.weight)
+        case SetJobLimit():
+            field = "running_jobs_per_user" if edit.per_user else "running_jobs"
+            said = {**dict(queue.annotations), edit.annotation: str(edit.most)}
+            raised = with_(queue.limits, **{field: edit.most})
+            return with_(queue, limits=raised, annotations=tuple(sorted(said.items())))
         case SetReclaimable():
             return with_(queue, reclaimable=True)
         case AddNodeGroup():

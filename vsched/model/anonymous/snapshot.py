@@ -11,6 +11,7 @@ from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.anonymous.zones import renamed_zones
 from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement
+from vsched.model.jobs.runs import runs_of
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
 from vsched.model.pods.selections import Selections
@@ -31,6 +32,7 @@ OWN = (
     "jobs",
     "strays",
     "holders",
+    "runs",
     "shares",
     "selections",
     "placed",
@@ -68,6 +70,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
             name(renaming, queue): {name(renaming, key): jobs[name(renaming, key)] for key in held}
             for queue, held in snapshot.holders.items()
         },
+        "runs": runs_of(jobs.values()),
         "shares": {
             (name(renaming, queue), name(renaming, space)): held for (queue, space), held in snapshot.shares.items()
         },

@@ -26,6 +26,7 @@ from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
 from vsched.model.history.holding import held_by
 from vsched.model.history.records import NO_HISTORY, HistoryRecord, UsageHistory, history_of
 from vsched.model.jobs.job import Job, JobSpec, Judgement
+from vsched.model.jobs.runs import runs_of
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import PodLabels, Selector, Shape, ShapeTable
@@ -35,9 +36,22 @@ from vsched.model.snapshot import Snapshot
 T = TypeVar("T")
 
 PARTED = frozenset(
-    {"axis", "nodes", "jobs", "holders", "shares", "selections", "placed", "arbitration", "strays", "claims", "history"}
+    {
+        "axis",
+        "nodes",
+        "jobs",
+        "holders",
+        "runs",
+        "shares",
+        "selections",
+        "placed",
+        "arbitration",
+        "strays",
+        "claims",
+        "history",
+    }
 )
-"""Fields of a snapshot with parts of their own; all other fields are written as they are."""
+"""Fields of a snapshot with parts of their own, or that follow from others; all others are written as they are."""
 
 
 class DumpedJob(msgspec.Struct, frozen=True):
@@ -197,6 +211,7 @@ def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
         jobs=by_key,
         strays=strays,
         holders={queue: {by_position[at].key: by_position[at] for at in held} for queue, held in parts.holders.items()},
+        runs=runs_of(by_key.values()),
         shares={(queue, namespace): held for queue, namespace, held in parts.shares},
         selections={namespace: Selections(found) for namespace, found in parts.selections.items()},
         placed=placed_pods(parts.placed, labels, table.statics.names),

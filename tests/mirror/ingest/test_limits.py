@@ -1,0 +1,45 @@
+"""Annotations of queues that limit the jobs in them: what they come to, and what is remarked where they are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mirror.watch import Watch
+from tests.support import builders as make
+from vsched.mirror.ingest.limits import job_limits_of
+from vsched.model.queues.limits import JobLimits
+
+JOBS, PER_USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "limits", "remarks"),
+    [
+        pytest.param({}, JobLimits(), [], id="nothing said"),
+        pytest.param({JOBS: "4", PER_USER: "2"}, JobLimits(4, 2), [], id="numbers of jobs"),
+        pytest.param({JOBS: "0"}, JobLimits(0), [], id="none may run"),
+        *(
+            pytest.param(
+                {JOBS: text, PER_USER: "2"},
+                JobLimits(None, 2),
+                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): passed over"],
+                id=f"{text!r} is passed over, and the rest counts",
+            )
+            for text in ("many", "-1", "1.5", "", "9999999999")
+        ),
+    ],
+)
+def test_limits(annotations: dict[str, str], limits: JobLimits, remarks: list[str]) -> None:
+    told: list[str] = []
+
+    assert job_limits_of(annotations, told) == limits
+    assert told == remarks
+
+
+def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
+    watch = Watch()
+    watch.tell(make.queue("q", metadata={"annotations": {JOBS: "many"}}))
+
+    (found,) = watch.cache.blemished.values()
+    assert "metadata.annotations[vsched.io/max-running-jobs]: 'many' (expected a number of jobs" in found.message
+    assert not found.left_out

@@ -1,0 +1,29 @@
+"""Annotations of queues with limits on the jobs in them. An invalid one is ignored, with a remark."""
+
+from __future__ import annotations
+
+import re
+
+from vsched.mirror.ingest.annotations import Annotations, Remarks, remark
+from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, NO_JOB_LIMITS, JobLimits
+
+COUNTS = {
+    MAX_RUNNING_JOBS: "running_jobs",
+    MAX_RUNNING_JOBS_PER_USER: "running_jobs_per_user",
+}
+"""The field of ``JobLimits`` for each annotation with a number of jobs."""
+_COUNT = re.compile(r"[0-9]{1,9}")
+
+
+def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
+    """The limits that a queue states; zero counts, because then no job starts."""
+    stated: dict[str, int] = {}
+    for name, field in COUNTS.items():
+        text = annotations.get(name)
+        if text is None:
+            continue
+        if _COUNT.fullmatch(text):
+            stated[field] = int(text)
+        else:
+            remark(remarks, name, text, "a number of jobs, such as 4")
+    return JobLimits(**stated) if stated else NO_JOB_LIMITS

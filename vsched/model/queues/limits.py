@@ -1,0 +1,21 @@
+"""What queues say about the jobs in them: how many may run at once, and for how long."""
+
+from __future__ import annotations
+
+import msgspec
+
+MAX_RUNNING_JOBS = "vsched.io/max-running-jobs"
+MAX_RUNNING_JOBS_PER_USER = "vsched.io/max-running-jobs-per-user"
+"""Annotations of queues: how many jobs of the queue, and of each user in it, may run at once."""
+
+
+class JobLimits(msgspec.Struct, frozen=True):
+    """The limits that a queue states; None where it states none. They count for all queues below it, too."""
+
+    running_jobs: int | None = None
+    """How many jobs may run at once in the queue and below it."""
+    running_jobs_per_user: int | None = None
+    """How many jobs of one user may run there at once."""
+
+
+NO_JOB_LIMITS = JobLimits()
