@@ -82,10 +82,10 @@ def free_port() -> int:
         return port
 
 
-def backfill(directory: Path, nodes: Mapping[str, Curve], label: str, tool: str) -> None:
-    """Blocks with the samples of these nodes up to now."""
+def backfill(directory: Path, nodes: Mapping[str, Curve], label: str, tool: str, more: str = "") -> None:
+    """Blocks with the samples of these nodes up to now, and with further lines of OpenMetrics."""
     text = directory / "samples.txt"
-    text.write_text(open_metrics(nodes, time.time(), label), encoding="utf-8")
+    text.write_text(open_metrics(nodes, time.time(), label).replace("# EOF", f"{more}# EOF"), encoding="utf-8")
     subprocess.run(
         [tool, "tsdb", "create-blocks-from", "openmetrics", str(text), str(directory / "data")],
         check=True,
@@ -100,15 +100,17 @@ async def prometheus(
     label: str = "instance",
     web_config: str = "",
     authorization: str = "",
+    more: str = "",
 ) -> AsyncIterator[str]:
     """The address of a Prometheus that knows these nodes; ended by its process id.
 
     ``authorization`` is the header that it wants to see, where it is configured to want one.
+    ``more`` are further samples.
     """
     server, tool = binaries()
     with tempfile.TemporaryDirectory(prefix="vsched-prometheus-") as name:
         directory, port = Path(name), free_port()
-        await asyncio.to_thread(backfill, directory, nodes, label, tool)
+        await asyncio.to_thread(backfill, directory, nodes, label, tool, more)
         (directory / "prometheus.yml").write_text("global: {}\n", encoding="utf-8")
         (directory / "web.yml").write_text(web_config, encoding="utf-8")
         process = await asyncio.create_subprocess_exec(

@@ -95,7 +95,7 @@ class Daemon:
             recorder=self.inspection.recorder,
         )
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
-        self.history = history_keeper(base, writes)
+        self.history = history_keeper(base, writes, watches)
         settled = None if self.history is None else self.history.settled
         told = (self.housekeeping.listed, on_listed)
         self._sessions = Sessions(base, watches, self.health, self.loop, told, settled)

@@ -67,6 +67,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Keep the usage history in a ConfigMap, so that it survives restarts."""
     history_period_seconds: float = 300.0
     """It is written this often; 0 for never, as without ``history``."""
+    history_from_prometheus: bool = False
+    """Where there is no such ConfigMap, work the history out of what the policy's Prometheus knows."""
     period_seconds: float = 1.0
     """A session starts at least this often."""
     window_seconds: float = 0.01

@@ -282,6 +282,11 @@ class Cache(ObjectIntake):
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
 
+    def parents_of_queues(self) -> set[str]:
+        """The names that queues give as their parents."""
+        facts = map(self._defaults.queue_facts, self._defaults.queue_names())
+        return {found.queue.parent for found in facts if found is not None and found.queue.parent}
+
     def has_node(self, name: str) -> bool:
         """Whether there is such a node."""
         return name in self._nodes

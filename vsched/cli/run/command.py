@@ -111,6 +111,10 @@ flag = flags_of(Options)
     type=Period(zero=True),
     default="5m",
 )
+@flag(
+    "--history-from-prometheus",
+    "where there is no such ConfigMap, work out what queues held in the past week from the policy's Prometheus",
+)
 @flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and take back what is overused")
 @click.option(
     "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Protocol
 
 from vsched.clock import Clock
+from vsched.collectors.source import SourceError
 from vsched.daemon.history.stored import Found, HistoryObject, lessening_of
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.tasks import LongLived
@@ -49,6 +50,14 @@ class Reporter(Protocol):
     def worry(self, event: str, **fields: object) -> None: ...
 
 
+class Past(Protocol):
+    """Where else the history may be."""
+
+    async def read(self) -> UsageHistory | None:
+        """The history, None where it is not there; raises SourceError."""
+        ...
+
+
 class HistoryKeeper:
     """Reads and writes the history of one book."""
 
@@ -60,7 +69,9 @@ class HistoryKeeper:
         reporter: Reporter,
         clock: Clock,
         period_seconds: float,
+        past: Past | None = None,
     ) -> None:
+        """``past`` reads the history from elsewhere where the object has none."""
         self.settled = asyncio.Event()
         """Set once the history was read, or was waited for long enough."""
         self.book = book
@@ -69,6 +80,7 @@ class HistoryKeeper:
         self._reporter = reporter
         self._clock = clock
         self._period_seconds = period_seconds
+        self._past = past
         self._known = False
         """Whether it was read: without that nothing is written over it."""
         self._turn = asyncio.Lock()
@@ -167,11 +179,12 @@ class HistoryKeeper:
                     self.settled.set()  # waiting is in vain
                 asked = error.retry_after_seconds if isinstance(error, ApiError) else None
                 await asyncio.sleep(back_off.next_seconds(asked))
-        self._take(found)
+        if not self._take(found) and self._past is not None:
+            await self._look_back(self._past)
         self._known = True
 
-    def _take(self, found: Found) -> None:
-        """Go on from what was read, or begin anew and say why."""
+    def _take(self, found: Found) -> bool:
+        """Go on from what was read, or begin anew and say why; whether there was a history."""
         where, now = str(self._stored), self._clock.now()
         problem = found.problem
         if found.history is not None and found.history.at > now + FUTURE_SECONDS:
@@ -184,13 +197,27 @@ class HistoryKeeper:
         elif found.history is None:
             self._reporter.note("usage history begins anew", where=where, reason="there is no such object")
         else:
-            self._restore_from(found.history, now)
+            self._restore_from(found.history, str(self._stored))
+            return True
+        return False
 
-    def _restore_from(self, history: UsageHistory, now: float) -> None:
+    async def _look_back(self, past: Past) -> None:
+        try:
+            history = await past.read()
+        except SourceError as error:
+            self._reporter.worry("usage history cannot be read from Prometheus", problem=str(error))
+            return
+        if history is None:
+            self._reporter.note("usage history is not in Prometheus either")
+        else:
+            self._restore_from(history, "Prometheus")
+
+    def _restore_from(self, history: UsageHistory, where: str) -> None:
+        now = self._clock.now()
         self.book.restore(history, now)
         self._reporter.note(
             "usage history restored",
-            where=str(self._stored),
+            where=where,
             since=time_stamp(history.since),
             holders=len(history.holders) - 1,
             age_seconds=round(max(0.0, now - history.at), 1),
@@ -204,7 +231,7 @@ class HistoryKeeper:
             return
         theirs, now = found.history, self._clock.now()
         if theirs is not None and theirs.at <= now + FUTURE_SECONDS and theirs.since < self.book.publish().since:
-            self._restore_from(theirs, now)
+            self._restore_from(theirs, str(self._stored))
         else:
             self._reporter.worry(
                 "usage history was written by another process",

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from vsched.daemon.history.keeper import HistoryKeeper
+from vsched.daemon.history.keeper import HistoryKeeper, Past
+from vsched.daemon.history.past import PastOfPrometheus
 from vsched.daemon.history.stored import history_object
 from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
 from vsched.kube.lease.candidate import new_identity
 
 
-def history_keeper(base: Base, writes: WritePath) -> HistoryKeeper | None:
+def history_keeper(base: Base, writes: WritePath, watches: Watches) -> HistoryKeeper | None:
     """The keeper of the history of this daemon's mirror; None where it is not kept."""
     options = base.options
     if not options.keeps_history:
         return None
     stored = history_object(options, base.client, writes.writer, new_identity())
+    past = _past(base, watches) if options.history_from_prometheus else None
     return HistoryKeeper(
-        base.cache.history, stored, writes.events, base.telemetry, base.clock, options.history_period_seconds
+        base.cache.history, stored, writes.events, base.telemetry, base.clock, options.history_period_seconds, past
     )
+
+
+def _past(base: Base, watches: Watches) -> Past:
+    async def listed() -> None:
+        for event in watches.awaited():
+            await event.wait()
+
+    return PastOfPrometheus(base.settings, base.client, base.policy.reach, base.cache, base.clock, listed)
