@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from vsched.framework.combine.pluginset import OrderKey, PluginSet
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import SortKey
 from vsched.model.queues.queue import Queue

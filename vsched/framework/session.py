@@ -14,7 +14,8 @@ from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
-from vsched.framework.combine.pluginset import OrderKey, PluginSet
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement

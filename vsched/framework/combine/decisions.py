@@ -1,0 +1,152 @@
+"""What may be: the answers of all plugins on one job, or on what one queue or namespace may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsched.framework.codes import Code
+from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
+    Allocatable,
+    BindAnnotations,
+    ClaimLimit,
+    JobCondition,
+    JobEnqueued,
+    JobReady,
+    JobValid,
+    NamespaceLimit,
+    Overused,
+    Preemptive,
+)
+from vsched.framework.points.runs import StartLimit
+from vsched.framework.policy import Policy
+from vsched.framework.refusal import Refusal
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.amounts.resources import Amounts, times
+from vsched.model.jobs.job import Condition
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+
+class PluginDecisions(PluginTiers):
+    """The combined decisions: all must agree, or any one is enough, or the first answer counts."""
+
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+        super().__init__(policy, registry, trace)
+        self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
+        self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
+        self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
+        self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
+        self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
+        self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
+        self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
+        self._claim_limits = [plugin.claim_limit for plugin in self.taking_part(ClaimLimit)]
+        self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
+        self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
+        self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
+        self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
+
+    def job_valid(self, job: JobView) -> Refusal | None:
+        """Why the job is not valid: the first refusal; None where it is valid."""
+        for ask in self._valid:
+            refusal = ask(job)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def job_ready(self, job: JobView) -> bool:
+        """Whether the job's placements may be bound."""
+        return all(ask(job) for ask in self._ready)
+
+    def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
+        """Why a job may not start, whatever room there is: the first refusal; None where it may."""
+        for ask in self._start_limits:
+            refusal = ask(job, admitting=admitting)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def tasks_missing(self, job: JobView) -> int:
+        """A lower bound on the tasks to place before the job can be ready."""
+        return max((ask(job) for ask in self._missing), default=0)
+
+    def job_condition(self, job: JobView) -> Condition | None:
+        """The condition to write to the PodGroup; the first plugin's answer, None where there is none."""
+        for ask in self._conditions:
+            condition = ask(job)
+            if condition is not None:
+                return condition
+        return None
+
+    def overused(self, queue: Queue) -> bool:
+        """Whether the queue must get nothing more in this cycle."""
+        return any(ask(queue) for ask in self._overused)
+
+    def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """The first refusal of one more request in the queue; None where all plugins agree."""
+        for ask in self._allocatable:
+            refusal = ask(queue, request)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
+        """The first refusal of ``count`` more pods in the namespace, whatever the queue."""
+        for ask in self._namespace_limits:
+            refusal = ask(namespace, shape, count)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """The first refusal of what the ResourceClaims of these tasks ask for together; None where all agree."""
+        if not self._claim_limits:
+            return None
+        claiming = [task for task in tasks if task.claims is not None and task.claims.devices]
+        for ask in self._claim_limits if claiming else ():
+            refusal = ask(queue, claiming)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def grantable(self, queue: Queue, task: Task) -> Refusal | None:
+        """The first refusal of one more task in the queue, by the limits of queue and namespace."""
+        return self.grantable_together(queue, (task,), 1)
+
+    def grantable_together(self, queue: Queue, tasks: Sequence[Task], count: int) -> Refusal | None:
+        """The first refusal of ``count`` of these tasks, which have one shape.
+
+        Limits on claims only count where ``count`` is all of them, because claims differ from task to task.
+        """
+        task, claiming = tasks[0], tasks if len(tasks) == count else ()
+        request = task.shape.request if count == 1 else times(task.shape.request, count)
+        return (
+            self.allocatable(queue, request)
+            or self.namespace_limit(task.namespace, task.shape, count)
+            or self.claim_limit(queue, claiming)
+        )
+
+    def slot_limit(self, queue: Queue, task: Task) -> Refusal | None:
+        """The refusal of one more best-effort pod: only limits on its pod slot count."""
+        refusal = self.allocatable(queue, task.shape.request)
+        if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY:
+            return refusal
+        return self.namespace_limit(task.namespace, task.shape)
+
+    def preemptive(self, queue: Queue, request: Amounts) -> bool:
+        """Whether the queue may reclaim room from other queues for the request."""
+        return all(ask(queue, request) for ask in self._preemptive)
+
+    def job_enqueued(self, job: JobView) -> None:
+        """Tell the plugins with ``JobEnqueued`` that a job was admitted."""
+        for tell in self._enqueued:
+            tell(job)
+
+    def bind_annotations(self, task: Task) -> tuple[tuple[str, str], ...]:
+        """The annotations that a task gets with its binding."""
+        if not self._annotating:
+            return ()
+        return tuple(found for ask in self._annotating for found in ask(task))

@@ -1,0 +1,54 @@
+"""How the cluster is divided among queues, and what they have used over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.points.extension import (
+    DivisionWeight,
+    PastUse,
+    QueueDivider,
+    QueueDivision,
+    UsageMemory,
+    stated_weights,
+)
+from vsched.framework.policy import Policy
+from vsched.framework.refusal import Bound
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.nodes.table import Floats
+from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import Snapshot
+
+
+class PluginDivision(PluginTiers):
+    """The combined answers on shares: the first one counts, and weights go through one plugin after the other."""
+
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+        super().__init__(policy, registry, trace)
+        self._memories = self.taking_part(UsageMemory)
+        self._dividers = [plugin.division for plugin in self.taking_part(QueueDivider)]
+
+    def division(self, queue: Queue) -> QueueDivision | None:
+        """The queue's share of the cluster; None where no plugin divides the cluster."""
+        return next((found for ask in self._dividers if (found := ask(queue)) is not None), None)
+
+    def bound(self, queue: Queue, column: int) -> Bound | None:
+        """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""
+        for one in self.taking_part(QueueDivider):
+            bound = one.bound(queue, column)
+            if bound is not None:
+                return bound
+        return None
+
+    def weights(self, snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
+        """float64[queues]: how much queues weigh where the cluster is divided among them."""
+        found = stated_weights(queues)
+        for plugin in self.taking_part(DivisionWeight):
+            found = plugin.division_weights(snapshot, queues, found)
+        return found
+
+    def past_use(self, queue: Queue) -> PastUse | None:
+        """What a queue has used over time; None where no plugin remembers it."""
+        return next((found for one in self._memories if (found := one.past_use(queue)) is not None), None)

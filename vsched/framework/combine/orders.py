@@ -1,0 +1,132 @@
+"""What goes first: the sort keys of all plugins with an order, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from vsched.framework.combine.combining import number_of
+from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import (
+    JobOrder,
+    NamespaceOrder,
+    QueueOrder,
+    QueueScore,
+    SortKey,
+    SubGroupOrder,
+    TaskOrder,
+    UserOrder,
+)
+from vsched.framework.points.victims import VictimQueueOrder
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.subgroups import SubGroup
+from vsched.framework.trace import Trace
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+OrderKey = tuple[SortKey | str, ...]
+
+
+class PluginOrders(PluginTiers):
+    """The combined orders of queues, namespaces, users, jobs, sub-groups and tasks."""
+
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+        super().__init__(policy, registry, trace)
+        self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
+        self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
+        self._sub_group_keys = [plugin.sub_group_key for plugin in self.taking_part(SubGroupOrder)]
+        self._queue_orders = self.taking_part(QueueOrder)
+        self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
+        self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
+        self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
+        self._namespace_admission_keys = [plugin.namespace_admission_key for plugin in self.taking_part(NamespaceOrder)]
+        self._user_keys = [plugin.user_key for plugin in self.taking_part(UserOrder)]
+        self.orders_users = bool(self._user_keys)
+        """Whether any plugin orders users within a namespace."""
+        self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
+        scoring = self.taking_part(QueueScore)
+        self._queue_scores = {plugin.name: plugin.queue_score for plugin in scoring}
+        self._queue_admission_scores = {plugin.name: plugin.queue_admission_score for plugin in scoring}
+        self.orders_namespaces = bool(self._namespace_keys)
+        """Whether any plugin orders namespaces within a queue."""
+        self.queues_move_together = False
+        """Whether a placement in one queue can change another queue's key; set when the plugins are opened."""
+        self.queue_scores_move_together = False
+        """Whether a placement in one queue can change another queue's score; set when the plugins are opened."""
+
+    def _see_moves(self) -> None:
+        """Ask the plugins, once they are open, which keys and scores a placement can change."""
+        self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
+        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
+
+    def job_key(self, job: JobView) -> OrderKey:
+        """The sort key of a job; smaller goes first."""
+        return (*[key(job) for key in self._job_keys], job.created, job.key)
+
+    def sub_group_key(self, group: SubGroup) -> OrderKey:
+        """The sort key of a sub-group among those of its job; smaller goes first."""
+        return (*[key(group) for key in self._sub_group_keys], group.key.number, group.name)
+
+    def queue_key(self, queue: Queue, *, admitting: bool = False) -> OrderKey:
+        """The sort key of a queue; smaller goes first. With ``admitting``, pledges count as held."""
+        keys = self._queue_admission_keys if admitting else self._queue_keys
+        return (*[key(queue) for key in keys], queue.created, queue.name)
+
+    def queue_parts(self, queue: Queue, *, admitting: bool = False) -> list[tuple[Hashable, tuple[Any, ...]]]:
+        """The queue's sort key as a list of named parts, compared one by one (see ``QueueOrder.queue_parts``).
+
+        The first part after those of a plugin starts with an empty tuple. So, of two keys that start with the same
+        parts, the one where the plugin gives fewer parts goes first.
+        """
+        parts: list[tuple[Hashable, tuple[Any, ...]]] = []
+        ended = False
+        for plugin in self._queue_orders:
+            for name, value in plugin.queue_parts(queue, admitting=admitting):
+                parts.append(((None, name), ((), value)) if ended else (name, (value,)))
+                ended = False
+            ended = bool(parts)
+        parts.append(((None, queue.name), ((), queue.created, queue.name)))
+        return parts
+
+    def queue_epoch(self, *, admitting: bool = False) -> tuple[int, ...]:
+        """A value that changes when the parts of queues without new placements have changed."""
+        return tuple([plugin.queue_epoch(admitting=admitting) for plugin in self._queue_orders])
+
+    def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> tuple[SortKey, ...]:
+        """The sort key of a namespace in a queue; where keys are equal, the order of their jobs decides."""
+        keys = self._namespace_admission_keys if admitting else self._namespace_keys
+        return tuple([key(queue, namespace) for key in keys])
+
+    def user_key(self, queue: str, namespace: str, user: str) -> tuple[SortKey, ...]:
+        """The sort key of a user in a namespace; where keys are equal, the order of their jobs decides."""
+        return tuple([key(queue, namespace, user) for key in self._user_keys])
+
+    def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
+        """The urgency of a queue: the weighted sum of the plugins' scores. Plugins without a weight do not count."""
+        scores = self._queue_admission_scores if admitting else self._queue_scores
+        return sum(weight * scores[name](queue) for name, weight in weights.items() if name in scores)
+
+    def victim_queue_key(self, victim: Queue, evictor: Queue) -> tuple[SortKey, ...]:
+        """The sort key of a queue as a source of victims; victims come from the queue with the smaller key first."""
+        return tuple([key(victim, evictor) for key in self._victim_queue_keys])
+
+    def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
+        """The tasks of one job in order: by plugins, then the index at the end of the name, then age, then name."""
+        found = list(tasks)
+        keys = self._task_keys
+        if len(found) < 2:
+            return found
+        numbers = {task.uid: number_of(task.name) for task in found}
+        numbered = all(number is not None for number in numbers.values())
+        return sorted(
+            found,
+            key=lambda task: (
+                *[key(task) for key in keys],
+                (numbers[task.uid] or 0) if numbered else 0,
+                task.created,
+                task.name,
+                task.uid,
+            ),
+        )

@@ -1,0 +1,95 @@
+"""What plugins vote on, tier by tier: whether jobs go on, and who is evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsched.framework.budgets import NO_BUDGETS
+from vsched.framework.codes import Code
+from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.combine.combining import vote
+from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.victim_rules import VictimRules
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobEnqueueable, JobPipelined, JobStarving
+from vsched.framework.points.victims import (
+    EvictionDelay,
+    Preemptable,
+    Purpose,
+    Reclaimable,
+    VictimCost,
+    VictimProtection,
+    VictimTasks,
+    VictimVotes,
+)
+from vsched.framework.policy import Policy
+from vsched.framework.refusal import Refusal
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
+from vsched.model.pods.task import Task
+
+
+class PluginVotes(PluginTiers):
+    """The combined votes on jobs and on victims."""
+
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+        super().__init__(policy, registry, trace)
+        self.budgets = NO_BUDGETS
+        """The disruption budgets; set when the plugins are opened."""
+        voters: dict[Purpose, Sequence[Sequence[VictimVotes]]] = {
+            Purpose.PREEMPT: self._in_tiers(Preemptable),
+            Purpose.RECLAIM: self._in_tiers(Reclaimable),
+        }
+        self.agreement = {purpose: Agreement(tiers, purpose) for purpose, tiers in voters.items()}
+        """The plugins' votes on victims, by purpose."""
+        self.gang_agreement = {
+            purpose: Agreement([[one for one in tier if one.judges_gangs] for tier in tiers], purpose)
+            for purpose, tiers in voters.items()
+        }
+        """The same for evictions that may break gangs up, which not all plugins judge."""
+        self.victim_rules = VictimRules(
+            self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
+        )
+        """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
+        self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
+        self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
+        self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
+        self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
+        self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
+
+    def job_pipelined(self, job: JobView) -> bool:
+        """Whether the job's placements, pipelined ones included, may be kept for the session."""
+        return vote(self._pipelined, job) is None
+
+    def job_enqueueable(self, job: JobView) -> Refusal | None:
+        """Why the job is not admitted; None where it is. A refusal that lasts goes before one that may pass."""
+        refusal = vote(self._enqueueable, job)
+        if refusal is None or not refusal.rank or refusal.code is Code.REFUSED:
+            return refusal
+        others = (one.job_enqueueable(job) for one in self.taking_part(JobEnqueueable) if not one.asks_outside)
+        return min((refusal, *(one for one in others if isinstance(one, Refusal))), key=lambda one: one.rank)
+
+    def job_starving(self, job: JobView) -> bool:
+        """Whether the job may evict others to get room: all plugins of the first tier with this point agree."""
+        for tier in self._starving:
+            if tier:
+                return all(ask(job) for ask in tier)
+        return False
+
+    @property
+    def knows_starving(self) -> bool:
+        """Whether any plugin has the point ``JobStarving``."""
+        return any(self._starving)
+
+    def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
+        """The running tasks that should move to another node, in the order of the candidates."""
+        for tier in self._victim_tasks:
+            chosen = {task.uid for ask in tier for task in ask(candidates)}
+            if chosen:
+                named = [task for task in candidates if task.uid in chosen]
+                return list(self.budgets.allowed(named))
+        return []
+
+    def must_leave(self, victim: Task) -> bool:
+        """Whether a victim's node must be freed, even if no other node has room for the victim."""
+        return any(ask(victim) for ask in self._must_leave)
