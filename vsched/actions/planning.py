@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from math import isinf
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -56,7 +57,7 @@ def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[],
     if found is None:
         kept.in_vain += 1
         return
-    kept.plan(job, found.at, found.places, tuple(holding(session)))
+    kept.plan(job, found.at, found.places, found.leaving)
 
 
 class Start(NamedTuple):
@@ -64,6 +65,8 @@ class Start(NamedTuple):
 
     at: float
     places: Places
+    leaving: dict[int, Ints]
+    """int64[nodes] by column: what other work holds now that has ended by then."""
 
 
 class Foresight:
@@ -75,22 +78,27 @@ class Foresight:
         self._job = job
         self._tasks = tasks
         self._missing = session.plugins.tasks_missing(job)
-        columns = sorted({column for task in tasks for column, _ in task.shape.request})
         now = session.snapshot.now
-        ends = [(max(now, kept.ends_by(task)), row, task) for task, row in holding(session) if task.job != job.key]
-        known = sorted(((at, row, task) for at, row, task in ends if not isinf(at)), key=lambda one: one[0])
-        self._rows: Ints = np.array([row for _, row, _ in known], dtype=np.int64)
-        self._amounts: dict[int, Ints] = {column: np.zeros(len(known), dtype=np.int64) for column in columns}
-        for position, (_, _, task) in enumerate(known):
-            for column, amount in task.shape.request:
-                if column in self._amounts:
-                    self._amounts[column][position] = amount
-        moments = [at for at, _, _ in known]
-        self._steps = [(now, 0)] + [
-            (at, number + 1)
-            for number, at in enumerate(moments)
-            if number + 1 == len(moments) or moments[number + 1] > at
-        ]
+        shapes: dict[Shape, int] = {}
+        ends, rows, kinds = [], [], []
+        for task, row in holding(session):
+            at = kept.ends_by(task)
+            if at < inf and task.job != job.key:
+                ends.append(at)
+                rows.append(row)
+                kinds.append(shapes.setdefault(task.shape, len(shapes)))
+        times = np.maximum(np.array(ends, dtype=np.float64), now)
+        order = np.argsort(times, kind="stable")
+        times, kind = times[order], np.array(kinds, dtype=np.int64)[order]
+        self._rows: Ints = np.array(rows, dtype=np.int64)[order]
+        requests = [dict(shape.request) for shape in shapes]
+        self._amounts: dict[int, Ints] = {}
+        """int64[ends] by column: what ends, the first first."""
+        for column in sorted({column for task in tasks for column, _ in task.shape.request}):
+            asked = np.array([request.get(column, 0) for request in requests], dtype=np.int64)
+            self._amounts[column] = asked[kind] if len(kind) else kind
+        lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)) if len(times) else []
+        self._steps = [(now, 0), *((float(times[last]), int(last) + 1) for last in lasts)]
         """Moments, and how many of the ends are over by then."""
 
     def earliest(self) -> Start | None:
@@ -105,7 +113,7 @@ class Foresight:
                 return None
             first = self._first(first + 1, last, lambda step: self._places(step) is not None)
             places = self._places(first)
-        return None if places is None else Start(self._steps[first][0], places)
+        return None if places is None else Start(self._steps[first][0], places, self._leaving(first))
 
     @staticmethod
     def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:

@@ -83,10 +83,11 @@ class KeptRoom:
         self._turn += 1
         self._turns[job.key] = self._turn
 
-    def plan(
-        self, job: JobView, at: float, places: Sequence[tuple[Task, int]], running: Sequence[tuple[Task, int]]
-    ) -> None:
-        """Keep room for a job: its tasks with the rows where they will start, and the tasks that hold room now."""
+    def plan(self, job: JobView, at: float, places: Sequence[tuple[Task, int]], leaving: Mapping[int, Ints]) -> None:
+        """Keep room for a job: its tasks with the rows where they will start.
+
+        ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then.
+        """
         rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
         plan = Planned(job, at, rows, {}, {}, self._turn)
         need = self._sums(plan, places)
@@ -96,10 +97,8 @@ class KeptRoom:
                 for position, spot in shared:
                     if column in need:
                         need[column][position] += amounts[spot]
-        before = [(task, row) for task, row in running if task.job != job.key and self.ends_by(task) <= at]
-        ending = self._sums(plan, before)
-        nothing = np.zeros(len(rows), dtype=np.int64)
-        plan.need, plan.ending = need, {column: ending.get(column, nothing.copy()) for column in need}
+        nothing = np.zeros(len(self._nodes), dtype=np.int64)
+        plan.need, plan.ending = need, {column: leaving.get(column, nothing)[rows] for column in need}
         self.planned.append(plan)
 
     @staticmethod
