@@ -79,6 +79,118 @@ def test_who_goes_before(job: str, bound: bool) -> None:
         assert found.why("x/small.0") == told
 
 
+def test_a_job_with_a_planned_start_says_so() -> None:
+    text = CLUSTER.replace("started=0", "started=60 age=60").replace("min=2 pods=2", "min=2 pods=2 class=high", 1)
+    found = plan(f"class high 1000\n{text}", easy())
+    why = "the gang needs 2, none fit: 2 nodes have too little cpu"
+    assert found.message("x/big") == f"{why}; its start is planned for 08:59 UTC (in 59m), on n1, n2"
+    planned = found.jobs["x/big"].planned
+    assert planned is not None
+    assert (planned.node_count, planned.ahead) == (2, ("x/long", "x/short"))
+
+
+@pytest.mark.parametrize(
+    ("running", "expected"),
+    [
+        pytest.param(f"started=600 {hours(60)}", 50, id="what has run for a while ends sooner"),
+        pytest.param(f"started=7200 {hours(60)}", 0, id="what has run for too long is taken to end now"),
+        pytest.param("started=600 deadline=1800", 20, id="a deadline"),
+        pytest.param("", None, id="nobody knows"),
+    ],
+)
+def test_when_work_ends(running: str, expected: float | None) -> None:
+    text = f"node n1 cpu=4\npods x/long 1 cpu=3 on=n1 {running}\njob x/long min=1\njob x/big min=1 pods=1 cpu=4"
+    found = starts(plan(text, easy()))
+    assert found == (None if expected is None else (expected, ("n1",)))
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        pytest.param({}, 60, id="by default"),
+        pytest.param({"trust": "[learnt, limit]"}, None, id="what work declares need not be trusted"),
+        pytest.param({"trust": "[limit]", "unknownDuration": "2h"}, 120, id="what is not trusted is unknown"),
+        pytest.param({"reserveFor": "{queues: [default]}"}, 60, id="for its queue"),
+        pytest.param({"reserveFor": "{queues: [other]}"}, None, id="for another queue only"),
+        pytest.param({"reserveFor": "{minPriority: 1}"}, None, id="its priority is too low"),
+        pytest.param({"reserveFor": "{waited: 10m}"}, 60, id="it has waited for long enough"),
+        pytest.param({"reserveFor": "{waited: 11m}"}, None, id="it has not"),
+    ],
+)
+def test_arguments(args: dict[str, object], expected: float | None) -> None:
+    found = starts(plan(CLUSTER, easy(**args)))
+    assert found == (None if expected is None else (expected, ("n1", "n2")))
+
+
+def test_work_that_leaves_enough_beside_it_goes_before_whatever_its_length() -> None:
+    text = f"{CLUSTER.replace('cpu=4 age=600', 'cpu=3 age=600')}\njob x/endless min=3 pods=3 cpu=1 age=60"
+    found = plan(text, easy())
+    assert starts(found) == (60, ("n1", "n2"))
+    assert not found.bound, "two of three would leave enough"
+    found = plan(text.replace("min=3 pods=3", "min=2 pods=2"), easy())
+    assert found.bound == {"endless": 2}
+    assert starts(found) == (60, ("n1", "n2"))
+
+
+def test_other_nodes_are_free_for_all() -> None:
+    found = plan(
+        f"{CLUSTER.replace('cpu=4 age=600', 'cpu=4 age=600 selector=kind:big')}".replace(
+            "node n1 cpu=4", "node n1 cpu=4 kind=big"
+        ).replace("node n2 cpu=4", "node n2 cpu=4 kind=big")
+        + "\nnode n3 cpu=4\njob x/endless min=1 pods=1 cpu=4 age=60",
+        easy(),
+    )
+    assert found.bound == {"endless": 1}
+    assert found.jobs["x/endless"].ahead_of == ""
+
+
+def test_depth_says_for_how_many_jobs_room_is_kept() -> None:
+    text = f"{CLUSTER}\njob x/next min=1 pods=1 cpu=4 age=500\njob x/last min=1 pods=1 cpu=4 age=400\nnode n3 cpu=4"
+    text += f"\njob x/third min=1 age=900\npods x/third 1 cpu=1 on=n3 started=0 {hours(90)}"
+    assert [starts(plan(text, easy()), f"x/{job}") for job in ("big", "next", "last")] == [
+        (60, ("n1", "n2")),
+        None,
+        None,
+    ]
+    found = plan(text, easy(depth=2))
+    assert starts(found) == (60, ("n1", "n2"))
+    assert starts(found, "x/next") == (90, ("n3",)), "what is kept for the first is not for the second"
+    assert starts(found, "x/last") is None
+
+
+def test_a_gang_that_asks_for_closeness_starts_in_the_first_domain_that_has_room() -> None:
+    racks = "\n".join(f"node n{number} cpu=4 example.com/rack=r{number // 3}" for number in range(1, 5))
+    ends = "\n".join(
+        f"job x/w{number} min=1 age=900\npods x/w{number} 1 cpu=3 on=n{number} started=0 {hours(minutes)}"
+        for number, minutes in ((1, 10), (2, 50), (3, 20), (4, 30))
+    )
+    gang = "job x/big min=2 pods=2 cpu=4 age=600"
+    policy = policy_from(
+        POLICY.format(args="")
+        + "  - name: network-topology-aware\n"
+        + "    arguments: {hypernode.labels: [{key: example.com/rack, tierName: rack}]}\n"
+    )
+    assert starts(plan(f"{racks}\n{ends}\n{gang}", policy)) == (20, ("n1", "n3")), "anywhere"
+    assert starts(plan(f"{racks}\n{ends}\n{gang} topology=hard tier=1", policy)) == (30, ("n3", "n4"))
+
+
+def test_a_job_with_a_planned_start_may_still_evict_others() -> None:
+    text = POLICY.format(args="").replace("allocate, backfill", "allocate, preempt, backfill")
+    for name in ("gang", "drf"):
+        text = text.replace(f"name: {name}", f"name: {name}\n    enablePreemptable: false")
+    preempting = policy_from(text)
+    text = f"class high 1000\n{CLUSTER}".replace("min=2 pods=2", "min=2 pods=2 class=high")
+    found = plan(text, preempting)
+    assert sorted(found.evicted[0]) == ["long.0", "short.0"]
+    assert starts(found) is None, "it has its places"
+
+
+def test_a_job_that_never_fits_keeps_nothing() -> None:
+    found = plan(f"{CLUSTER}\njob x/huge min=3 pods=3 cpu=4 age=800\njob x/small min=1 pods=1 cpu=1 age=60", easy())
+    assert starts(found, "x/huge") is None
+    assert starts(found) == (60, ("n1", "n2")), "the next gets its planned start"
+
+
 def test_without_the_plugin_nothing_is_kept() -> None:
     text = f"{CLUSTER}\njob x/small min=1 pods=1 cpu=1 age=60"
     found = plan(text)

@@ -57,7 +57,7 @@ def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[],
     if found is None:
         kept.in_vain += 1
         return
-    kept.plan(job, found.at, found.places, found.leaving)
+    kept.plan(job, found.at, found.places, found.leaving, found.ahead)
 
 
 class Start(NamedTuple):
@@ -67,6 +67,8 @@ class Start(NamedTuple):
     places: Places
     leaving: dict[int, Ints]
     """int64[nodes] by column: what other work holds now that has ended by then."""
+    ahead: Sequence[str]
+    """Keys of jobs that have begun on its nodes since it waits, and have ended by then."""
 
 
 class Foresight:
@@ -80,12 +82,16 @@ class Foresight:
         self._missing = session.plugins.tasks_missing(job)
         now = session.snapshot.now
         shapes: dict[Shape, int] = {}
-        ends, rows, kinds = [], [], []
+        ends: list[float] = []
+        rows: list[int] = []
+        kinds: list[int] = []
+        working: list[Task] = []
         for task, row in holding(session):
             at = kept.ends_by(task)
             if at < inf and task.job != job.key:
                 ends.append(at)
                 rows.append(row)
+                working.append(task)
                 kinds.append(shapes.setdefault(task.shape, len(shapes)))
         times = np.maximum(np.array(ends, dtype=np.float64), now)
         order = np.argsort(times, kind="stable")
@@ -97,8 +103,9 @@ class Foresight:
         for column in sorted({column for task in tasks for column, _ in task.shape.request}):
             asked = np.array([request.get(column, 0) for request in requests], dtype=np.int64)
             self._amounts[column] = asked[kind] if len(kind) else kind
-        lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)) if len(times) else []
-        self._steps = [(now, 0), *((float(times[last]), int(last) + 1) for last in lasts)]
+        self._working = [working[number] for number in order]
+        lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)).tolist() if len(times) else []
+        self._steps = [(now, 0), *((float(times[last]), last + 1) for last in lasts)]
         """Moments, and how many of the ends are over by then."""
 
     def earliest(self) -> Start | None:
@@ -113,7 +120,15 @@ class Foresight:
                 return None
             first = self._first(first + 1, last, lambda step: self._places(step) is not None)
             places = self._places(first)
-        return None if places is None else Start(self._steps[first][0], places, self._leaving(first))
+        if places is None:
+            return None
+        return Start(self._steps[first][0], places, self._leaving(first), self._ahead(first, places))
+
+    def _ahead(self, step: int, places: Places) -> list[str]:
+        """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
+        on_nodes = np.isin(self._rows[: self._steps[step][1]], [row for _, row in places])
+        later = (self._working[number] for number in np.flatnonzero(on_nodes).tolist())
+        return sorted({task.job for task in later if (task.started or task.created) > self._job.created})
 
     @staticmethod
     def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:

@@ -22,6 +22,7 @@ from vsched.explain.queues import explain_queue, past_use
 from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
+from vsched.explain.why.planned import goes_before
 from vsched.explain.why.undisturbed import undisturbed
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
@@ -170,7 +171,7 @@ class Explaining:
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
-            notes=tuple(filter(None, (job.notice, *job.spec.wishes, *self._notes(job), self._past_use(job, waits)))),
+            notes=tuple(filter(None, (*self._notes(job), self._past_use(job, waits), *goes_before(self._report, key)))),
             pods=self._pods(job) if waits else {},
             claims=self._claims(job.tasks.values()),
         )
@@ -200,7 +201,8 @@ class Explaining:
         return f"{past_use(outcome)}, so others go first beyond what they deserve" if more else ""
 
     def _notes(self, job: Job) -> Iterator[str]:
-        """What the plugins of the policy do not follow of the job's wishes."""
+        """What is not followed of the job's wishes, by the scheduler and by the plugins of the policy."""
+        yield from (job.notice, *job.spec.wishes)
         for conf in self._policy.plugins():
             yield from self._registry.plugins[conf.name](conf.args).job_notes(job)
 

@@ -98,6 +98,8 @@ class PlannedStart(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     """The first ``PLANNED_NODES_MAX`` of the nodes on which room is kept for it, by name."""
     node_count: int = 0
+    ahead: tuple[str, ...] = ()
+    """Keys of the first ``PLANNED_NODES_MAX`` jobs that have begun on these nodes since it waits, and end before."""
 
 
 class JobOutcome(msgspec.Struct, frozen=True):

@@ -32,10 +32,17 @@ EndsBy = Callable[[Task], float]
 class Planned:
     """The planned start of one job."""
 
-    __slots__ = ("at", "ending", "job", "need", "number", "positions", "rows")
+    __slots__ = ("ahead", "at", "ending", "job", "need", "number", "positions", "rows")
 
     def __init__(
-        self, job: JobView, at: float, rows: Ints, need: Mapping[int, Ints], ending: Mapping[int, Ints], number: int
+        self,
+        job: JobView,
+        at: float,
+        rows: Ints,
+        need: Mapping[int, Ints],
+        ending: Mapping[int, Ints],
+        number: int,
+        ahead: Sequence[str],
     ) -> None:
         self.job = job
         self.at = at
@@ -48,6 +55,8 @@ class Planned:
         """int64[rows] by column: what work holds there, or waits for, that ends before its start."""
         self.number = number
         """The number of the job's turn. Jobs that had their last turn before it are not bound by this plan."""
+        self.ahead = ahead
+        """Keys of the jobs that have begun on its nodes since it waits, and end before."""
         self.positions = {row: at for at, row in enumerate(rows.tolist())}
 
     @property
@@ -83,13 +92,20 @@ class KeptRoom:
         self._turn += 1
         self._turns[job.key] = self._turn
 
-    def plan(self, job: JobView, at: float, places: Sequence[tuple[Task, int]], leaving: Mapping[int, Ints]) -> None:
+    def plan(
+        self,
+        job: JobView,
+        at: float,
+        places: Sequence[tuple[Task, int]],
+        leaving: Mapping[int, Ints],
+        ahead: Sequence[str] = (),
+    ) -> None:
         """Keep room for a job: its tasks with the rows where they will start.
 
         ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then.
         """
         rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
-        plan = Planned(job, at, rows, {}, {}, self._turn)
+        plan = Planned(job, at, rows, {}, {}, self._turn, ahead)
         need = self._sums(plan, places)
         for other in self.planned:
             for column, amounts in other.need.items():

@@ -17,6 +17,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.limits import SILENT
+from vsched.framework.reports.planned import planned_start, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
@@ -26,12 +27,10 @@ from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.jobs.native import title_of
 from vsched.model.plan import (
-    PLANNED_NODES_MAX,
     SUB_GROUPS_MAX,
     CycleReport,
     JobOutcome,
     NamespaceOutcome,
-    PlannedStart,
     QueueOutcome,
     SubGroupOutcome,
     Unschedulable,
@@ -99,7 +98,8 @@ def job_outcome(
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
-    headline = waiting.of(view)
+    planned = planned_start(waiting.session, view.key)
+    headline = with_start(waiting.session, waiting.of(view), planned)
     if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
         # This reason overrides what plugins say: a cluster autoscaler must not add nodes for such a job.
         message = headline.message
@@ -134,19 +134,9 @@ def job_outcome(
         domain="" if settled is None else settled.name,
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(waiting.session, view),
-        planned=_planned(waiting.session, view),
+        planned=planned,
         ahead_of="" if waiting.session.kept is None else waiting.session.kept.ahead_of(view),
     )
-
-
-def _planned(session: Session, view: JobView) -> PlannedStart | None:
-    """When and where a job starts for which room is kept."""
-    found = None if session.kept is None else session.kept.of(view.key)
-    if found is None:
-        return None
-    names = session.nodes.statics.names
-    nodes = tuple(names[row] for row in found.rows[:PLANNED_NODES_MAX].tolist())
-    return PlannedStart(found.at, nodes, len(found.rows))
 
 
 def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:

@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from vsched.framework.codes import Code
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.job import Job
-from vsched.model.plan import SUB_GROUPS_MAX, JobOutcome, Unschedulable
+from vsched.model.plan import PLANNED_NODES_MAX, SUB_GROUPS_MAX, JobOutcome, Unschedulable
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -44,6 +44,7 @@ def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
     yield _phases(snapshot)
     yield _pending(waiting, dict(findings.pods))
     yield from _places(dict(findings.jobs))
+    yield from _planned(dict(findings.jobs))
     yield _retries(dict(findings.retries))
     yield _shares(snapshot)
     yield from _namespaces(snapshot)
@@ -76,6 +77,22 @@ def _places(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     waiting = sum(outcome.code == Code.TOPOLOGY for outcome in outcomes.values())
     yield GaugeMetricFamily(
         "vsched_topology_waiting_jobs", "Jobs that wait because no domain that they allow has room.", value=waiting
+    )
+
+
+def _planned(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
+    """How many jobs have a planned start, how many began before it, and how many wait because room is kept."""
+    planned = [outcome.planned for outcome in outcomes.values() if outcome.planned is not None]
+    yield GaugeMetricFamily("vsched_planned_starts", "Jobs with a planned start.", value=len(planned))
+    ahead = {key for one in planned for key in one.ahead}
+    yield GaugeMetricFamily(
+        "vsched_backfilled_jobs",
+        f"Jobs that run on nodes kept for a planned start and began after that job came, {PLANNED_NODES_MAX} of each.",
+        value=len(ahead),
+    )
+    waiting = sum(outcome.code == Code.RESERVED for outcome in outcomes.values())
+    yield GaugeMetricFamily(
+        "vsched_reserved_waiting_jobs", "Jobs that wait because room is kept for planned starts.", value=waiting
     )
 
 

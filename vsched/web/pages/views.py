@@ -69,11 +69,16 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     snapshot = findings.snapshot
     if snapshot is None:
         return {}
-    listed = sorted(dict(snapshot.jobs).items())
-    return {key: {**_job(job, findings.jobs.get(key)), "position": positions.get(key)} for key, job in listed}
+    listed, outcomes = sorted(dict(snapshot.jobs).items()), dict(findings.jobs)
+    ahead = {
+        first: key for key, found in outcomes.items() if found.planned is not None for first in found.planned.ahead
+    }
+    return {
+        key: {**_job(job, outcomes.get(key), ahead.get(key, "")), "position": positions.get(key)} for key, job in listed
+    }
 
 
-def _job(job: Job, outcome: JobOutcome | None) -> View:
+def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
     succeeded, failed = job.counts[Status.SUCCEEDED], job.counts[Status.FAILED]
     if outcome is not None and outcome.phase == Phase.COMPLETED:  # finished pods may have been cleaned away since
         succeeded, failed = max(succeeded, outcome.succeeded), max(failed, outcome.failed)
@@ -94,6 +99,8 @@ def _job(job: Job, outcome: JobOutcome | None) -> View:
         "domain": outcome.domain if outcome is not None else "",
         "tier": outcome.tier if outcome is not None else None,
         "sub_groups": list(outcome.sub_groups) if outcome is not None else [],
+        "planned": outcome.planned if outcome is not None else None,
+        "ahead_of": ahead_of,
     }
 
 

@@ -1,0 +1,34 @@
+"""The planned start of a job as a report has it, and as the reason why the job waits says it."""
+
+from __future__ import annotations
+
+from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.session import Session
+from vsched.framework.times import at_and_in
+from vsched.framework.wording import LISTED_MAX, counted
+from vsched.model.plan import PLANNED_NODES_MAX, PlannedStart
+
+
+def planned_start(session: Session, key: str) -> PlannedStart | None:
+    """When and where a job starts for which room is kept; None for any other job."""
+    found = None if session.kept is None else session.kept.of(key)
+    if found is None:
+        return None
+    names = session.nodes.statics.names
+    nodes = tuple(names[row] for row in found.rows[:PLANNED_NODES_MAX].tolist())
+    return PlannedStart(found.at, nodes, len(found.rows), tuple(found.ahead[:PLANNED_NODES_MAX]))
+
+
+def with_start(session: Session, headline: UnschedulableReason, planned: PlannedStart | None) -> UnschedulableReason:
+    """The reason why a job waits, with its planned start at the end."""
+    if planned is None or not headline.message:
+        return headline
+    return headline._replace(message=f"{headline.message}; {starts_at(planned, session.snapshot.now)}")
+
+
+def starts_at(planned: PlannedStart, now: float) -> str:
+    """``its start is planned for 14:05 UTC (in 12m), on n1, n2 and 6 more nodes``."""
+    shown = planned.nodes[:LISTED_MAX]
+    more = planned.node_count - len(shown)
+    names = " and ".join(filter(None, (", ".join(shown), counted(more, "more node", "more nodes") if more else "")))
+    return f"its start is planned for {at_and_in(planned.at, now)}, on {names}"
