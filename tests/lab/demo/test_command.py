@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,20 +13,12 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from tests.lab.demo.processes import start
 from vsched.cli import cli
 from vsched.errors import Unavailable
 from vsched.lab.demo.command import judge
 from vsched.lab.demo.mix import CROWDS
 from vsched.lab.demo.view import DemoState
-
-
-async def start(tmp_path: Path, *arguments: str) -> Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "vsched", "demo", "--nodes", "5", *arguments),
-        stdout=PIPE,
-        stderr=PIPE,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
 
 
 async def test_without_a_screen_it_prints_what_happened_as_json_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.lab.demo.test_command import start
+from tests.lab.demo.processes import start
 from vsched.lab.demo.memory import ALONE, EARLY, HALF_LIVES, LATE, Contest, policy_for
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.run import TraceReplay, replay
