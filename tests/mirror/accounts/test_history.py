@@ -211,7 +211,7 @@ def test_a_book_takes_over_what_another_has_counted() -> None:
     assert used(second, ANN) == 60_000
     assert isclose(used(second, ANN, SHORT), used(first, ANN, SHORT) / 2)
     second.advance(BEGIN + 670)
-    assert used(second, BOB) == 20_000
+    assert used(second, BOB) == (160 + 10) * 2000
     assert used(second, ROBOT, resource="example.com/gpu") == 60_000
 
 
@@ -224,6 +224,54 @@ def test_the_present_hour_of_a_history_that_is_taken_over_later_is_over() -> Non
     found = second.publish()
     assert found.ends.tolist() == [BEGIN + 60]
     assert found.present_seconds == 0
+
+
+def test_a_book_that_takes_over_late_keeps_what_it_has_counted_since() -> None:
+    first, second = book(), book(at=BEGIN + 60)
+    first.see(AXIS, TOTAL, {ANN: {CPU: 1000}})
+    first.advance(BEGIN + 60)
+    second.see(AXIS, TOTAL, {BOB: {CPU: 2000}, ANN: {CPU: 1000}})
+    second.advance(BEGIN + HOUR_SECONDS + 600)
+    second.see(AXIS, TOTAL, {BOB: None})
+    before = used(second, BOB, SHORT)
+    second.restore(history_of(first.publish().record()), BEGIN + HOUR_SECONDS + 600)
+    assert used(second, ANN) == (HOUR_SECONDS + 600) * 1000
+    assert used(second, BOB) == (HOUR_SECONDS + 540) * 2000
+    assert used(second, CLUSTER) == (HOUR_SECONDS + 600) * 8000
+    assert isclose(used(second, BOB, SHORT), before, rel_tol=1e-6)
+    found = second.publish()
+    assert found.ends.tolist() == [BEGIN + 60, BEGIN + HOUR_SECONDS]
+    assert found.lengths.tolist() == [60, HOUR_SECONDS - 60]
+    assert (found.since, found.present_seconds) == (BEGIN, 600)
+    second.advance(BEGIN + HOUR_SECONDS + 610)
+    assert used(second, ANN) == (HOUR_SECONDS + 610) * 1000
+
+
+def test_what_two_books_have_counted_at_the_same_time_counts_once() -> None:
+    first, second = book(), book()
+    for each in (first, second):
+        each.see(AXIS, TOTAL, {ANN: {CPU: 1000}})
+        each.advance(BEGIN + 600)
+    second.advance(BEGIN + 900)
+    second.restore(history_of(first.publish().record()), BEGIN + 900)
+    assert used(second, ANN) == 600_000
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5, 1.0, 1.7, 3.0, 9.0])
+@pytest.mark.parametrize("half_life", [inf, 7200.0])
+def test_what_leaves_a_window_before_a_book_takes_over_does_not_count(gap: float, half_life: float) -> None:
+    decay = Decay(half_life, 4 * HOUR_SECONDS)
+    first, second = book(decay), book(decay)
+    first.see(AXIS, TOTAL, {ANN: {CPU: 1000}})
+    first.advance(BEGIN + 6.25 * HOUR_SECONDS)
+    first.see(AXIS, TOTAL, {ANN: None})
+    later = BEGIN + (6.25 + gap) * HOUR_SECONDS
+    second.restore(first.publish(), later)
+    for hours in (0.0, 1.0, 2.0, 5.0, 12.0):
+        at = later + hours * HOUR_SECONDS
+        second.advance(at)
+        first.advance(at)
+        assert isclose(used(second, ANN, decay), used(first, ANN, decay), rel_tol=1e-3, abs_tol=10.0)
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,8 @@ class HistoryKeeper:
         self._trouble = ""
         """What has failed since the last success, in a word."""
         self._lessened = False
+        self._rival: str | None = None
+        """Who else wrote it last, as far as that was told."""
         self._writes: Counter[str] = Counter()
         self._size = self._written_at = 0.0
 
@@ -232,12 +234,10 @@ class HistoryKeeper:
         theirs, now = found.history, self._clock.now()
         if theirs is not None and theirs.at <= now + FUTURE_SECONDS and theirs.since < self.book.publish().since:
             self._restore_from(theirs, str(self._stored))
-        else:
-            self._reporter.worry(
-                "usage history was written by another process",
-                where=str(self._stored),
-                writer=found.writer or "unknown",
-            )
+        elif found.writer != self._rival:
+            self._rival = found.writer
+            event = "usage history was written by another process"
+            self._reporter.worry(event, where=str(self._stored), writer=found.writer or "unknown")
 
     def _succeeded(self, key: Key, packed: PackedHistory) -> None:
         self._written, self._size, self._written_at = key, float(len(packed.body)), self._clock.now()

@@ -145,17 +145,19 @@ class HistoryBook:
     def restore(self, history: UsageHistory, now: float) -> None:
         """Take over what another book has counted; what is held stays. The time in between counts for nobody.
 
-        What this book has counted itself is forgotten.
+        Of what this book has counted itself, the hours that began later are added; the rest is forgotten.
         """
-        axis, total, held, decays = self._axis, self._total, self._held_by, list(self._decayed)
+        axis, total, held, own = self._axis, self._total, self._held_by, self.publish()
         self.adopt(replace(history, held={}), axis, total)
         if history.at // HOUR_SECONDS != now // HOUR_SECONDS and self._present_seconds:
-            self._begin_hour()
+            self._file_hour()
         for decay, sums in self._decayed.items():
             sums *= fading(max(0.0, now - history.at), decay.half_life)
         self._at = max(now, history.at)
+        self._leave_windows(history.at)
         self.see(axis, total, held)
-        self.keep(decays)
+        self._add(own, history.at)
+        self.keep(own.decayed)
 
     # -- steps
 
@@ -168,10 +170,7 @@ class HistoryBook:
 
     def _begin_hour(self) -> None:
         """File the sums of the present hour, and forget the oldest hour and what has left a window."""
-        self._ends = np.append(self._ends, self._at)
-        self._lengths = np.append(self._lengths, self._present_seconds)
-        self._hours = np.concatenate((self._hours, self._present[None].astype(np.float32)))
-        self._present, self._present_seconds = np.zeros_like(self._present), 0.0
+        self._file_hour()
         ages = self._at - self._ends
         for decay, sums in self._decayed.items():
             for hour in np.flatnonzero((ages >= decay.window) & (ages < decay.window + HOUR_SECONDS)).tolist():
@@ -181,6 +180,49 @@ class HistoryBook:
             kept = np.arange(len(self._ends) - WEEK_HOURS + 1, len(self._ends))
             self._ends, self._lengths, self._hours = self._ends[kept], self._lengths[kept], self._hours[kept]
         self._forget_idle()
+
+    def _file_hour(self) -> None:
+        self._ends = np.append(self._ends, self._at)
+        self._lengths = np.append(self._lengths, self._present_seconds)
+        self._hours = np.concatenate((self._hours, self._present[None].astype(np.float32)))
+        self._present, self._present_seconds = np.zeros_like(self._present), 0.0
+
+    def _leave_windows(self, before: float) -> None:
+        """Forget what has left a window since ``before``, but for what the end of the present hour will see to."""
+        then, ages = before // HOUR_SECONDS * HOUR_SECONDS, self._at - self._ends
+        whole = self._at // HOUR_SECONDS * HOUR_SECONDS
+        for decay, sums in self._decayed.items():
+            left = (then - self._ends < decay.window) & (whole - self._ends >= decay.window)
+            for hour in np.flatnonzero(left).tolist():
+                weight = hour_weight(float(ages[hour]), float(self._lengths[hour]), decay.half_life)
+                np.maximum(sums - self._hours[hour] * weight, 0.0, out=sums)
+
+    def _add(self, own: UsageHistory, since: float) -> None:
+        """Add the hours of another history that began since then; they are younger than those here."""
+        later = np.flatnonzero((own.ends - own.lengths >= since) & (own.lengths > 0)).tolist()
+        is_present_later = own.present_seconds > 0 and own.at - own.present_seconds >= since
+        parts = [own.hours[hour] for hour in later] + ([own.present] if is_present_later else [])
+        used = np.flatnonzero(sum(parts, np.zeros(own.present.shape)).any(axis=1)).tolist()
+        holders = [own.holders[row] for row in used]
+        for holder in holders:
+            self._row(holder)
+        rows = [self._rows.get(holder, 0) or self._row(Holder(holder.queue)) for holder in holders]
+        places = {name: place for place, name in enumerate(self._resources)}
+        columns = {place: places[name] for place, name in enumerate(own.resources) if name in places}
+        for part, hour in zip(parts, [*later, None], strict=False):
+            sums = np.zeros_like(self._present)
+            for theirs, ours in columns.items():
+                np.add.at(sums[:, ours], rows, part[used, theirs])
+            age = 0.0 if hour is None else self._at - float(own.ends[hour])
+            length = own.present_seconds if hour is None else float(own.lengths[hour])
+            for decay, decayed in self._decayed.items():
+                if age < decay.window:
+                    decayed += sums * hour_weight(age, length, decay.half_life)
+            self._present += sums
+            self._present_seconds += length
+            if hour is not None:
+                self._file_hour()
+                self._ends[-1] = own.ends[hour]
 
     def _skip(self, seconds: float) -> None:
         """Let so much time pass that every hour that is known is older than a week."""
