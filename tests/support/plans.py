@@ -25,10 +25,11 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     usage n1 cpu=63 memory=40 spread=12 period=5m age=0
 
 A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``pods`` line. Fields with a slash are
-annotations (of nodes: labels), as ``volcano.sh/preemptable=true``. What a node really uses is no object; it is given to
-the plan beside them, and ``spread`` is of cpu and memory both. A pod that is ``apart`` from a job shares no node
-with the job's pods; one that is ``never`` has the preemption policy of that name. With roles ``beyond``, a job has
-more than are read, so it waits. A ``claim`` is a PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
+annotations (of nodes: labels), as ``volcano.sh/preemptable=true``; a ``~`` is a space there. What a node really
+uses is no object; it is given to the plan beside them, and ``spread`` is of cpu and memory both. A pod that is
+``apart`` from a job shares no node with the job's pods; one that is ``never`` has the preemption policy of that
+name. With roles ``beyond``, a job has more than are read, so it waits. A ``claim`` is a
+PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
 Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
 """
 
@@ -319,7 +320,7 @@ def _budget(key: str, fields: dict[str, str]) -> Manifest:
 
 
 def _annotations(fields: dict[str, str]) -> dict[str, str]:
-    return {key: value for key, value in fields.items() if "/" in key}
+    return {key: value.replace("~", " ") for key, value in fields.items() if "/" in key}
 
 
 def _group(key: str, fields: dict[str, str]) -> Manifest:

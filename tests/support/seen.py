@@ -31,6 +31,7 @@ def seen(snapshot: Snapshot) -> dict[str, Any]:
         "nominated": list(snapshot.nominated),
         "admitted": list(snapshot.admitted),
         "reserving": list(snapshot.reserving),
+        "asked": list(snapshot.asked),
         "holders": {queue: sorted(jobs) for queue, jobs in snapshot.holders.items()},
         "queues": {
             name: (

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.model.plan import Evict
+from vsched.model.plan import Evict, Withdraw
+from vsched.model.pods.cooperation import REQUEST_ANNOTATIONS
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Writer
@@ -192,3 +194,87 @@ async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
         await until(lambda: server.in_flight == 4)
         assert await evictor.drain(0.05) == 10
         server.open.set()
+
+
+ASKING = Sent(
+    "PATCH",
+    PATH,
+    {
+        "metadata": {
+            "uid": "uid-7",
+            "annotations": {
+                "vsched.io/eviction-requested": "1970-01-01T00:16:40Z",
+                "vsched.io/eviction-deadline": "1970-01-01T00:21:40Z",
+                "vsched.io/eviction-reason": "reclaim for ns/other",
+                "vsched.io/eviction-expected": None,
+                "vsched.io/eviction-ready": None,
+            },
+        }
+    },
+)
+UNASKING = Sent("PATCH", PATH, {"metadata": {"uid": "uid-7", "annotations": dict.fromkeys(REQUEST_ANNOTATIONS)}})
+OTHER_POD = 'Pod "pod-7" is invalid: metadata.uid: Invalid value: "uid-7": field is immutable'
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        pytest.param(Reply(200), "requested", id="asked"),
+        pytest.param(Reply(404), "gone", id="the pod is gone"),
+        pytest.param(Reply(422, OTHER_POD), "gone", id="another pod of the same name"),
+        pytest.param(Reply(422, "metadata.annotations: Too long"), "refused", id="there is no place for more"),
+        pytest.param(Reply(403, "no"), "refused", id="not allowed"),
+    ],
+)
+async def test_a_pod_that_opts_in_is_asked_for_as_long_as_both_it_and_the_settings_say(
+    reply: Reply, verdict: str
+) -> None:
+    async with evicting(msgspec.structs.replace(QUICK, asks_seconds=300.0)) as (server, evictor, outcomes, _):
+        server.reply = lambda sent: reply
+        evictor.submit([msgspec.structs.replace(evict(), wait=600.0)])
+        await until(lambda: not evictor.busy)
+        assert server.sent == [ASKING]
+        assert [outcome.verdict.value for outcome in outcomes] == [verdict]
+
+
+async def test_where_nobody_is_asked_a_pod_that_opts_in_is_evicted_at_once() -> None:
+    async with evicting(msgspec.structs.replace(QUICK, asks_seconds=0.0)) as (_, evictor, outcomes, _):
+        evictor.submit([msgspec.structs.replace(evict(), wait=600.0)])
+        await until(lambda: not evictor.busy)
+        assert [outcome.verdict.value for outcome in outcomes] == ["evicted"]
+
+
+async def test_a_withdrawal_that_fails_is_sent_again_until_it_is_done() -> None:
+    settings = msgspec.structs.replace(QUICK, repeat_seconds=0.01)
+    verdicts: list[str] = []
+    async with recording() as (server, client):
+        script = iter([Reply(503)] * 3)
+        server.reply = lambda sent: next(script, Reply())
+        evictor = Evictor(
+            writer_to(client), _unexpected, settings, FakeClock(), lambda _, verdict, __: verdicts.append(verdict.value)
+        )
+        task = asyncio.create_task(evictor.run())
+        about = evict()
+        evictor.submit([Withdraw(about.uid, "ns", about.name, "n1", "ns/job", "reclaim", "ns/other", "no need")])
+        await until(lambda: "withdrawn" in verdicts)
+        assert verdicts == ["gave-up", "withdrawn"]
+        assert server.sent == [UNASKING] * 4
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+async def test_the_latest_decision_about_a_pod_is_the_one_that_holds() -> None:
+    async with recording() as (server, client):
+        evictor = Evictor(writer_to(client), lambda outcome: None, QUICK, FakeClock(now=1000.0))
+        about = evict()
+        evictor.submit([Withdraw(about.uid, "ns", about.name, "n1", "ns/job", "reclaim", "ns/other", "no need")])
+        evictor.submit([msgspec.structs.replace(about, wait=300.0)])
+        task = asyncio.create_task(evictor.run())
+        assert await evictor.drain(5.0) == 0
+        assert server.sent == [ASKING]
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def _unexpected(outcome: EvictionOutcome) -> None:
+    raise AssertionError(outcome)

@@ -88,9 +88,17 @@ def place_until_ready(
 
 
 def choose(session: Session, task: Task) -> Choice | None:
-    """The nominated node if the task fits there, else the best node; None where no node fits."""
+    """The nominated node if the task fits there, else the best node; None where no node fits.
+
+    Pods of the nominated node that were only asked to leave may stay if another node has room now.
+    """
     row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
-    return session.node_selection.choose(task, row)
+    choice = session.node_selection.choose(task, row)
+    if choice is not None and choice.waits and session.asked_on(task.nominated):
+        elsewhere = session.node_selection.choose(task, None)
+        if elsewhere is not None and not elsewhere.waits:
+            return elsewhere
+    return choice
 
 
 def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
@@ -110,4 +118,5 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 
 def waits_for(session: Session, choice: Choice) -> Refusal:
     """The refusal of a task that waits for other pods to leave its node."""
-    return to_leave(session.nodes.statics.names[choice.row])
+    node = session.nodes.statics.names[choice.row]
+    return to_leave(node, session.asked_on(node))

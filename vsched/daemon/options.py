@@ -100,6 +100,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     access: AccessOptions = AccessOptions()
     """Who may ask, and where over TLS."""
     eviction_mode: EvictionMode = "eviction"
+    cooperative_eviction_seconds: float = 3600.0
+    """How long pods that opt in are asked to end by themselves before they are evicted, at most; 0: not at all."""
     recordings: int = 8
     """Cycles in which something looked wrong that are kept, to be fetched and run again; 0 for none."""
     event_qps: float = 50.0

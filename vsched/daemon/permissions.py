@@ -81,6 +81,10 @@ def _deletes(options: Options) -> bool:
     return options.eviction_mode == "delete"
 
 
+def _asks(options: Options) -> bool:
+    return options.schedule and options.cooperative_eviction_seconds > 0
+
+
 def _keeps_queues(options: Options) -> bool:
     return options.schedule and options.queue_controller
 
@@ -109,6 +113,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
     RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
+    RequestKind("writes.requests._annotate", "patch", "", "pods", _asks),
     *(
         RequestKind("writes.claims.settling.Settling._read", "get", resource.group, resource.plural, _schedules)
         for resource in (PODS, VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS, DEVICE_CLASSES)

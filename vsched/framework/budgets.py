@@ -77,6 +77,10 @@ class Budgets:
         message = f"the only victims are in more than one disruption budget ({_list(doubled)}): nobody may evict them"
         return _refusal(doubled, message)
 
+    def expect(self, task: Task) -> None:
+        """Count the eviction of a pod that earlier cycles asked to end by itself."""
+        self._spend(task.moved(Status.RUNNING, task.node), -1)
+
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Give back what an eviction used up, because it was undone."""
         self._spend(task, 1)

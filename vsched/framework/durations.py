@@ -33,6 +33,8 @@ class Basis(StrEnum):
     LIMIT = "limit"
     """Only ``activeDeadlineSeconds``: the pod may end at any time before."""
     LEAVING = "leaving"
+    ASKED = "asked"
+    """The pod was asked to end by itself: what its owner expects, and the deadline at the latest."""
     OVERDUE = "overdue"
     """The pod has run longer than it declared, or than any similar pod: it may end at any moment, or late."""
     UNKNOWN = "unknown"
@@ -55,6 +57,9 @@ NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
 
 def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) -> Left:
     """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now."""
+    if task.asked is not None:
+        most = max(0.0, task.asked.deadline - now) + LEAVING_SECONDS
+        return Left(max(0.0, task.asked.end - now), most, Basis.ASKED)
     if task.status is Status.RELEASING:
         return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
     if task.status is Status.UNKNOWN:

@@ -5,7 +5,7 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -32,12 +32,13 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
 from vsched.framework.trace import Trace
+from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.model.snapshot import Snapshot
+from vsched.model.snapshot import Snapshot, asked_jobs
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
@@ -45,9 +46,10 @@ PIPELINED = "Pipelined"
 """The reason of a task that has a node but is not bound yet."""
 
 
-def to_leave(node: str) -> Refusal:
-    """The refusal of a task that has a node and waits for other pods to leave it."""
-    return Refusal(PIPELINED, f"will go to {node} once what is leaving it has left", code=Code.LEAVING, subject=node)
+def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
+    """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
+    what = leaving_by_themselves(asked) if asked else "what is leaving it has left"
+    return Refusal(PIPELINED, f"will go to {node} once {what}", code=Code.LEAVING, subject=node)
 
 
 def to_start(node: str, *, at_once: bool) -> Refusal:
@@ -113,6 +115,7 @@ class Session:
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
         self.reservations = Reservations(snapshot, self.plugins)
+        self._asked: dict[str, list[Task]] | None = None
         self.ungated: list[Task] = []
         """Tasks whose scheduling gate is to be removed, in the order decided."""
         self.node_selection = NodeSelection(
@@ -153,6 +156,15 @@ class Session:
         """Whether pods are leaving a node."""
         row = self.nodes.statics.row.get(node)
         return row is not None and self.node_selection.is_left(row)
+
+    def asked_on(self, node: str) -> Sequence[Task]:
+        """The pods on a node that were asked to end by themselves."""
+        if self._asked is None:
+            self._asked = {}
+            for _, tasks in asked_jobs(self.snapshot):
+                for task in tasks:
+                    self._asked.setdefault(task.node, []).append(task)
+        return self._asked.get(node, ())
 
     def shut(self, job: JobView) -> Refusal | None:
         """Why the job's queue accepts no job at all (for instance, it is closed); None where it accepts jobs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from vsched.framework.codes import Code
 from vsched.framework.nodes.why import NodeReasons
@@ -10,7 +11,9 @@ from vsched.framework.refusal import Bound, Shortage
 from vsched.model.amounts.counted import counted_scale, format_counted
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Mask, NodeTable
+from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
 
 WAITED_FOR = frozenset(
     (
@@ -198,3 +201,33 @@ def _ranked(why: NodeReasons) -> list[str]:
     """The reasons: those that may pass first, then by number of nodes, most first."""
     reasons, codes = why.reasons, why.codes
     return sorted(reasons, key=lambda reason: (codes.get(reason) not in WAITED_FOR, -reasons[reason], reason))
+
+
+def leaving_by_themselves(asked: Sequence[Task]) -> str:
+    """``ml/train-0 is done, expected at 14:05:30 UTC``, of the pod that is done last.
+
+    Times are moments, not spans: a message in a condition is not to change with each second.
+    """
+    ends = [(task.asked, task) for task in asked if task.asked is not None]
+    request, last = max(ends, key=lambda one: (one[0].end, one[1].key))
+    others = f" and {len(ends) - 1} more" if len(ends) > 1 else ""
+    verb = "are" if others else "is"
+    if request.expected:
+        return f"{last.key}{others} {verb} done, expected at {clock_time(request.end)}"
+    return (
+        f"{last.key}{others} {verb} done, which {'were' if others else 'was'} asked to end by {clock_time(request.end)}"
+    )
+
+
+def told_of_request(request: EvictionRequest | None) -> str:
+    """What a pod that was asked to end by itself is waited for; empty for others."""
+    if request is None:
+        return ""
+    expected = f"expects to be done at {clock_time(request.expected)}" if request.expected else "has not answered"
+    who = f" for {request.beneficiary}" if request.beneficiary else ""
+    return f"asked to end{who}: {expected}, is evicted at {clock_time(request.deadline)} at the latest"
+
+
+def clock_time(moment: float) -> str:
+    """The time of day, such as ``14:05:30 UTC``."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%H:%M:%S UTC")

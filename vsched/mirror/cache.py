@@ -190,6 +190,7 @@ class Cache(ObjectIntake):
             nominated=sorted(self._jobs.nominated),
             admitted=sorted(self._jobs.admitted),
             reserving=sorted(self._jobs.reserving),
+            asked=sorted(self._jobs.asked),
             holders=self._jobs.holders.by_queue,
             runs=self._jobs.runs.by_class,
             queues=queues,

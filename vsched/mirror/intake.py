@@ -16,7 +16,7 @@ from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
 from vsched.mirror.ingest.podgroups import job_spec_of
-from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
 from vsched.mirror.problems import ObjectProblems, Problems
@@ -59,6 +59,7 @@ class ObjectIntake(WatchHandler):
         arbitrating: bool = False,
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
+        asks_seconds: float = ASKS_SECONDS,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
@@ -105,7 +106,14 @@ class ObjectIntake(WatchHandler):
         self._zones = ZoneStore()
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
-        reader = PodReader(self.axis, scheduler_names, foreign=arbitrating, queue_gates=queue_gates, ignored=ignored)
+        reader = PodReader(
+            self.axis,
+            scheduler_names,
+            foreign=arbitrating,
+            queue_gates=queue_gates,
+            ignored=ignored,
+            asks_seconds=asks_seconds,
+        )
         accounts = self._accounts if arbitrating else None
         self._pods = PodStore(
             reader,

@@ -35,6 +35,22 @@ class Evict(msgspec.Struct, frozen=True):
     job: str
     action: str
     beneficiary: str
+    wait: float = 0.0
+    """How long the pod is asked to end by itself before it is evicted, seconds; 0: it is evicted at once."""
+
+
+class Withdraw(msgspec.Struct, frozen=True):
+    """Withdraw the request that a pod ends by itself: nobody needs its room any more, or it cannot be evicted."""
+
+    uid: str
+    namespace: str
+    name: str
+    node: str
+    job: str
+    action: str
+    beneficiary: str
+    why: str
+    """In a few words."""
 
 
 class Nominate(msgspec.Struct, frozen=True):
@@ -177,6 +193,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     evictions: tuple[Evict, ...] = ()
     nominations: tuple[Nominate, ...] = ()
     ungated: tuple[Ungate, ...] = ()
+    withdrawals: tuple[Withdraw, ...] = ()
     jobs: dict[str, JobOutcome] = {}
     """By job key: jobs that the cycle considered, or that changed since the last cycle."""
     unschedulable: dict[str, Unschedulable] = {}

@@ -6,7 +6,7 @@ the maps in place. A cycle never writes to the snapshot; it copies the node tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vsched.model.amounts.counted import Counted
@@ -23,6 +23,7 @@ from vsched.model.nodes.table import NodeTable
 from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.selections import Selections
+from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 from vsched.model.queues.quota import Quota
 from vsched.model.topology.hypernodes import NO_TOPOLOGY, TopologyCatalogue
@@ -97,6 +98,8 @@ class Snapshot:
     """Keys of admitted jobs that do not hold all they were admitted for, sorted."""
     reserving: Sequence[str] = ()
     """Keys of jobs with pending tasks that their queue reserves room for, sorted."""
+    asked: Sequence[str] = ()
+    """Keys of jobs, strays included, with pods that were asked to end by themselves, sorted."""
     arbitration: Arbitration | None = None
     """The input of arbitration between namespaces; None if there is no arbitration, or it is not due yet."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
@@ -132,3 +135,10 @@ class Snapshot:
     """HyperNodes."""
     zones: ZoneCatalogue = NO_ZONES
     """NUMA zones of nodes."""
+
+
+def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:
+    """The jobs with pods that were asked to end by themselves, and these pods by name."""
+    for key in snapshot.asked:
+        job = snapshot.jobs.get(key) or snapshot.strays[key]
+        yield job, sorted((task for task in job.tasks.values() if task.asked is not None), key=lambda task: task.name)

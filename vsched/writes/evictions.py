@@ -1,5 +1,8 @@
 """Carries evictions out: one request a pod, some in flight, and the outcome back by callback.
 
+Pods that opt in are asked to end by themselves before; such a request can be withdrawn. Both go through the same queue
+as evictions, so that the latest decision about a pod is the one that holds.
+
 Whether a disruption budget lets a pod go is the API server's to say.
 """
 
@@ -12,13 +15,15 @@ from enum import StrEnum
 import msgspec
 
 from vsched.clock import Clock
-from vsched.model.plan import Evict
+from vsched.model.plan import Evict, Withdraw
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
-from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Writer, WriteResult, may_help
+from vsched.writes.requests import request_write, withdrawal_write
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult, may_help
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
+_OTHER_UID = "metadata.uid"
 _BUDGET = "DisruptionBudget"
 _TWO_BUDGETS = "more than one PodDisruptionBudget"
 
@@ -27,6 +32,10 @@ class EvictionVerdict(StrEnum):
     """What became of an eviction."""
 
     EVICTED = "evicted"
+    REQUESTED = "requested"
+    """The pod was asked to end by itself."""
+    WITHDRAWN = "withdrawn"
+    """The pod need not end any more."""
     GONE = "gone"
     """The pod is no more, or another of its name has taken its place."""
     REFUSED_NOW = "refused-now"
@@ -60,6 +69,10 @@ class EvictionSettings(msgspec.Struct, frozen=True):
     """Requests on the wire at once; each costs the API server several bindings."""
     queue_limit: int = 100_000
     """Evictions waiting to be sent."""
+    asks_seconds: float = 3600.0
+    """How long pods that opt in are asked to end by themselves, at most; 0: they are evicted at once."""
+    repeat_seconds: float = 5.0
+    """The wait before a withdrawal that failed is sent again."""
     attempts: Attempts = Attempts(4, first_seconds=0.05, ceiling_seconds=1.0)
     condition_attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
 
@@ -70,7 +83,9 @@ def judge(answer: WriteResult) -> EvictionVerdict:
         return EvictionVerdict.EVICTED
     if answer.code == NOT_PERMITTED:
         return EvictionVerdict.DROPPED
-    if answer.code == 404 or (answer.code == 409 and _ANOTHER_POD.search(answer.message)):
+    if answer.code == 404 or (answer.code == 422 and _OTHER_UID in answer.message):
+        return EvictionVerdict.GONE
+    if answer.code == 409 and _ANOTHER_POD.search(answer.message):
         return EvictionVerdict.GONE
     if answer.code == 429 and _BUDGET in answer.causes:
         return EvictionVerdict.REFUSED_NOW
@@ -79,36 +94,81 @@ def judge(answer: WriteResult) -> EvictionVerdict:
     return EvictionVerdict.REFUSED
 
 
-class Evictor(Outgoing[Evict]):
-    """Sends evictions."""
+OnWithdrawn = Callable[[Withdraw, EvictionVerdict, str], None]
+"""Called with ``WITHDRAWN``, ``GONE``, ``DROPPED`` or ``GAVE_UP``, and the API server's message; a withdrawal that was
+given up is sent again later."""
+
+
+class Evictor(Outgoing[Evict | Withdraw]):
+    """Sends evictions, requests that pods end by themselves, and their withdrawal."""
 
     what = "eviction"
 
     def __init__(
-        self, writer: Writer, on_outcome: Callable[[EvictionOutcome], None], settings: EvictionSettings, clock: Clock
+        self,
+        writer: Writer,
+        on_outcome: Callable[[EvictionOutcome], None],
+        settings: EvictionSettings,
+        clock: Clock,
+        on_withdrawn: OnWithdrawn = lambda withdrawal, verdict, message: None,
     ) -> None:
         super().__init__(writer, settings.max_in_flight, settings.queue_limit)
         self._on_outcome = on_outcome
+        self._on_withdrawn = on_withdrawn
         self._settings = settings
         self._clock = clock
 
-    async def _carry_out(self, item: Evict) -> None:
-        make = deletion_write if self._settings.delete else eviction_write
-        answer = await self._send(item, make, self._settings.attempts, _in_doubt)
-        verdict = judge(answer)
-        self._on_outcome(
-            EvictionOutcome(
-                item, verdict, answer.code, answer.message, answer.seconds, asked_seconds=answer.asked_seconds
-            )
-        )
+    async def _carry_out(self, item: Evict | Withdraw) -> None:
+        if isinstance(item, Withdraw):
+            await self._withdraw(item)
+        elif item.wait and self._settings.asks_seconds:
+            await self._ask(item)
+        else:
+            await self._evict(item)
+
+    async def _evict(self, item: Evict) -> None:
+        answer = await self._send(item, lambda _: self._leaving(item), self._settings.attempts, _in_doubt)
+        verdict = self._tell(item, answer, judge(answer))
         if verdict is EvictionVerdict.EVICTED:
             # Only now: the eviction itself sets the same condition, with a reason that says less, and one set
             # beforehand would have to be taken back from pods that stay. Pods without grace are gone already.
             condition = disruption_write(item, self._clock.now())
             await self._writer.send(condition, self._settings.condition_attempts)
 
-    def _drop(self, item: Evict, why: str) -> None:
-        self._on_outcome(EvictionOutcome(item, EvictionVerdict.DROPPED, message=why))
+    def _leaving(self, item: Evict) -> Write:
+        return deletion_write(item) if self._settings.delete else eviction_write(item)
+
+    async def _ask(self, item: Evict) -> None:
+        write = request_write(item, self._clock.now(), self._settings.asks_seconds)
+        answer = await self._send(item, lambda _: write, self._settings.attempts, _in_doubt)
+        verdict = judge(answer)
+        self._tell(item, answer, EvictionVerdict.REQUESTED if verdict is EvictionVerdict.EVICTED else verdict)
+
+    async def _withdraw(self, item: Withdraw) -> None:
+        answer = await self._send(item, lambda _: withdrawal_write(item), self._settings.attempts, _in_doubt)
+        match judge(answer):
+            case EvictionVerdict.EVICTED:
+                verdict = EvictionVerdict.WITHDRAWN
+            case EvictionVerdict.GONE | EvictionVerdict.DROPPED as found:
+                verdict = found
+            case _:
+                verdict = EvictionVerdict.GAVE_UP
+                self._workqueue.retry(item.uid, item, self._settings.repeat_seconds)
+        self._on_withdrawn(item, verdict, answer.message)
+
+    def _tell(self, item: Evict, answer: WriteResult, verdict: EvictionVerdict) -> EvictionVerdict:
+        self._on_outcome(
+            EvictionOutcome(
+                item, verdict, answer.code, answer.message, answer.seconds, asked_seconds=answer.asked_seconds
+            )
+        )
+        return verdict
+
+    def _drop(self, item: Evict | Withdraw, why: str) -> None:
+        if isinstance(item, Withdraw):
+            self._on_withdrawn(item, EvictionVerdict.DROPPED, why)
+        else:
+            self._on_outcome(EvictionOutcome(item, EvictionVerdict.DROPPED, message=why))
 
 
 def _in_doubt(answer: WriteResult) -> bool:

@@ -16,7 +16,7 @@ from vsched.clock import Clock
 from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.mirror.problems import Problem
-from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
@@ -152,6 +152,23 @@ class Writeback:
             # The same message for all of its pods, so that they are one Event with a count.
             about = podgroup_reference(eviction.job, group_uid)
             self.events.record(about, NORMAL, "Evict", f"Pods evicted: {cause_of_eviction(eviction)}")
+
+    def asked_to_end(self, eviction: Evict, group_uid: str) -> None:
+        """Record an Event on a pod, and on its PodGroup where it has one, that it is asked to end by itself."""
+        cause = cause_of_eviction(eviction)
+        about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
+        self.events.record(about, NORMAL, "EvictionRequested", f"Asked to end by itself: {cause}")
+        if group_uid:
+            about = podgroup_reference(eviction.job, group_uid)
+            self.events.record(about, NORMAL, "EvictionRequested", f"Pods asked to end by themselves: {cause}")
+
+    def need_not_end(self, withdrawal: Withdraw, group_uid: str) -> None:
+        """Record an Event on a pod, and on its PodGroup where it has one, that it need not end any more."""
+        about = pod_reference(withdrawal.namespace, withdrawal.name, withdrawal.uid)
+        self.events.record(about, NORMAL, "EvictionWithdrawn", f"Need not end any more: {withdrawal.why}")
+        if group_uid:
+            about = podgroup_reference(withdrawal.job, group_uid)
+            self.events.record(about, NORMAL, "EvictionWithdrawn", f"Pods need not end any more: {withdrawal.why}")
 
     def eviction_failed(self, eviction: Evict, message: str) -> None:
         """Record an Event on a pod that its eviction failed."""

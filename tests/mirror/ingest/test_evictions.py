@@ -13,8 +13,12 @@ from vsched.mirror.ingest.evictions import (
     checkpoint_of,
     deletion_cost_of,
     eviction_terms_of,
+    eviction_terms_of_queue,
     preemptibility_of,
+    request_of,
 )
+from vsched.model.pods.cooperation import EvictionRequest
+from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import EvictionTerms, Preemptibility
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
@@ -151,3 +155,84 @@ def test_preemptibility(text: str | None, meant: Preemptibility | None, remarked
     assert (
         told == [f"metadata.annotations[vsched.io/preemptibility]: {text!r} (expected {WORDS}): passed over"] * remarked
     )
+
+
+ASKED = {
+    "vsched.io/eviction-requested": "2027-01-15T08:00:00Z",
+    "vsched.io/eviction-deadline": "2027-01-15T08:10:00Z",
+    "vsched.io/eviction-reason": "reclaim for ml/train",
+}
+AT = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected", "remarks"),
+    [
+        pytest.param({}, None, 0, id="a pod that was not asked"),
+        pytest.param(ASKED, EvictionRequest(AT, AT + 600, "reclaim", "ml/train"), 0, id="asked, no answer yet"),
+        pytest.param(
+            {**ASKED, "vsched.io/eviction-expected": "2027-01-15T08:05:00Z"},
+            EvictionRequest(AT, AT + 600, "reclaim", "ml/train", expected=AT + 300),
+            0,
+            id="an answer with a time",
+        ),
+        pytest.param(
+            {**ASKED, "vsched.io/eviction-expected": "soon"},
+            EvictionRequest(AT, AT + 600, "reclaim", "ml/train"),
+            1,
+            id="an answer that cannot be read",
+        ),
+        pytest.param(
+            {**ASKED, "vsched.io/eviction-ready": "true"},
+            EvictionRequest(AT, AT + 600, "reclaim", "ml/train", ready=True),
+            0,
+            id="the answer that it may go",
+        ),
+        pytest.param(
+            {**ASKED, "vsched.io/eviction-deadline": "2027-01-16T08:00:00Z"},
+            EvictionRequest(AT, AT + 3600, "reclaim", "ml/train"),
+            0,
+            id="no deadline is later than this daemon would set",
+        ),
+        pytest.param(
+            {"vsched.io/eviction-requested": "2027-01-15T08:00:00Z"},
+            EvictionRequest(AT, AT),
+            0,
+            id="without a deadline it is over at once",
+        ),
+        pytest.param({**ASKED, "vsched.io/eviction-requested": "now"}, None, 1, id="asked at no time"),
+    ],
+)
+def test_requests_that_pods_end_by_themselves(
+    annotations: dict[str, str], expected: EvictionRequest | None, remarks: int
+) -> None:
+    told: list[str] = []
+    assert request_of(annotations, 3600.0, told) == expected
+    assert len(told) == remarks
+
+
+@pytest.mark.parametrize(
+    ("pod", "status"),
+    [
+        pytest.param("on=n1", Status.RELEASING, id="a running pod counts as leaving"),
+        pytest.param("on=n1 scheduled=3", Status.RELEASING, id="so does one that has not started"),
+        pytest.param("", Status.PENDING, id="a pod without a node is not asked for anything"),
+        pytest.param("on=n1 succeeded", Status.SUCCEEDED, id="nor is one that has ended"),
+    ],
+)
+def test_a_pod_that_was_asked(pod: str, status: Status) -> None:
+    said = " ".join(f"{name}={value.replace(' ', '~')}" for name, value in ASKED.items())
+    snapshot = mirror(manifests(f"node n1\njob ns/a\npods ns/a 1 {pod} {said}")).snapshot(AT)
+    (task,) = snapshot.jobs["ns/a"].tasks.values()
+    assert task.status is status
+    assert (task.asked is not None) is (status is Status.RELEASING)
+    assert list(snapshot.asked) == (["ns/a"] if task.asked else [])
+    assert task.moved(task.status, task.node).asked is task.asked
+
+
+def test_a_queue_cannot_opt_in_for_pods() -> None:
+    told: list[str] = []
+    assert eviction_terms_of_queue({"vsched.io/cooperative-eviction": "1m", PREEMPT: "5m"}, told) == EvictionTerms(
+        300.0
+    )
+    assert told == ["metadata.annotations[vsched.io/cooperative-eviction]: only pods and PodGroups opt in: passed over"]

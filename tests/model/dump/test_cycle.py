@@ -88,6 +88,7 @@ def rich() -> Snapshot:
         snapshot,
         changed=("x/old", "gone/job"),
         reserving=("x/train",),
+        asked=("x/old",),
         arbitration=found.arbitration(),
         ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000}, {0: 3000}, pools=("", "area"))},
         pools={"": Pool(spare={0: 1000}), "area": Pool({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1})},

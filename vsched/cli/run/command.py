@@ -92,6 +92,12 @@ flag = flags_of(Options)
     "how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
     "chosen either way, but a deletion does not ask whether they still let the pod go",
 )
+@click.option(
+    "--cooperative-eviction",
+    type=Period(zero=True, bounded=False),
+    default="1h",
+    help="how long victims that opt in are asked to end by themselves before they are evicted, at most; 0 for never",
+)
 @flag("--schedule", "place pods; off for an arbitrator beside other schedulers")
 @flag(
     "--recordings",
@@ -202,5 +208,6 @@ def options_of(flags: dict[str, Any], window_ms: float) -> Options:
         "grace_seconds": flags.pop("arbitrate_grace"),
         "evictions_per_round": flags.pop("arbitrate_evictions"),
     }
+    flags["cooperative_eviction_seconds"] = flags.pop("cooperative_eviction")
     more = {"rules": rules, "lease": lease, "access": access_of(flags)}
     return msgspec.convert({**flags, "window_seconds": window_ms / 1000, **more}, Options)

@@ -19,7 +19,7 @@ from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
 from vsched.model.dump.cycle import Head
-from vsched.model.plan import Bind, CycleReport, Evict
+from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
@@ -285,6 +285,9 @@ class Telemetry(ProcessTelemetry):
         eviction, verdict = outcome.eviction, outcome.verdict
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)
+        if verdict is EvictionVerdict.REQUESTED:
+            self.history.evictions.answered(self._clock.now(), eviction, verdict.value, "")
+            return
         self._wasted.answered(eviction, verdict)
         self._count_victim(eviction.uid, evicted=verdict in GRANTED)
         self.history.evicted += verdict is EvictionVerdict.EVICTED
@@ -303,6 +306,18 @@ class Telemetry(ProcessTelemetry):
             )
             return
         self._log_failed("eviction failed", eviction, outcome, action=eviction.action, beneficiary=eviction.beneficiary)
+
+    def withdrawal(self, withdrawal: Withdraw, verdict: EvictionVerdict, message: str) -> None:
+        """A request that a pod ends by itself was withdrawn, or could not be for now."""
+        self.metrics.evictions.labels(withdrawal.action, verdict.value).inc()
+        about = Evict(*(getattr(withdrawal, name) for name in Evict.__struct_fields__[:-1]))
+        if verdict is EvictionVerdict.WITHDRAWN:
+            self._wasted.answered(about, verdict)
+            self._count_victim(about.uid, evicted=False)
+            self.history.evictions.answered(self._clock.now(), about, verdict.value, withdrawal.why)
+        elif verdict is EvictionVerdict.GAVE_UP and self._failure_lines.try_take():
+            pod = f"{withdrawal.namespace}/{withdrawal.name}"
+            self._log.warning("request not withdrawn", pod=pod, node=withdrawal.node, message=message)
 
     def _log_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
         if not self._failure_lines.try_take():

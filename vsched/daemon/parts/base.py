@@ -77,6 +77,7 @@ def make_base(
         arbitrating=options.arbitrate,
         queue_gates=options.gate_controller,
         ignored=frozenset(options.ignored),
+        asks_seconds=options.cooperative_eviction_seconds,
         on_change=trigger.pull,
     )
     cache.history.keep(policy.policy.decays())

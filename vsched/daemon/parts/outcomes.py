@@ -8,7 +8,7 @@ from typing import Protocol
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
 from vsched.model.claims.plan import NOT_HAD
-from vsched.model.plan import Bind, Evict, Nominate
+from vsched.model.plan import Bind, Evict, Nominate, Withdraw
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.claims.gang import Obstacle
@@ -30,6 +30,10 @@ class PodEvents(Protocol):
     def evicted(self, eviction: Evict, group_uid: str) -> None: ...
 
     def eviction_failed(self, eviction: Evict, message: str) -> None: ...
+
+    def asked_to_end(self, eviction: Evict, group_uid: str) -> None: ...
+
+    def need_not_end(self, withdrawal: Withdraw, group_uid: str) -> None: ...
 
 
 class Outcomes:
@@ -95,6 +99,9 @@ class Outcomes:
             case EvictionVerdict.EVICTED:
                 self._eviction_backoff.granted(eviction.uid)
                 self._pod_events.evicted(eviction, self._cache.group_uid(eviction.job))
+            case EvictionVerdict.REQUESTED:
+                self._eviction_backoff.granted(eviction.uid)
+                self._pod_events.asked_to_end(eviction, self._cache.group_uid(eviction.job))
             case EvictionVerdict.GONE:
                 self._eviction_backoff.granted(eviction.uid)
             case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
@@ -105,6 +112,14 @@ class Outcomes:
                 self._pod_events.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.DROPPED:
                 self._cache.forget(eviction.uid)
+
+    def withdrawal(self, withdrawal: Withdraw, verdict: EvictionVerdict, message: str) -> None:
+        """A request that a pod ends by itself was withdrawn, or could not be for now."""
+        self._telemetry.withdrawal(withdrawal, verdict, message)
+        if verdict is EvictionVerdict.WITHDRAWN:
+            self._pod_events.need_not_end(withdrawal, self._cache.group_uid(withdrawal.job))
+        elif verdict is EvictionVerdict.DROPPED:
+            self._cache.forget(withdrawal.uid)
 
 
 class StatusOutcomes:

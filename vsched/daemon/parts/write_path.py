@@ -55,8 +55,10 @@ class WritePath:
         )
         bound.add(self.claims.gangs.answered)
         cache.on_claim.add(self.claims.gangs.changed)
-        evictions = EvictionSettings(delete=options.eviction_mode == "delete")
-        self.evictor = Evictor(writer, outcomes.eviction, evictions, clock)
+        evictions = EvictionSettings(
+            delete=options.eviction_mode == "delete", asks_seconds=options.cooperative_eviction_seconds
+        )
+        self.evictor = Evictor(writer, outcomes.eviction, evictions, clock, outcomes.withdrawal)
         elected, leads = options.leader_elect, base.election.holds
         self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
         cache.on_foreign.add(self.rivals.bound)

@@ -94,6 +94,7 @@ def _how(ends: Sequence[Left]) -> str:
         Basis.LEARNT: "as its like did before" if len(ends) == 1 else "as their like did before",
         Basis.LIMIT: "by its deadline" if len(ends) == 1 else "by their deadlines",
         Basis.LEAVING: "as told to",
+        Basis.ASKED: "as asked to",
         Basis.OVERDUE: "at any moment",
     }
     return f"{verb} {', or '.join(way for basis, way in ways.items() if basis in bases)}"

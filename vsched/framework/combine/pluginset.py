@@ -39,6 +39,7 @@ from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.nodes.table import Floats
 from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import asked_jobs
 
 
 class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
@@ -63,6 +64,9 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
     def open(self, context: SessionContext) -> None:
         """Open every plugin with the session's data, in tier order."""
         self.budgets = Budgets(context.snapshot.budgets)
+        for _, asked in asked_jobs(context.snapshot) if self.budgets else ():
+            for task in asked:
+                self.budgets.expect(task)
         for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
             agreement.budgets = self.budgets
         # Plugins keep the context. If it referred to them, the memory of the whole cycle would not be freed at once.

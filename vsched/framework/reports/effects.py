@@ -8,6 +8,7 @@ from math import isinf
 import msgspec
 
 from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
+from vsched.framework.reports.requests import answers_to_requests
 from vsched.framework.session import Session
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate, Ungate
@@ -17,12 +18,16 @@ from vsched.model.pods.status import Status
 def decided(session: Session) -> CycleReport:
     """The effects of a session whose actions have run, without any outcomes."""
     bound = bound_by(session)
+    answers = answers_to_requests(session)
+    evictions = (_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None)
+    due = min(session.plugins.victim_rules.due, answers.due)
     return CycleReport(
         binds=tuple(_binds(session)),
-        evictions=tuple(_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None),
+        evictions=(*evictions, *answers.evictions),
         nominations=tuple(nominations(session, bound)),
         ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
-        due=0.0 if isinf(session.plugins.victim_rules.due) else session.plugins.victim_rules.due,
+        withdrawals=answers.withdrawals,
+        due=0.0 if isinf(due) else due,
     )
 
 
@@ -76,7 +81,11 @@ def _first_of_job(plan: ClaimPlan, job: str, volumes: ChosenClaims, devices: Cho
 def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
     task, names = entry.task, session.nodes.statics.names
     node, job = names[entry.row], entry.job.key
-    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary)
+    wait = 0.0
+    if entry.before is Status.RUNNING:  # what does not run yet has nothing to save
+        stated = task.cooperates if task.cooperates is not None else entry.job.spec.terms.cooperative
+        wait = stated or 0.0
+    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary, wait)
 
 
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:

@@ -273,7 +273,7 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
     """The message for a task that has a node but cannot start yet."""
     node = view.moved[uid][1]
     if session.is_left(node):
-        return to_leave(node)
+        return to_leave(node, session.asked_on(node))
     others = (view.moved[one][1] for one in view.job.pending if _has_place(view, one))
     return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
 

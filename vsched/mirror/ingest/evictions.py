@@ -8,7 +8,18 @@ import msgspec
 
 from vsched.errors import UNREADABLE
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_or_zero, remark
+from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
 from vsched.mirror.wire.base import Timestamp, seconds_of
+from vsched.model.pods.cooperation import (
+    COOPERATIVE_EVICTION,
+    DEADLINE,
+    EXPECTED,
+    FOR,
+    READY,
+    REASON,
+    REQUESTED,
+    EvictionRequest,
+)
 from vsched.model.queues.evictions import (
     DELETION_COST,
     LAST_CHECKPOINT,
@@ -25,6 +36,7 @@ DURATIONS = {
     PREEMPT_MIN_RUNTIME: "preempt_min_runtime",
     RECLAIM_MIN_RUNTIME: "reclaim_min_runtime",
     PREEMPTION_DELAY: "preemption_delay",
+    COOPERATIVE_EVICTION: "cooperative",
 }
 """The field of ``EvictionTerms`` for each annotation."""
 WORDS = tuple(word.value for word in Preemptibility)
@@ -53,9 +65,46 @@ def preemptibility_of(annotations: Annotations, remarks: Remarks) -> Preemptibil
     return None
 
 
+def eviction_terms_of_queue(annotations: Annotations, remarks: Remarks) -> EvictionTerms:
+    """The same for a queue, which cannot opt in to cooperative eviction for pods."""
+    terms = eviction_terms_of(annotations, remarks)
+    if terms.cooperative is None:
+        return terms
+    remarks.append(f"metadata.annotations[{COOPERATIVE_EVICTION}]: only pods and PodGroups opt in: passed over")
+    return msgspec.structs.replace(terms, cooperative=None)
+
+
+def cooperation_of(annotations: Annotations, remarks: Remarks) -> float | None:
+    """How long a pod is asked to end by itself before it is evicted; None where it does not say."""
+    return duration_or_zero(annotations, COOPERATIVE_EVICTION, remarks) if COOPERATIVE_EVICTION in annotations else None
+
+
+def request_of(annotations: Annotations, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
+    """The request that a pod ends by itself; it ends ``most_seconds`` after it was made, if not before."""
+    if REQUESTED not in annotations:
+        return None
+    at = _moment(annotations, REQUESTED, remarks)
+    if not at:
+        return None
+    action, _, beneficiary = annotations.get(REASON, "").partition(FOR)
+    return EvictionRequest(
+        at,
+        min(_moment(annotations, DEADLINE, remarks) or at, at + most_seconds),
+        action[:NAME_LENGTH_MAX],
+        beneficiary[: 2 * NAME_LENGTH_MAX],
+        _moment(annotations, EXPECTED, remarks),
+        annotations.get(READY) == "true",
+    )
+
+
 def checkpoint_of(annotations: Annotations, remarks: Remarks) -> float:
     """When the work was last saved, seconds since the epoch; 0 without the annotation."""
-    text = annotations.get(LAST_CHECKPOINT)
+    return _moment(annotations, LAST_CHECKPOINT, remarks)
+
+
+def _moment(annotations: Annotations, name: str, remarks: Remarks) -> float:
+    """The time that an annotation states, seconds since the epoch; 0 without it, or where it cannot be read."""
+    text = annotations.get(name)
     if text is None:
         return 0.0
     try:
@@ -63,7 +112,7 @@ def checkpoint_of(annotations: Annotations, remarks: Remarks) -> float:
     except UNREADABLE:
         seconds = 0.0
     if not seconds:
-        remark(remarks, LAST_CHECKPOINT, text, "a time such as 2027-01-15T08:00:00Z")
+        remark(remarks, name, text, "a time such as 2027-01-15T08:00:00Z")
     return seconds
 
 

@@ -14,7 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
-from vsched.mirror.ingest.evictions import checkpoint_of, deletion_cost_of
+from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
 from vsched.mirror.ingest.metadata import (
     NUMA_POLICIES,
@@ -53,6 +53,8 @@ ON_NODES = (Status.BOUND, Status.RUNNING)
 """Statuses in which unsupported features still matter: a replacement of the pod would wait."""
 DECISION_MAX = 4096
 """The longest decision about NUMA zones that is kept; a longer one cannot be read."""
+ASKS_SECONDS = 3600.0
+"""The default of the longest time that a pod is asked to end by itself."""
 DEFAULT_PRIORITY = 1
 """The priority of a pod without one (reference 0.3)."""
 
@@ -90,6 +92,7 @@ class PodReader:
         foreign: bool = False,
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
+        asks_seconds: float = ASKS_SECONDS,
     ) -> None:
         self.shaper = Shaper(axis, limits=foreign)
         self.scheduler_names = scheduler_names
@@ -98,6 +101,8 @@ class PodReader:
         self._axis = axis
         self._ignored = ignored
         """Unsupported features that are to be ignored."""
+        self._asks_seconds = asks_seconds
+        """How long pods that opt in are asked to end by themselves, at most; 0: they are not asked."""
         self._reads_foreign = foreign
         """Whether pods of other schedulers count before they have a node, and limits are read, for arbitration."""
 
@@ -170,6 +175,10 @@ class PodReader:
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
         status = _pod_status(pod)
+        asked = None
+        if ours and self._asks_seconds and status in ON_NODES:
+            asked = request_of(annotations, self._asks_seconds, remarks)
+            status = status if asked is None else Status.RELEASING
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
         strategy = strategy_of(annotations, remarks)
         shape = self.shaper.nothing() if beyond else self.shaper.shape(pod, strategy)
@@ -216,6 +225,8 @@ class PodReader:
             zones=annotations.get(TOPOLOGY_DECISION, "")[:DECISION_MAX] if shape.zones is not None else "",
             checkpoint=checkpoint_of(annotations, remarks),
             deletion_cost=deletion_cost_of(annotations, remarks),
+            cooperates=cooperation_of(annotations, remarks) if self._asks_seconds else None,
+            asked=asked,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())
 

@@ -9,7 +9,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import stated_amounts
 from vsched.mirror.ingest.annotations import Remarks, group_limits_of
 from vsched.mirror.ingest.bounds import NAMES_MAX, read
-from vsched.mirror.ingest.evictions import eviction_terms_of
+from vsched.mirror.ingest.evictions import eviction_terms_of_queue
 from vsched.mirror.ingest.limits import job_limits_of
 from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduling_annotations
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
@@ -62,7 +62,7 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             annotations=scheduling_annotations(metadata),
             affinity=None if spec.affinity is None else _node_groups(spec.affinity),
             group_limits=group_limits_of(metadata.annotations or _NONE, axis, remarks),
-            terms=eviction_terms_of(metadata.annotations or _NONE, remarks),
+            terms=eviction_terms_of_queue(metadata.annotations or _NONE, remarks),
             limits=job_limits_of(metadata.annotations or _NONE, remarks),
         )
     return ParsedQueue(found, spec.priority, spec.priority_class_name or "")

@@ -35,6 +35,10 @@ class AssumedTasks:
         """Pods whose binding was accepted; True if that was before the list under way began."""
         self._ungated: set[str] = set()
         """Pods whose scheduling gate is being removed."""
+        self._answered: set[str] = set()
+        """Pods whose request to end by themselves is over: they are being evicted, or the request withdrawn."""
+
+        self._kept = (self._moved, self._nominated, self._spared, self._ungated, self._answered)
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -138,6 +142,18 @@ class AssumedTasks:
         self._ungated.remove(uid)
         return self._settled(uid)
 
+    def answer(self, seen: Task) -> Task:
+        """Assume that the request to end by itself is over; the pod counts as leaving until the watch shows more."""
+        self._answered.add(seen.uid)
+        return self._shown(self._watched.setdefault(seen.uid, seen))
+
+    def unanswer(self, uid: str) -> Task | None:
+        """The request is as last watched; None where it was not assumed to be over."""
+        if uid not in self._answered:
+            return None
+        self._answered.remove(uid)
+        return self._settled(uid)
+
     def drop(self, uid: str) -> None:
         """The pod is gone, with all assumptions about it."""
         self._watched.pop(uid, None)
@@ -146,6 +162,7 @@ class AssumedTasks:
         self._nominated.pop(uid, None)
         self._spared.discard(uid)
         self._ungated.discard(uid)
+        self._answered.discard(uid)
 
     def reprice(self, uids: Iterable[str], priced: Callable[[Task], Task]) -> None:
         """Priority classes changed: update the watched state of these pods."""
@@ -170,12 +187,14 @@ class AssumedTasks:
             del self._nominated[uid]
         if not watched.awaits_queue:
             self._ungated.discard(uid)
+        if watched.asked is None:
+            self._answered.discard(uid)
         return self._settled(uid)
 
     def _settled(self, uid: str) -> Task:
         """The task as snapshots show it after an assumption ended; without assumptions it is as watched."""
         watched = self._watched[uid]
-        if all(uid not in known for known in (self._moved, self._nominated, self._spared, self._ungated)):
+        if all(uid not in known for known in self._kept):
             del self._watched[uid]
         return self._shown(watched)
 
@@ -187,6 +206,8 @@ class AssumedTasks:
         spared = uid in self._spared
         if uid in self._ungated:  # still gated: it cannot be bound before the API server has removed the gate
             task = msgspec.structs.replace(task, awaits_queue=False, reserves=True)
+        if task.asked is not None and uid in self._answered:
+            task = msgspec.structs.replace(task, asked=None)
         if not spared and nominated == task.nominated:
             return task
         preemptable = task.preemptable and not spared

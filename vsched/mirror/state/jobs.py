@@ -72,6 +72,8 @@ class JobStore:
         """Keys of published jobs that were admitted and do not use all they were admitted for."""
         self.reserving: dict[str, None] = {}
         """Keys of published jobs with pending tasks that their queue reserves room for."""
+        self.asked: dict[str, None] = {}
+        """Keys of jobs, strays included, with pods that were asked to end by themselves."""
         self.holders = RunningJobs()
         self.runs = RunBook()
         self.given: dict[str, int] = {}
@@ -98,8 +100,8 @@ class JobStore:
         self.strays = {key: _unseen(job) for key, job in snapshot.strays.items()}
         self.published, self._jobs = dict(jobs), {**jobs, **self.strays}
         self.active = snapshot.active
-        self.nominated, self.admitted, self.reserving = map(
-            dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving)
+        self.nominated, self.admitted, self.reserving, self.asked = map(
+            dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving, snapshot.asked)
         )
         self.holders.adopt(snapshot.holders)
         self.runs.adopt(snapshot.runs)
@@ -245,6 +247,7 @@ class JobStore:
                 if job is not None:
                     job.frozen = True
                     self.strays[key] = job
+                _note(self.asked, key, 0 if job is None else job.asked)
                 if self.published.pop(key, None) is None:
                     if was_orphan:
                         changed.append(key)
@@ -263,6 +266,7 @@ class JobStore:
                 self.runs.put(key, job)
                 _note(self.nominated, key, job.nominated)
                 _note(self.reserving, key, 0 if job.kept_out else job.reserving)
+                _note(self.asked, key, job.asked)
                 claim = claim_of(job)
                 _note(self.admitted, key, len(claim.inqueue))
                 self.sums.put(key, claim)

@@ -219,6 +219,12 @@ class PodStore:
                 self._store(self._assumed.begin(task, Status.RELEASING, task.node))
                 if task.status is Status.RUNNING:
                     leaving.append(task)
+            elif task is not None and task.asked is not None:
+                self._store(self._assumed.answer(task))
+        for withdrawal in report.withdrawals:
+            task = self._tasks.get(withdrawal.uid)
+            if task is not None and task.asked is not None:
+                self._store(self._assumed.answer(task))
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
             if task is not None and task.status is Status.PENDING and nomination.lasting:
@@ -246,6 +252,10 @@ class PodStore:
             if leaving is not None and leaving.status is Status.RUNNING and not leaving.unready:
                 went.append(leaving)
             self.drop(eviction.uid)
+        for withdrawal in report.withdrawals:
+            task = self._tasks.get(withdrawal.uid)
+            if task is not None and task.asked is not None:
+                self._store(msgspec.structs.replace(task.moved(Status.RUNNING, task.node), asked=None))
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
             if task is not None and nomination.lasting:
@@ -277,6 +287,7 @@ class PodStore:
         if task is not None and task.status is Status.BINDING:
             self._tried[uid] = task.node
         shown = self._show(self._assumed.end(uid))
+        shown |= self._show(self._assumed.unanswer(uid))
         return self.claims.forget(uid) or shown
 
     def spare(self, uid: str) -> None:
@@ -391,5 +402,6 @@ def _matters(before: Task, after: Task) -> bool:
         zones=before.zones,
         checkpoint=before.checkpoint,
         deletion_cost=before.deletion_cost,
+        cooperates=before.cooperates,
     )
     return not _same(before, as_before)

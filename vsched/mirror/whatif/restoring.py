@@ -96,6 +96,7 @@ class RestoredMirror(PaperMirror):
             started=0.0,
             protected_until=0.0,
             checkpoint=0.0,
+            asked=None,
             spared=False,
         )
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)

@@ -49,7 +49,9 @@ from vsched.model.plan import (
     SubGroupOutcome,
     Ungate,
     Unschedulable,
+    Withdraw,
 )
+from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.shape import (
     HostPort,
     NodeTerm,
@@ -120,7 +122,9 @@ RULES: dict[type, dict[str, Rule]] = {
         "unsupported": sentence,
         "claims": shared,
         "zones": word,
+        "asked": parts,
     },
+    EvictionRequest: {"action": word, "beneficiary": name},
     PodLabels: {"namespace": name, "pairs": pairs(name, value)},
     # requests and rules of pods
     Shape: {
@@ -220,6 +224,7 @@ RULES: dict[type, dict[str, Rule]] = {
     # decisions
     Bind: {**_POD, "node": node, "claims": parts, "annotations": pairs(word, word)},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
+    Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
     Nominate: {**_POD, "node": value},
     Ungate: _POD,
     Unschedulable: {**_POD, "reason": word, "message": sentence, "reasons": lambda renaming, found: {}},
@@ -243,7 +248,7 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     NamespaceOutcome: {"queue": name, "namespace": name, "allocated": _AMOUNTS},
     CycleReport: {
-        **dict.fromkeys(("binds", "evictions", "nominations", "ungated", "released"), parts),
+        **dict.fromkeys(("binds", "evictions", "withdrawals", "nominations", "ungated", "released"), parts),
         **dict.fromkeys(("jobs", "unschedulable", "queues", "namespaces"), pairs(name, parts)),
         "spans": lambda renaming, found: (),
     },

@@ -19,7 +19,7 @@ from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
-KEYS = ("active", "changed", "nominated", "admitted", "reserving")
+KEYS = ("active", "changed", "nominated", "admitted", "reserving", "asked")
 """Fields with keys of jobs."""
 BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
 """Fields that map names to a record or to several records."""

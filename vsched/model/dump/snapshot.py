@@ -276,8 +276,9 @@ def _history(record: HistoryRecord, jobs: Iterable[Job]) -> UsageHistory:
 
 def _check(snapshot: Snapshot) -> None:
     """Raise BadInput where parts do not match, because cycles rely on that."""
-    for name in ("active", "nominated", "admitted", "reserving"):
-        strangers = [key for key in getattr(snapshot, name) if key not in snapshot.jobs]
+    for name in ("active", "nominated", "admitted", "reserving", "asked"):
+        known = {**snapshot.jobs, **snapshot.strays} if name == "asked" else snapshot.jobs
+        strangers = [key for key in getattr(snapshot, name) if key not in known]
         if strangers:
             raise BadInput(f"{strangers[0]!r} is among the {name} jobs, and is no job")
     width = len(snapshot.axis)

@@ -125,6 +125,7 @@ class Job:
 
     __slots__ = (
         "allocated",
+        "asked",
         "awaiting",
         "awaits_class",
         "best_effort",
@@ -168,6 +169,8 @@ class Job:
         """Pending tasks with unsupported requirements; ``pending_request`` does not include them."""
         self.claiming = 0
         """Pending tasks that name claims."""
+        self.asked = 0
+        """Tasks that were asked to end by themselves."""
         self.frozen = False
 
     def clone(self) -> Job:
@@ -179,7 +182,7 @@ class Job:
         other.allocated, other.pending_request = self.allocated.copy(), self.pending_request.copy()
         other.nominated, other.awaiting, other.reserving = self.nominated, self.awaiting, self.reserving
         other.best_effort, other.gated, other.unplaceable = self.best_effort, self.gated, self.unplaceable
-        other.claiming = self.claiming
+        other.claiming, other.asked = self.claiming, self.asked
         other.frozen = False
         return other
 
@@ -189,6 +192,7 @@ class Job:
             self.drop(task.uid)
         self.tasks[task.uid] = task
         self.counts[task.status] += 1
+        self.asked += task.asked is not None
         if HOLDS[task.status].allocated:
             add(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:
@@ -203,6 +207,7 @@ class Job:
         if task is None:
             return None
         self.counts[task.status] -= 1
+        self.asked -= task.asked is not None
         if HOLDS[task.status].allocated:
             subtract(self.allocated, task.shape.request)
         elif task.status is Status.PENDING:

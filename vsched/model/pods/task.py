@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.model.pods.claims import PodClaims
+from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 
@@ -74,6 +75,10 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """When it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 where not stated."""
     deletion_cost: int = 0
     """Its ``controller.kubernetes.io/pod-deletion-cost``: of the pods of a job, those with a lower cost go first."""
+    cooperates: float | None = None
+    """How long it is to be asked to end by itself before it is evicted, seconds; None where it does not say."""
+    asked: EvictionRequest | None = None
+    """The request that it ends by itself; None without one. As long as it lasts, the pod counts as leaving."""
 
     @property
     def at_gate(self) -> bool:
@@ -129,4 +134,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.zones,
             self.checkpoint,
             self.deletion_cost,
+            self.cooperates,
+            self.asked,
         )

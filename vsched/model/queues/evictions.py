@@ -41,6 +41,9 @@ class EvictionTerms(msgspec.Struct, frozen=True):
     preemption_delay: float | None = None
     """How long a job waits before others may be evicted for it."""
 
+    cooperative: float | None = None
+    """How long its pods are asked to end by themselves before they are evicted; queues do not state it."""
+
     def or_else(self, other: EvictionTerms) -> EvictionTerms:
         """These terms, completed by others where these state nothing."""
         if other is NO_TERMS or self == other:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from msgspec.structs import asdict
 
+from vsched.framework.wording import told_of_request
 from vsched.model.plan import Unschedulable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -120,5 +121,5 @@ def _pod(task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedul
         "role": task.role,
         "started": task.started,
         "requests": amounts({names[column]: value for column, value in task.shape.request if names[column] != "pods"}),
-        "message": verdict.message if verdict is not None and verdict.uid == task.uid else "",
+        "message": verdict.message if verdict is not None and verdict.uid == task.uid else told_of_request(task.asked),
     }

@@ -1,0 +1,221 @@
+"""Pods that opt in are asked to end by themselves before they are evicted, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
+from tests.support.builders import merged
+from tests.support.fault_proxy import faulty
+from tests.support.running import gang, node, nodes_of, scheduling, status_of
+from tests.support.waiting import until
+from vsched.model.pods.cooperation import (
+    COOPERATIVE_EVICTION,
+    DEADLINE,
+    EXPECTED,
+    READY,
+    REASON,
+    REQUEST_ANNOTATIONS,
+    REQUESTED,
+)
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    found = tmp_path / "policy.yaml"
+    found.write_text(POLICY)
+    return found
+
+
+def old(wait: str = "10m", *, of_group: bool = False) -> list[Obj]:
+    """A job of one pod that opts in, by its PodGroup or by the pod."""
+    group, *pods = gang("old", 1, minimum=0)
+    for found in [group] if of_group else pods:
+        found["metadata"].setdefault("annotations", {})[COOPERATIVE_EVICTION] = wait
+    return [priority_class("high", 9), group, *pods]
+
+
+NEW = of_class("high", gang("new", 1))
+
+
+def annotations(cluster: Cluster, name: str = "old-0") -> Mapping[str, str]:
+    found = cluster.client.get("pods", "default", name)
+    return {} if found is None else found["metadata"].get("annotations") or {}
+
+
+def asked(cluster: Cluster) -> bool:
+    return REQUESTED in annotations(cluster)
+
+
+def answer(cluster: Cluster, **values: str) -> None:
+    about = {"metadata": {"annotations": values}}
+    cluster.client.patch("pods", "default", "old-0", lambda found: merged(found, about))
+
+
+def message(cluster: Cluster) -> str:
+    conditions = status_of(cluster, "new").get("conditions", ())
+    return next((one["message"] for one in conditions if one["type"] == "Unschedulable"), "")
+
+
+def reasons(cluster: Cluster) -> list[str]:
+    found = cluster.client.list("events", "default")
+    return [one["reason"] for one in found if one["involvedObject"]["name"] == "old-0"]
+
+
+def in_seconds(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.mark.parametrize("of_group", [False, True], ids=["by the pod", "by its PodGroup"])
+async def test_a_pod_is_asked_tells_when_it_is_done_and_goes_once_it_is_ready(policy: Path, *, of_group: bool) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.apply(old(of_group=of_group))
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        said = annotations(cluster)
+        assert said[REASON] == "preempt for default/new"
+        waits = datetime.fromisoformat(said[DEADLINE]) - datetime.fromisoformat(said[REQUESTED])
+        assert timedelta(0) <= waits - timedelta(minutes=10) <= timedelta(seconds=2), "the deadline is rounded up"
+        await until(lambda: "default/old-0 is done, which was asked to end by" in message(cluster))
+
+        answer(cluster, **{EXPECTED: in_seconds(300)})
+        await until(lambda: "default/old-0 is done, expected at" in message(cluster))
+        assert nodes_of(cluster) == {"old-0": "n1"}
+
+        answer(cluster, **{READY: "true"})
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        await until(lambda: {"EvictionRequested", "Evict"} <= set(reasons(cluster)))
+        assert "FailedEviction" not in reasons(cluster)
+
+
+async def test_a_pod_that_ends_by_itself_is_not_evicted(policy: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        cluster.client.delete("pods", "default", "old-0")
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        assert "Evict" not in reasons(cluster)
+
+
+async def test_a_pod_that_does_not_answer_is_evicted_at_the_deadline(policy: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy, period_seconds=600.0),
+    ):
+        cluster.apply(old("2s"))
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        deadline = datetime.fromisoformat(annotations(cluster)[DEADLINE])
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        assert datetime.now(UTC) >= deadline
+
+
+async def test_a_request_is_withdrawn_once_nobody_needs_the_room_and_may_come_again(policy: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        answer(cluster, **{EXPECTED: in_seconds(300)})
+        cluster.client.delete("pods", "default", "new-0")
+        await until(lambda: not set(REQUEST_ANNOTATIONS) & set(annotations(cluster)))
+        await until(lambda: "EvictionWithdrawn" in reasons(cluster))
+
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        assert EXPECTED not in annotations(cluster), "answers to the first request are gone"
+
+
+async def test_a_request_is_withdrawn_when_room_appears_elsewhere(policy: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        cluster.apply([node("n2", cpu="1")])
+        await until(lambda: not asked(cluster))
+        await until(lambda: nodes_of(cluster) == {"old-0": "n1", "new-0": "n2"})
+
+
+async def test_another_daemon_goes_on_with_a_request(policy: Path) -> None:
+    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+        async with scheduling(cluster.url, policy_file=policy):
+            cluster.apply(old())
+            await until(lambda: nodes_of(cluster, "old"))
+            cluster.apply(NEW)
+            await until(lambda: asked(cluster))
+            await until(lambda: cluster.client.get("pods", "default", "new-0")["status"].get("nominatedNodeName"))
+        before = annotations(cluster)
+        async with scheduling(cluster.url, policy_file=policy):
+            await until(lambda: message(cluster))
+            answer(cluster, **{EXPECTED: in_seconds(200)})
+            await until(lambda: "expected at" in message(cluster))
+            assert {**before, EXPECTED: annotations(cluster)[EXPECTED]} == annotations(cluster)
+            answer(cluster, **{READY: "true"})
+            await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+
+
+async def test_another_daemon_withdraws_what_nobody_needs_any_more(policy: Path) -> None:
+    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+        async with scheduling(cluster.url, policy_file=policy):
+            cluster.apply(old())
+            await until(lambda: nodes_of(cluster, "old"))
+            cluster.apply(NEW)
+            await until(lambda: asked(cluster))
+        cluster.client.delete("pods", "default", "new-0")
+        async with scheduling(cluster.url, policy_file=policy):
+            await until(lambda: not asked(cluster))
+
+
+async def test_a_daemon_without_cooperation_evicts_at_once(policy: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy, cooperative_eviction_seconds=0.0),
+    ):
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        assert "EvictionRequested" not in reasons(cluster)
+
+
+async def test_failed_writes_of_requests_and_withdrawals_are_made_good(policy: Path) -> None:
+    path = r"/api/v1/namespaces/default/pods/old-0"
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        faulty(cluster.url) as proxy,
+        scheduling(proxy.url, policy_file=policy, period_seconds=0.2),
+    ):
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        proxy.spoil("PATCH", path, 503, times=2)
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        proxy.spoil("PATCH", path, 503, times=6)
+        cluster.client.delete("pods", "default", "new-0")
+        await until(lambda: not asked(cluster))
+        assert nodes_of(cluster) == {"old-0": "n1"}

@@ -1,0 +1,130 @@
+"""What becomes of pods that earlier cycles asked to end by themselves: they are waited for, evicted, or may stay.
+
+A request stands as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
+owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. Requests without a
+beneficiary (such as those of ``shuffle``) stand until their deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import NamedTuple
+
+from vsched.framework.session import Session
+from vsched.model.jobs.job import Job
+from vsched.model.plan import Evict, Withdraw
+from vsched.model.pods.cooperation import EvictionRequest
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import asked_jobs
+
+SKEW_SECONDS = 60.0
+"""A request that was made this long after now was not made by a scheduler: it is due."""
+UNNEEDED = "nobody needs its room any more"
+KEPT = "the API server does not let it be evicted"
+
+
+class Answers(NamedTuple):
+    """What follows from the requests of earlier cycles."""
+
+    evictions: tuple[Evict, ...] = ()
+    withdrawals: tuple[Withdraw, ...] = ()
+    due: float = inf
+    """When the first of the remaining requests ends, seconds since the epoch."""
+
+
+def answers_to_requests(session: Session) -> Answers:
+    """Decide about each pod that was asked to end by itself; call it once the actions have run."""
+    snapshot = session.snapshot
+    if not snapshot.asked:
+        return Answers()
+    needs = Needs(session)
+    evictions, withdrawals, due = list[Evict](), list[Withdraw](), inf
+    for job, asked in asked_jobs(snapshot):
+        for task, request, needed in _judged(job, asked, needs):
+            about = task.uid, task.namespace, task.name, task.node, job.key, request.action, request.beneficiary
+            if not needed or (is_due(request, snapshot.now) and task.spared):
+                why = KEPT if needed else UNNEEDED
+                withdrawals.append(Withdraw(*about, why))
+            elif is_due(request, snapshot.now):
+                evictions.append(Evict(*about))
+            else:
+                due = min(due, request.deadline)
+    return Answers(tuple(evictions), tuple(withdrawals), due)
+
+
+def is_due(request: EvictionRequest, now: float) -> bool:
+    """Whether the pod is evicted now, if its room is needed."""
+    return request.ready or now >= request.deadline or request.at > now + SKEW_SECONDS
+
+
+def _judged(job: Job, asked: Iterable[Task], needs: Needs) -> Iterable[tuple[Task, EvictionRequest, bool]]:
+    """The asked pods of a job by name, and whether each has to go.
+
+    Pods whose room nobody needs go with the others where their job cannot do without these.
+    """
+    requests = [(task, task.asked) for task in asked if task.asked is not None]
+    needed = [needs.needs(task, request) for task, request in requests]
+    staying = job.ready + needed.count(False)
+    if any(needed) and (job.spec.leaves_whole or staying < job.spec.min_member):
+        needed = [True] * len(needed)
+    return [(task, request, need) for (task, request), need in zip(requests, needed, strict=True)]
+
+
+class Needs:
+    """The room that nominated pods wait for, by row and job."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._rows = session.nodes.statics.row
+        self._waiting: dict[int, dict[str, list[Task]]] = {}
+        """By row and job: tasks that wait for pods to leave."""
+        self._spare: dict[int, dict[int, int]] = {}
+        """By row: the amounts that are left once everything has left, by column; only of rows that were asked for."""
+        freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
+        for key in {*session.snapshot.nominated, *freed_for}:
+            view = session.jobs.get(key)
+            for status, node, task in view.moved.values() if view is not None else ():
+                row = self._rows.get(node)
+                if status is Status.PIPELINED and row is not None and (task.nominated or key in freed_for):
+                    self._waiting.setdefault(row, {}).setdefault(key, []).append(task)
+
+    def needs(self, task: Task, request: EvictionRequest) -> bool:
+        """Whether its room is needed: by its beneficiary, or by another job that has too little without it.
+
+        A pod whose room is not needed counts as staying from then on.
+        """
+        row = self._rows.get(task.node)
+        if not request.beneficiary:
+            return True
+        if row is None:
+            return False
+        waiting = self._waiting.get(row)
+        if waiting is None:
+            return False
+        if request.beneficiary in waiting:
+            return True
+        spare = self._spare_of(row, waiting)
+        if any(spare.get(column, amount) < amount for column, amount in task.shape.request):
+            return True
+        for column, amount in task.shape.request:
+            if column in spare:
+                spare[column] -= amount
+        return False
+
+    def _spare_of(self, row: int, waiting: Mapping[str, list[Task]]) -> dict[int, int]:
+        """What is left of a row for those that stay, in the columns that waiting tasks ask for."""
+        found = self._spare.get(row)
+        if found is None:
+            asked: dict[int, int] = {}
+            for tasks in waiting.values():
+                for task in tasks:
+                    for column, amount in task.shape.request:
+                        asked[column] = asked.get(column, 0) + amount
+            nodes = self._session.nodes
+            found = self._spare[row] = {
+                column: int(nodes.idle[column, row] + nodes.releasing[column, row]) - amount
+                for column, amount in asked.items()
+            }
+        return found

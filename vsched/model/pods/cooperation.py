@@ -1,0 +1,47 @@
+"""Cooperative eviction: a pod that opts in is asked to end by itself, by a deadline, before it is evicted.
+
+All of a request's state is in annotations of the pod. So any daemon goes on with what an earlier one has begun.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+COOPERATIVE_EVICTION = "vsched.io/cooperative-eviction"
+"""Annotation of pods and PodGroups: they end by themselves when asked; how long to wait for that at most."""
+REQUESTED = "vsched.io/eviction-requested"
+"""Annotation that asks a pod to end: when it was asked."""
+DEADLINE = "vsched.io/eviction-deadline"
+"""Annotation of a pod that was asked: when it is evicted at the latest."""
+REASON = "vsched.io/eviction-reason"
+"""Annotation of a pod that was asked: the action, and the job that gets the room (``reclaim for team/train``)."""
+EXPECTED = "vsched.io/eviction-expected"
+"""The answer: an annotation by the pod's owner that says when it expects to be done."""
+READY = "vsched.io/eviction-ready"
+"""The answer ``true``: nothing is lost any more, the pod may be evicted now."""
+FOR = " for "
+"""Between the action and the job in a reason."""
+
+REQUEST_ANNOTATIONS = (REQUESTED, DEADLINE, REASON, EXPECTED, READY)
+"""What is removed when a request is withdrawn."""
+
+
+class EvictionRequest(msgspec.Struct, frozen=True):
+    """A request that a pod ends by itself; times are seconds since the epoch."""
+
+    at: float
+    """When the pod was asked."""
+    deadline: float
+    """When it is evicted, if it still runs."""
+    action: str = ""
+    beneficiary: str = ""
+    """Key of the job that gets the room; empty where there is none."""
+    expected: float = 0.0
+    """When its owner expects it to be done; 0 without an answer."""
+    ready: bool = False
+    """Whether its owner says that it may be evicted now."""
+
+    @property
+    def end(self) -> float:
+        """When the pod has ended, as far as is known: what its owner expects, and the deadline at the latest."""
+        return min(self.expected or self.deadline, self.deadline)
