@@ -105,6 +105,13 @@ def test_the_cluster_comes_first_and_what_is_unknown_all_the_time_is_left_out() 
         share_series(history, HOUR, 60, "c")
 
 
+def test_of_many_queues_the_busiest_may_be_chosen() -> None:
+    waits = QueueShares(0.0, 0.25, 3.0)
+    history = filled(50.0, a=IDLE, b=busy(0.1), c=waits, d=busy(0.2))
+    assert [one.queue for one in share_series(history, HOUR, 60, most=2).queues] == ["", "c", "d"]
+    assert [one.queue for one in share_series(history, HOUR, 60, most=4).queues] == ["", "a", "b", "c", "d"]
+
+
 def test_of_too_many_queues_those_that_are_idle_for_longest_give_way() -> None:
     history = ShareHistory(queues_max=3)
     history.add(BEGIN, {"a": busy(), "b": IDLE, "c": busy()})

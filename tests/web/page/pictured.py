@@ -18,8 +18,10 @@ from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import event
 from vsched.web.overview.feed import OverviewFeed
+from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
+from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.access import Access
 from vsched.web.serve.routing import Route, as_json
@@ -67,7 +69,7 @@ async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | 
     """The page over these pictures, where it is."""
     files = read_files()
     nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
-    pictures = (*overview_routes(going.feed), *nobody)
+    pictures = (*overview_routes(going.feed), *nobody, queue_history_route(ShareHistory()))
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

@@ -100,7 +100,7 @@ async def test_a_reader_finds_landmarks_headings_and_tables_by_their_names(visit
     page = visit.page
     for landmark in ("main", "banner", "navigation", "contentinfo"):
         await expect(page.get_by_role(landmark)).to_have_count(1)
-    for heading in ("Cluster", "Queues", "Nodes", "Jobs", "Sessions", "Policy"):
+    for heading in ("Cluster", "Queues", "Shares over time", "Nodes", "Jobs", "Sessions", "Policy"):
         await expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     tree = page.get_by_role("treegrid", name="Queues and the namespaces in them")
     await expect(tree.get_by_role("row", name=re.compile("vision"))).to_have_attribute("aria-level", "3")
@@ -269,6 +269,47 @@ async def test_sessions_stand_on_a_time_line_and_in_a_table(visit: Sitting) -> N
     await expect(page.locator("#sessions-said")).to_contain_text(re.compile(r"session \d+ at .*bound.*allocate"))
     await page.locator("#sessions").get_by_role("button", name="As a table").click()
     await expect(page.get_by_role("grid", name="Sessions").get_by_role("row")).not_to_have_count(0)
+
+
+async def test_shares_of_queues_stand_on_charts_that_keys_go_through_and_in_a_table(visit: Sitting) -> None:
+    page = visit.page
+    section = page.locator("#shares")
+    await expect(page.locator("#shares-told")).to_contain_text("10 seconds a point")
+    captions = section.locator("figcaption")
+    await expect(captions.first).to_contain_text(re.compile("the whole cluster held [1-9][0-9]*%"))
+    await expect(captions.filter(has_text="default")).to_contain_text(re.compile("held .*deserved .*waiting"))
+    held = section.locator("figure").first.locator("path.held")
+    await expect(held).to_have_attribute("d", re.compile("^M0.0 100V.*Z$"))
+    await page.locator("#shares-charts").focus()
+    await page.keyboard.press("Home")
+    await expect(page.locator("#shares-said")).to_contain_text(re.compile(r"\d+:\d+:\d+: the whole cluster held \d+%"))
+    await expect(section.locator("figure").first.locator("path.cursor")).to_have_attribute("d", re.compile("^M"))
+    await page.keyboard.press("Escape")
+    await expect(section.locator("figure").first.locator("path.cursor")).to_have_attribute("d", "")
+    await section.get_by_role("button", name="As a table").click()
+    table = page.get_by_role("grid", name="Shares of queues over time")
+    await expect(table.get_by_role("row", name=re.compile("the whole cluster"))).to_contain_text("%")
+    await expect(table.get_by_role("row", name=re.compile("vision"))).to_have_count(1)
+
+
+async def test_the_shares_of_one_queue_over_a_week(visit: Sitting) -> None:
+    page = visit.page
+    section = page.locator("#shares")
+    await page.locator("#shares-queue").select_option("research")
+    await expect(section.locator("figcaption")).to_have_count(1)
+    await expect(section.locator("figcaption")).to_contain_text("research held")
+    await page.locator("#shares-span").select_option("week")
+    await expect(page.locator("#shares-told")).to_contain_text("10 minutes a point")
+    await expect(page.locator("#shares-scale")).to_contain_text("of the cluster; what waits is cut off there")
+    colours = (
+        "['held', 'deserved', 'waiting'].map((kind) => getComputedStyle(document.querySelector(`#shares .${kind}`)))"
+    )
+    painted = f"{colours}.map((found) => [found.fill, found.stroke].join())"
+    light = await page.evaluate(painted)
+    await page.get_by_label("Theme").select_option("dark")
+    dark = await page.evaluate(painted)
+    assert len({*light, *dark}) == 6
+    await page.get_by_label("Theme").select_option("")
 
 
 async def test_a_theme_is_kept(visit: Sitting) -> None:

@@ -53,6 +53,7 @@ async def test_one_queue_may_be_seen_in_full_and_over_a_week() -> None:
         pytest.param("?points=121", 400, "expected a number from 1 to 120", id="too many points of all"),
         pytest.param("?points=1009&queue=research", 400, "from 1 to 1008", id="too many points of one"),
         pytest.param("?points=%C2%B2", 400, "expected a number", id="a digit that is no number"),
+        pytest.param("?most=501", 400, "expected a number from 1 to 500", id="too many queues"),
         pytest.param("?queue=gone", 404, "there is no history of a queue 'gone'", id="an unknown queue"),
     ],
 )

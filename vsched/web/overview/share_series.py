@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 
-from vsched.web.overview.share_history import ShareHistory, Span, Values
+from vsched.web.overview.share_history import QUEUES_MAX, ShareHistory, Span, Values
+from vsched.web.overview.shares import WHOLE, QueueShares
 
 DIGITS = 4
+HELD, WAITING = (QueueShares._fields.index(name) for name in ("held", "waiting"))
 
 Points = tuple[float | None, ...]
 
@@ -36,8 +40,10 @@ class ShareSeries(msgspec.Struct, frozen=True):
     """How many queues have no history, because there are too many."""
 
 
-def share_series(history: ShareHistory, span: Span, points: int, queue: str | None = None) -> ShareSeries:
-    """The shares over a span in at most so many points; of all queues, or of one.
+def share_series(
+    history: ShareHistory, span: Span, points: int, queue: str | None = None, most: int = QUEUES_MAX
+) -> ShareSeries:
+    """The shares over a span in at most so many points; of the busiest queues and of the cluster, or of one queue.
 
     Raises KeyError for a queue that has no history.
     """
@@ -48,17 +54,23 @@ def share_series(history: ShareHistory, span: Span, points: int, queue: str | No
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))[-points:]
     first = int(numbers[starts[0]]) * every if steps else 0
     means = _means(found.values[..., starts[0] :], starts - starts[0]) if steps else found.values
+    listed = [at for at in _busiest(means, found.queues, most) if not np.isnan(means[at]).all()]
     return ShareSeries(
         span=span.name,
         begins=first * span.step_seconds,
         step_seconds=every * span.step_seconds,
-        queues=tuple(
-            QueueSeries(name, *map(_points, values))
-            for name, values in zip(found.queues, means, strict=True)
-            if not np.isnan(values).all()
-        ),
+        queues=tuple(QueueSeries(found.queues[at], *map(_points, means[at])) for at in listed),
         left_out=history.left_out,
     )
+
+
+def _busiest(means: Values, queues: Sequence[str], most: int) -> list[int]:
+    """Where the cluster is, and those of so many queues that held and waited for most."""
+    if len(queues) <= most + 1:
+        return list(range(len(queues)))
+    work = np.nansum(means[:, [HELD, WAITING]], axis=(1, 2))
+    ranked = sorted((at for at in range(len(queues)) if queues[at] != WHOLE), key=lambda at: (-work[at], queues[at]))
+    return sorted([*(at for at in range(len(queues)) if queues[at] == WHOLE), *ranked[:most]])
 
 
 def _means(values: Values, starts: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Values:

@@ -12,6 +12,7 @@ import { Gap, Picture } from "./picture.js";
 import { showPolicy } from "./policy.js";
 import { Queues } from "./queues.js";
 import { Sessions } from "./sessions.js";
+import { Shares } from "./shares.js";
 import { showConnection, Summary } from "./summary.js";
 
 const LATE = 5; // Seconds: what the daemon says is here sooner, unless something in between holds it back.
@@ -26,11 +27,13 @@ let late = { by: 0, at: 0 };
 
 const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
+const shares = new Shares();
 const sections = [
   new Queues({
     onQueue: (name) => panel.open("queue", name),
     onWaiting: (queue, namespace) => address.go("jobs", { queue, namespace }),
   }),
+  shares,
   nodes,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
   new Sessions(),
@@ -46,6 +49,7 @@ const drawHead = onceAFrame(() => {
 const feed = new Feed("events", take, (state) => {
   const begins = state.kind === "live" && connection.kind !== "live";
   connection = state;
+  shares.connected(state.kind === "live");
   askForToken(state);
   if (begins) panel.again();
   drawHead();

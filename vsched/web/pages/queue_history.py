@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import to_builtins
 
 from vsched.errors import BadInput
-from vsched.web.overview.share_history import HOUR, SPANS, WEEK, ShareHistory, Span
+from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, ShareHistory, Span
 from vsched.web.overview.share_series import share_series
 from vsched.web.serve.routing import Route, as_json, aside
 
@@ -26,15 +26,16 @@ def queue_history_route(history: ShareHistory) -> Route:
         queue = request.query.get("queue")
         try:
             span = span_of(request.query)
-            points = points_of(request.query, POINTS_OF_ALL_MAX if queue is None else POINTS_MAX)
+            points = number_of(request.query, "points", POINTS_OF_ALL_MAX if queue is None else POINTS_MAX, POINTS)
+            most = number_of(request.query, "most", QUEUES_MAX, QUEUES_MAX)
         except BadInput as error:
             return as_json({"error": str(error)}, 400)
         try:
-            return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue))))
+            return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue, most))))
         except KeyError:
             return as_json({"error": f"there is no history of a queue {queue!r}"}, 404)
 
-    return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?points=60")
+    return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?most=8 ?points=60")
 
 
 def span_of(query: Mapping[str, str]) -> Span:
@@ -45,9 +46,9 @@ def span_of(query: Mapping[str, str]) -> Span:
     return SPANS[name]
 
 
-def points_of(query: Mapping[str, str], most: int) -> int:
-    """The number of ``?points=``; raises BadInput."""
-    text = query.get("points", str(POINTS))
+def number_of(query: Mapping[str, str], name: str, most: int, otherwise: int) -> int:
+    """The number of a parameter, ``otherwise`` where it is absent; raises BadInput."""
+    text = query.get(name, str(otherwise))
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
-        raise BadInput(f"?points={text}: expected a number from 1 to {most}")
+        raise BadInput(f"?{name}={text}: expected a number from 1 to {most}")
     return int(text)
