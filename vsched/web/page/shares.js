@@ -10,7 +10,8 @@ const POINTS = 120;
 const PACE = { hour: 10_000, week: 60_000 }; // How often there is something new, milliseconds.
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [600, 100];
-const KINDS = ["waiting", "held", "deserved"]; // In the order in which they are drawn, the last above the others.
+const KINDS = ["held", "waiting", "deserved"]; // In the order in which they are drawn, the last above the others.
+const TOLD = ["held", "deserved", "waiting"];
 const BUSIEST = "busiest"; // What the choice of a queue begins with; names of queues follow "queue ".
 
 /** The section of shares over time. */
@@ -113,7 +114,7 @@ export class Shares {
     series.forEach((one, index) => {
       const chart = find("shares-figures").children[index];
       if (!chart) return;
-      const told = ["held", "deserved", "waiting"].filter((kind) => one[kind].some((value) => value !== null));
+      const told = TOLD.filter((kind) => one[kind].some((value) => value !== null));
       say(chart.told, told.map((kind) => `${kind} ${percent(one[kind][at])}`).join(", "));
       const x = (((at + 0.5) / steps) * WIDTH).toFixed(1);
       mark(chart.cursor, "d", this.at === null || this.at === undefined ? "" : `M${x} 0V${HEIGHT}`);
