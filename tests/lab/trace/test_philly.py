@@ -10,8 +10,11 @@ import pytest
 from vsched.errors import BadInput
 from vsched.lab.trace.files import ClusterTrace, TraceGang
 from vsched.lab.trace.philly import MachineKind, read_jobs
+from vsched.settings import load_file
+from vsched.settings.installed import registry
 
 SOME_JOBS = Path(__file__).parent / "data" / "philly.csv"
+POLICIES = Path(__file__).parents[3] / "config" / "samples" / "philly"
 HEAD = "timestamp,duration,num_gpus,gpu_time,cluster\n"
 JOB = "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
 
@@ -108,6 +111,13 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, text: str, pr
     with pytest.raises(BadInput) as caught:
         read(tmp_path, text)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted(POLICIES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_policies_that_are_compared_are_valid_and_named_in_their_page(path: Path) -> None:
+    found = load_file(path, registry())
+    assert (found.warnings, found.no_effect) == ((), ())
+    assert f"[{path.name}]({path.name})" in (POLICIES / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_part_of_the_real_one_is_read_whole() -> None:
