@@ -67,6 +67,7 @@ class SteppedDaemon:
             max_in_flight=1,  # bindings are carried out in the order of the decisions
             advise=False,
             recordings=0,
+            history=False,  # it begins with the replay
         )
         self.daemon = Daemon(
             options, client, registry(), clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed

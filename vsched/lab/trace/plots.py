@@ -85,10 +85,10 @@ def draw_shares(document: Document, path: Path) -> None:
     columns = min(3, len(policies))
     rows = -(-len(policies) // columns)
     with _figure(document, path, (INCHES[0], 1.2 + 2.6 * rows)) as figure:
-        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+        panels = [*figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat]
         for axes, policy in zip(panels, policies, strict=False):
             _stacked(axes, policy, largest_queues(policies))
-        for axes in [*panels][len(policies) :]:
+        for axes in panels[len(policies) :]:
             axes.set_visible(False)
         _legend(figure, panels[0])
 
@@ -118,7 +118,8 @@ def _figure(document: Document, path: Path, inches: tuple[float, float] = INCHES
 
 def _legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=min(4, len(labels)), frameon=False)
+    columns = len(labels) if len(labels) <= 4 else 3
+    figure.legend(handles, labels, loc="outside upper right", ncols=columns, frameon=False)
 
 
 def _stacked(axes: Axes, policy: Document, queues: Sequence[str]) -> None:
