@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
@@ -43,7 +43,7 @@ class PluginTiers:
         return [list(_parts(tier, point)) for tier in self._tiers]
 
 
-def _parts(tier: Iterable[tuple[object, Switches]], point: type[PointT]) -> Iterator[PointT]:
+def _parts(tier: Iterable[tuple[Plugin[Any], Switches]], point: type[PointT]) -> Iterator[PointT]:
     for plugin, switches in tier:
-        if isinstance(plugin, point) and switches.enabled(point.point):
-            yield plugin
+        if point in plugin.kinds and switches.enabled(point.point):
+            yield cast("PointT", plugin)

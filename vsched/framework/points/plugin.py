@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -98,6 +98,13 @@ class Plugin(Levers, Generic[ArgsT]):
     """Switches that the plugin reads itself, besides those of its extension points."""
     hierarchical: ClassVar[bool] = False
     """Whether ``enableHierarchy`` changes what the plugin does."""
+
+    kinds: ClassVar[frozenset[type]] = frozenset()
+    """The class and all that it inherits. Sessions ask for it some 500 times, and ``isinstance`` is slow for points."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.kinds = frozenset(cls.__mro__)
 
     def __init__(self, args: ArgsT) -> None:
         self.args = args
