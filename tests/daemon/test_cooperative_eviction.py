@@ -219,3 +219,27 @@ async def test_failed_writes_of_requests_and_withdrawals_are_made_good(policy: P
         cluster.client.delete("pods", "default", "new-0")
         await until(lambda: not asked(cluster))
         assert nodes_of(cluster) == {"old-0": "n1"}
+
+
+@pytest.mark.parametrize(
+    ("what", "count"),
+    [
+        pytest.param(r"PATCH /api/v1/namespaces/default/pods/old-0", 0, id="before the request"),
+        pytest.param(r"PATCH /api/v1/namespaces/default/pods/old-0", 1, id="after it, before the nomination is known"),
+        pytest.param(r"PATCH /api/v1/namespaces/default/pods/new-0/status", 1, id="after the nomination"),
+    ],
+)
+async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, what: str, count: int) -> None:
+    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+        async with scheduling(cluster.url, policy_file=policy):
+            cluster.apply(old())
+            await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        async with faulty(cluster.url) as proxy:
+            proxy.cut_after(what, count)
+            async with scheduling(proxy.url, policy_file=policy, drain_seconds=0.0):
+                await until(proxy.cut.is_set)
+        async with scheduling(cluster.url, policy_file=policy):
+            await until(lambda: asked(cluster) and message(cluster).startswith("1 pod"))
+            answer(cluster, **{READY: "true"})
+            await until(lambda: nodes_of(cluster) == {"new-0": "n1"})

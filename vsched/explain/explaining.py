@@ -24,6 +24,7 @@ from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.explain.why.planned import goes_before
 from vsched.explain.why.undisturbed import undisturbed
+from vsched.explain.words.requests import notes_of_requests
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
@@ -202,7 +203,7 @@ class Explaining:
 
     def _notes(self, job: Job) -> Iterator[str]:
         """What is not followed of the job's wishes, by the scheduler and by the plugins of the policy."""
-        yield from (job.notice, *job.spec.wishes)
+        yield from (job.notice, *job.spec.wishes, *notes_of_requests(self._snapshot, job.key))
         for conf in self._policy.plugins():
             yield from self._registry.plugins[conf.name](conf.args).job_notes(job)
 
