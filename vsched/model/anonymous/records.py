@@ -45,6 +45,7 @@ from vsched.model.plan import (
     JobOutcome,
     NamespaceOutcome,
     Nominate,
+    PlannedStart,
     QueueOutcome,
     SubGroupOutcome,
     Ungate,
@@ -238,7 +239,10 @@ RULES: dict[type, dict[str, Rule]] = {
         "reasons": lambda renaming, found: {},
         "code": word,
         "sub_groups": parts,
+        "planned": parts,
+        "ahead_of": name,
     },
+    PlannedStart: {"nodes": each(node), "ahead": each(name)},
     SubGroupOutcome: {"name": name, "domain": name},
     QueueOutcome: {
         "name": name,
