@@ -22,9 +22,14 @@ from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.running import Obj, gang, node, nodes_of, scheduling, sessions
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
-from vsched.model.amounts.resources import CPU
+from vsched.daemon.options import Options
+from vsched.kube.auth.connection import Connection
+from vsched.kube.client import ApiClient
+from vsched.mirror.accounts.history import HistoryBook
+from vsched.model.amounts.resources import CPU, ResourceAxis
 from vsched.model.history.packing import pack, unpack
 from vsched.model.history.records import CLUSTER, HOUR_SECONDS, Decay, Holder, UsageHistory
+from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 
 NAME, PLACE = "vsched-usage-history", "kube-system"
@@ -67,9 +72,6 @@ def put(cluster: Cluster, history: UsageHistory | None, body: bytes | None = Non
 
 def of_yesterday(since: float = 30 * HOUR_SECONDS, at: float = 20 * HOUR_SECONDS) -> UsageHistory:
     """A history that was begun and ended so many seconds ago."""
-    from vsched.mirror.accounts.history import HistoryBook
-    from vsched.model.amounts.resources import ResourceAxis
-
     book, now = HistoryBook(), time.time()
     book.advance(now - since)
     book.see(ResourceAxis(), {CPU: 4000}, {TEAM: {CPU: 1000}, Holder("default", "other", "ann"): {CPU: 500}})
@@ -292,6 +294,16 @@ async def test_a_write_whose_answer_was_lost_is_our_own() -> None:
                 await until(lambda: proxy.seen[f"PATCH {NAME}", 409])
                 await until(lambda: used(stored(cluster)) > before)
         assert not told(lines, "usage history was written by another process")
+
+
+async def test_a_daemon_that_does_not_lead_writes_nothing() -> None:
+    async with Cluster(0) as cluster, ApiClient(Connection(cluster.url)) as client:
+        options = Options(leader_elect=True, listen_address="", healthz_address="")
+        keeper = Daemon(options, client, REGISTRY).history
+        assert keeper is not None
+        keeper.book.restore(of_yesterday(), time.time())
+        assert not await keeper.write()
+        assert stored(cluster) is None
 
 
 @pytest.mark.parametrize("options", [{"history": False}, {"history_period_seconds": 0.0}])
