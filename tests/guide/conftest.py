@@ -15,6 +15,7 @@ import structlog
 from tests.guide.examples import world, write_files
 from tests.support.running import scheduling
 from tests.support.waiting import until
+from vsched.kube.lease.record import LeaseSettings
 from vsched.sim.cluster import Cluster
 
 PATIENCE_SECONDS = 120.0
@@ -62,11 +63,18 @@ async def _serve(folder: Path, started: Future[Serving]) -> None:
     try:
         async with (
             Cluster(8, manifests=world()) as cluster,
-            scheduling(cluster.url, listen_address="127.0.0.1:0", arbitrate=True) as daemon,
+            scheduling(
+                cluster.url,
+                listen_address="127.0.0.1:0",
+                arbitrate=True,
+                lease=LeaseSettings(namespace="vsched"),  # without an election, this is where the usage history is
+                history_period_seconds=0.2,
+            ) as daemon,
         ):
             kubeconfig = folder / "kubeconfig"
             cluster.write_kubeconfig(kubeconfig)
             await until(lambda: sum("nodeName" in pod["spec"] for pod in cluster.client.list("pods", "team-a")) == 2)
+            await until(lambda: cluster.client.get("configmaps", "vsched", "vsched-usage-history"))
             guided = Guided(folder, kubeconfig, f"127.0.0.1:{daemon.ports['--listen-address']}")
             started.set_result(Serving(guided, lambda: loop.call_soon_threadsafe(ended.set)))
             await ended.wait()
