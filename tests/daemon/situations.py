@@ -145,6 +145,14 @@ SITUATIONS: dict[str, Stuck] = {
         ("2 running jobs in queue q (now 1)",),
         command="kubectl annotate queues.scheduling.volcano.sh q vsched.io/max-running-jobs=2 --overwrite",
     ),
+    "it asks for more wall time than its queue allows": Stuck(
+        LIMITS.replace("job-limits", "wall-time, arguments: {maxWallTime: 10m}"),
+        "node n1 cpu=4",
+        "job default/b min=1 pods=1 cpu=1 vsched.io/wall-time=12m",
+        Code.WALL_TIME,
+        "asks for 12m of wall time, and queue default allows 10m",
+        ("maxWallTime 720s of plugin wall-time in the policy",),
+    ),
     "as much is admitted as the cluster is to be promised": Stuck(
         PROMISED,
         "node n1 cpu=10\njob default/a min=8 pods=8 cpu=1",

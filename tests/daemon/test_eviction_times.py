@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
-from tests.support.running import gang, node, nodes_of, scheduling
+from tests.support.running import PODGROUPS, Obj, condition_of, digested, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -58,3 +58,33 @@ async def test_others_are_evicted_when_the_preemption_delay_ends(tmp_path: Path)
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
         assert asyncio.get_running_loop().time() - began >= SECONDS - 1, "creation times have whole seconds"
+
+
+async def test_a_job_is_ended_when_its_wall_time_is_over_and_does_not_start_again(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.format("wall-time"))
+    found = gang("old", 2)
+    found[0]["metadata"]["annotations"] = {"vsched.io/wall-time": f"{SECONDS}s"}
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "none", "namespace": "default"},
+        "spec": {"maxUnavailable": 0, "selector": {}},
+    }
+    async with (
+        Cluster([node("n1", cpu="2")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy, period_seconds=600.0) as daemon,
+    ):
+
+        def over() -> Obj:
+            return condition_of(cluster.client.get(PODGROUPS, "default", "old"), "WallTimeOver")
+
+        cluster.apply([budget, *found])
+        await until(lambda: set(nodes_of(cluster)) == {"old-0", "old-1"})
+        await until(lambda: not nodes_of(cluster))
+        await until(lambda: over().get("status") == "True")
+        assert over()["message"] == "its wall time of 3s is over"
+
+        cluster.apply([one for one in gang("old", 2) if one["kind"] == "Pod"])
+        await digested(cluster, daemon)
+        assert not nodes_of(cluster, "old"), "new pods of the same job wait"

@@ -78,7 +78,8 @@ def _evicts(options: Options) -> bool:
 
 
 def _deletes(options: Options) -> bool:
-    return options.eviction_mode == "delete"
+    """Jobs whose wall time is over are deleted in either mode."""
+    return options.schedule or options.eviction_mode == "delete"
 
 
 def _asks(options: Options) -> bool:

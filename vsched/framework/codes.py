@@ -24,6 +24,9 @@ class Code(StrEnum):
     RUNNING_JOBS = "RunningJobs"
     """The queue, the namespace or the user runs as many jobs as it may."""
 
+    WALL_TIME = "WallTime"
+    """The job asks for more wall time than its queue allows, or its wall time is over."""
+
     # The namespace.
     QUOTA = "Quota"
     """A ResourceQuota has no room for the job's minimum."""

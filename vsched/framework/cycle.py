@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vsched.framework.callout import Callout
+from vsched.framework.ending import end_overdue
 from vsched.framework.holding import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -37,6 +38,7 @@ def run_actions(
     """Open a session and run the policy's actions in order; returns the session, without building a report."""
     with trace.span("session", "open"):
         session = Session(snapshot, policy, registry, trace, callout)
+        end_overdue(session)
         hold_nominations(session)
     for name in policy.actions:
         with trace.span("action", name):

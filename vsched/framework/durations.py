@@ -31,7 +31,7 @@ class Basis(StrEnum):
     DECLARED = "declared"
     LEARNT = "learnt"
     LIMIT = "limit"
-    """Only ``activeDeadlineSeconds``: the pod may end at any time before."""
+    """Only ``activeDeadlineSeconds`` or the wall time of its job: the pod may end at any time before."""
     LEAVING = "leaving"
     ASKED = "asked"
     """The pod was asked to end by itself: what its owner expects, and the deadline at the latest."""
@@ -68,7 +68,8 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) ->
     found = _declared(spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
         found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
-    return _limited(found, task.limit - elapsed) if task.limit else found
+    limit = min(filter(None, (task.limit, spec.wall_time)), default=0.0)
+    return _limited(found, limit - elapsed) if limit else found
 
 
 def quantile(values: Sequence[float], share: float) -> float:

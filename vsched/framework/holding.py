@@ -21,6 +21,8 @@ def hold_nominations(session: Session) -> None:
     for job in sorted(jobs, key=session.plugins.job_key):
         if (job.waiting_to_enter and has_to_enter) or session.plugins.job_valid(job) is not None:
             continue
+        if session.plugins.start_limit(job) is not None:
+            continue
         with session.reservations.lifted(job), session.statement() as statement:
             held = _hold(session, job, statement)
             if held and session.plugins.job_pipelined(job) and session.places.holds_together(job):

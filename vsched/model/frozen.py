@@ -26,7 +26,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         foreign=dict(snapshot.foreign),
         active=tuple(snapshot.active),
         holders={queue: dict(jobs) for queue, jobs in snapshot.holders.items()},
-        runs={kind: tuple(keys) for kind, keys in snapshot.runs.items()},
+        runs={kind: tuple(found) for kind, found in snapshot.runs.items()},
         books=dict(snapshot.books),
         shares=dict(snapshot.shares),
         placed=snapshot.placed.copy(),

@@ -25,6 +25,10 @@ class Bind(msgspec.Struct, frozen=True):
     """Annotations that the pod gets with the binding."""
 
 
+WALL_TIME = "wall-time"
+"""The ``action`` of evictions of jobs whose wall time is over."""
+
+
 class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 
@@ -37,6 +41,11 @@ class Evict(msgspec.Struct, frozen=True):
     beneficiary: str
     wait: float = 0.0
     """How long the pod is asked to end by itself before it is evicted, seconds; 0: it is evicted at once."""
+
+    @property
+    def asks_budgets(self) -> bool:
+        """Whether disruption budgets may forbid it; not where the wall time of the job is over."""
+        return self.action != WALL_TIME
 
 
 class Withdraw(msgspec.Struct, frozen=True):

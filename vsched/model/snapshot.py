@@ -18,7 +18,7 @@ from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.runs import RunClass
+from vsched.model.jobs.runs import Run, RunClass
 from vsched.model.nodes.table import NodeTable
 from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
 from vsched.model.pods.placed import PlacedPods
@@ -120,8 +120,8 @@ class Snapshot:
     does nothing for them."""
     history: UsageHistory = NO_HISTORY
     """What queues, namespaces and users have used over time."""
-    runs: Mapping[RunClass, Sequence[str]] = field(default_factory=dict)
-    """Keys of jobs that hold nodes, by what limits on them depend on."""
+    runs: Mapping[RunClass, Sequence[Run]] = field(default_factory=dict)
+    """Jobs that hold nodes, by what limits on them depend on, the oldest runs first."""
     learnt: Mapping[str, Learnt] = field(default_factory=dict)
     """Run times of finished pods, by the names of ``durations.names_of``; decides nothing."""
     ignored: tuple[str, ...] = ()

@@ -35,6 +35,7 @@ from vsched.plugins.tasktopology import TaskTopologyPlugin
 from vsched.plugins.tdm import Tdm
 from vsched.plugins.usage import Usage
 from vsched.plugins.usagehistory import UsageHistoryPlugin
+from vsched.plugins.walltime import WallTime
 
 PLUGINS: tuple[type[Plugin[Any]], ...] = (
     # the order of jobs and tasks
@@ -56,6 +57,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Capacity,
     UsageHistoryPlugin,
     JobLimits,
+    WallTime,
     # how much a namespace may hold
     Allocation,
     # filters and scores of nodes

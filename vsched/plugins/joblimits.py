@@ -83,9 +83,9 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
         """Jobs that were admitted and hold no node; None until somebody asks."""
         if self.args == JobLimitsArgs() and not any(_states(queue) for queue in self._queues.values()):
             return
-        for kind, keys in context.snapshot.runs.items():
+        for kind, runs in context.snapshot.runs.items():
             for limit in self._limits_of(kind):
-                self._running[limit.scope] += len(keys)
+                self._running[limit.scope] += len(runs)
 
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """The refusal by the first scope that has as many jobs as it may."""

@@ -202,7 +202,9 @@ def _pod_path(eviction: Evict, subresource: str = "") -> str:
 
 
 def cause_of_eviction(eviction: Evict) -> str:
-    """The action that evicts a pod, and the beneficiary where there is one."""
+    """Why a pod is evicted: the action and the beneficiary where there is one, or that the wall time is over."""
+    if not eviction.asks_budgets:
+        return "the wall time of its job is over"
     return f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
 
 

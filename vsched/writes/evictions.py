@@ -136,7 +136,7 @@ class Evictor(Outgoing[Evict | Withdraw]):
             await self._writer.send(condition, self._settings.condition_attempts)
 
     def _leaving(self, item: Evict) -> Write:
-        return deletion_write(item) if self._settings.delete else eviction_write(item)
+        return deletion_write(item) if self._settings.delete or not item.asks_budgets else eviction_write(item)
 
     async def _ask(self, item: Evict) -> None:
         write = request_write(item, self._clock.now(), self._settings.asks_seconds)

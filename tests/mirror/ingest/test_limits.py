@@ -10,6 +10,7 @@ from vsched.mirror.ingest.limits import job_limits_of
 from vsched.model.queues.limits import JobLimits
 
 JOBS, PER_USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user"
+MOST = "vsched.io/max-wall-time"
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,28 @@ def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
     (found,) = watch.cache.blemished.values()
     assert "metadata.annotations[vsched.io/max-running-jobs]: 'many' (expected a number of jobs" in found.message
     assert not found.left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "remarks"),
+    [
+        pytest.param("1h30m", 5400.0, [], id="a length of time"),
+        *(
+            pytest.param(
+                text,
+                None,
+                [
+                    f"metadata.annotations[{MOST}]: {text!r} "
+                    "(expected a length of time above zero, such as 30s or 1h30m): passed over"
+                ],
+                id=f"{text!r} is passed over",
+            )
+            for text in ("soon", "0s", "-1h")
+        ),
+    ],
+)
+def test_wall_times(text: str, seconds: float | None, remarks: list[str]) -> None:
+    told: list[str] = []
+
+    assert job_limits_of({MOST: text}, told) == JobLimits(wall_time=seconds)
+    assert told == remarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from vsched.framework.codes import Code
 from vsched.framework.combine.tiers import PluginTiers
@@ -19,7 +20,7 @@ from vsched.framework.points.extension import (
     Overused,
     Preemptive,
 )
-from vsched.framework.points.runs import StartLimit
+from vsched.framework.points.runs import RunLimit, StartLimit
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
@@ -39,6 +40,7 @@ class PluginDecisions(PluginTiers):
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
         self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
         self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
+        self._run_limits = self.taking_part(RunLimit)
         self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
         self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
@@ -68,6 +70,18 @@ class PluginDecisions(PluginTiers):
             if refusal is not None:
                 return refusal
         return None
+
+    def overdue(self) -> list[str]:
+        """Keys of the running jobs that have to end now, sorted."""
+        return sorted({key for one in self._run_limits for key in one.overdue()})
+
+    def next_end(self) -> float:
+        """When the next running job has to end, seconds since the epoch; infinite for none."""
+        return min((one.next_end() for one in self._run_limits), default=inf)
+
+    def run_condition(self, job: JobView) -> Condition | None:
+        """The condition about the end of a job's run where it changes; the first answer."""
+        return next((found for one in self._run_limits if (found := one.run_condition(job)) is not None), None)
 
     def tasks_missing(self, job: JobView) -> int:
         """A lower bound on the tasks to place before the job can be ready."""

@@ -1,18 +1,21 @@
-"""Extension points about the runs of jobs: which jobs may start."""
+"""Extension points about the runs of jobs: which jobs may start, and when they have to end."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
 from vsched.framework.refusal import Refusal
+from vsched.model.jobs.job import Condition
 
 
 class StartLimit(Point):
     """Whether a job that holds no node may start, whatever room there is. All plugins must agree. Has no switch.
 
-    It is asked again before each try, because starts change the answer. Jobs that hold a node are never refused.
+    It is asked again before each try, because starts change the answer. A job that holds a node is refused only
+    where it has to end.
     """
 
     point = ""
@@ -20,3 +23,24 @@ class StartLimit(Point):
     @abstractmethod
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """None where the job may start. With ``admitting``, jobs that were admitted count as running."""
+
+
+class RunLimit(Point):
+    """When running jobs have to end: all of their pods leave, whatever protects them. Has no switch.
+
+    A job that was ended gets the condition ``WALL_TIME_OVER``, so that it does not start again.
+    """
+
+    point = ""
+
+    @abstractmethod
+    def overdue(self) -> Sequence[str]:
+        """Keys of the running jobs that have to end now, sorted."""
+
+    @abstractmethod
+    def next_end(self) -> float:
+        """When the next running job has to end, seconds since the epoch; infinite for none."""
+
+    @abstractmethod
+    def run_condition(self, job: JobView) -> Condition | None:
+        """The condition ``WALL_TIME_OVER`` where it changes: the job ends now, or may start again; else None."""

@@ -26,6 +26,7 @@ from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised, headline_of
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.jobs.native import title_of
+from vsched.model.jobs.runs import with_condition
 from vsched.model.plan import (
     SUB_GROUPS_MAX,
     CycleReport,
@@ -112,6 +113,8 @@ def job_outcome(
     else:
         message = advised(headline.message, advice)
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
+    run = waiting.session.plugins.run_condition(view)
+    conditions = conditions if run is None else with_condition(conditions, run)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and no pod waits
     settled = waiting.session.places.settled(view)

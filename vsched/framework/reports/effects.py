@@ -11,7 +11,7 @@ from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.reports.requests import answers_to_requests
 from vsched.framework.session import Session
 from vsched.model.claims.plan import ClaimPlan
-from vsched.model.plan import Bind, CycleReport, Evict, Nominate, Ungate
+from vsched.model.plan import WALL_TIME, Bind, CycleReport, Evict, Nominate, Ungate
 from vsched.model.pods.status import Status
 
 
@@ -20,7 +20,7 @@ def decided(session: Session) -> CycleReport:
     bound = bound_by(session)
     answers = answers_to_requests(session)
     evictions = (_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None)
-    due = min(session.plugins.victim_rules.due, answers.due)
+    due = min(session.plugins.victim_rules.due, session.plugins.next_end(), answers.due)
     return CycleReport(
         binds=tuple(_binds(session)),
         evictions=(*evictions, *answers.evictions),
@@ -82,7 +82,8 @@ def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
     task, names = entry.task, session.nodes.statics.names
     node, job = names[entry.row], entry.job.key
     wait = 0.0
-    if entry.before is Status.RUNNING:  # what does not run yet has nothing to save
+    # What does not run yet has nothing to save; a job whose wall time is over has had its time.
+    if entry.before is Status.RUNNING and cause.action != WALL_TIME:
         stated = task.cooperates if task.cooperates is not None else entry.job.spec.terms.cooperative
         wait = stated or 0.0
     return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary, wait)

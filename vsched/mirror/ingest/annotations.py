@@ -19,6 +19,7 @@ from vsched.model.amounts.durations import parse_duration
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.pods.shape import ScoringStrategy
+from vsched.model.queues.limits import WALL_TIME
 
 WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 """The current name, and the old one."""
@@ -47,7 +48,7 @@ def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | No
     """The longest time that a job is to wait, None without the annotation (reference 4.13)."""
     for name in WAITING_TIME:
         if name in annotations:
-            seconds = _duration(annotations, name, remarks)
+            seconds = duration_of(annotations, name, remarks)
             if seconds is not None:
                 return seconds
     return None
@@ -68,15 +69,20 @@ def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | Non
 def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
     """How long a scheduled pod is no victim, by label, else by annotation; 0 without either."""
     if metadata.labels is not None and COOLDOWN_TIME in metadata.labels:
-        return _duration(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
+        return duration_of(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
     if metadata.annotations is not None and COOLDOWN_TIME in metadata.annotations:
-        return _duration(metadata.annotations, COOLDOWN_TIME, remarks) or 0.0
+        return duration_of(metadata.annotations, COOLDOWN_TIME, remarks) or 0.0
     return 0.0
 
 
 def expected_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
     """The expected duration of the work, 0 without the annotation."""
-    return (_duration(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
+    return (duration_of(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
+
+
+def wall_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
+    """For how long a job may run, 0 without the annotation."""
+    return (duration_of(annotations, WALL_TIME, remarks) or 0.0) if WALL_TIME in annotations else 0.0
 
 
 def group_limits_of(
@@ -121,7 +127,8 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
     return ScoringStrategy(STRATEGIES[kind], tuple(sorted(weights.items())))
 
 
-def _duration(values: Annotations, name: str, remarks: Remarks, field: str = "annotations") -> float | None:
+def duration_of(values: Annotations, name: str, remarks: Remarks, field: str = "annotations") -> float | None:
+    """The length of time above zero that an annotation states; None, with a remark, where it is none."""
     text = values[name]
     seconds = parse_duration(text)
     if seconds is not None and seconds > 0:

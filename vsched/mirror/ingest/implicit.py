@@ -13,7 +13,13 @@ import msgspec
 
 from vsched.errors import BadObject
 from vsched.mirror import wire
-from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
+from vsched.mirror.ingest.annotations import (
+    Remarks,
+    expected_seconds_of,
+    job_budget_of,
+    waiting_seconds_of,
+    wall_seconds_of,
+)
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, short
 from vsched.mirror.ingest.closeness import annotated_topology
 from vsched.mirror.ingest.evictions import eviction_terms_of, preemptibility_of
@@ -87,6 +93,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         waiting_seconds=waiting_seconds_of(annotations, remarks),
         budget=job_budget_of(annotations, remarks),
         task_topology=task_topology_of(annotations, remarks),
+        wall_time=wall_seconds_of(annotations, remarks),
         terms=eviction_terms_of(annotations, remarks),
         preemptibility=preemptibility_of(annotations, remarks),
         topology=annotated_topology(annotations, []),
@@ -119,6 +126,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         waiting_seconds=waiting_seconds_of(workload, remarks) if spec.waiting_seconds is None else spec.waiting_seconds,
         budget=job_budget_of(workload, remarks) if spec.budget is None else spec.budget,
         expected=expected_seconds_of(workload, remarks),
+        wall_time=spec.wall_time or wall_seconds_of(workload, remarks),
         topology=annotated_topology(annotations, remarks),
         terms=spec.terms.or_else(eviction_terms_of(workload, remarks)),
         preemptibility=spec.preemptibility or preemptibility_of(workload, remarks),

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from vsched.mirror.ingest.annotations import Annotations, Remarks, remark
-from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, NO_JOB_LIMITS, JobLimits
+from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
+from vsched.model.queues.limits import (
+    MAX_RUNNING_JOBS,
+    MAX_RUNNING_JOBS_PER_USER,
+    MAX_WALL_TIME,
+    NO_JOB_LIMITS,
+    JobLimits,
+)
 
 COUNTS = {
     MAX_RUNNING_JOBS: "running_jobs",
@@ -17,7 +24,7 @@ _COUNT = re.compile(r"[0-9]{1,9}")
 
 def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
     """The limits that a queue states; zero counts, because then no job starts."""
-    stated: dict[str, int] = {}
+    stated: dict[str, Any] = {}
     for name, field in COUNTS.items():
         text = annotations.get(name)
         if text is None:
@@ -26,4 +33,6 @@ def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
             stated[field] = int(text)
         else:
             remark(remarks, name, text, "a number of jobs, such as 4")
+    if MAX_WALL_TIME in annotations and (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
+        stated["wall_time"] = seconds
     return JobLimits(**stated) if stated else NO_JOB_LIMITS

@@ -13,7 +13,7 @@ from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
-from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER
+from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -36,6 +36,8 @@ OWN_ANNOTATIONS = frozenset(
         PREEMPTIBILITY,
         MAX_RUNNING_JOBS,
         MAX_RUNNING_JOBS_PER_USER,
+        MAX_WALL_TIME,
+        WALL_TIME,
         "sla-waiting-time",
     )
 )

@@ -9,7 +9,13 @@ import msgspec
 
 from vsched.errors import BadObject
 from vsched.mirror import wire
-from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
+from vsched.mirror.ingest.annotations import (
+    Remarks,
+    expected_seconds_of,
+    job_budget_of,
+    waiting_seconds_of,
+    wall_seconds_of,
+)
 from vsched.mirror.ingest.bounds import CLAIMS_MAX, CONDITIONS_MAX, read, short
 from vsched.mirror.ingest.evictions import checkpoint_of, eviction_terms_of, preemptibility_of
 from vsched.mirror.ingest.implicit import controller_of
@@ -129,6 +135,7 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
                 waiting_seconds=waiting_seconds_of(annotations, remarks),
                 budget=job_budget_of(annotations, remarks),
                 expected=expected_seconds_of(annotations, remarks),
+                wall_time=wall_seconds_of(annotations, remarks),
                 terms=eviction_terms_of(annotations, remarks),
                 preemptibility=preemptibility_of(annotations, remarks),
                 checkpoint=checkpoint_of(annotations, remarks),

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from vsched.errors import Beyond
 from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
-from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, job_budget_of, waiting_seconds_of
+from vsched.mirror.ingest.annotations import (
+    Remarks,
+    expected_seconds_of,
+    job_budget_of,
+    waiting_seconds_of,
+    wall_seconds_of,
+)
 from vsched.mirror.ingest.bounds import CONDITIONS_MAX, RESOURCES_MAX, ROLES_MAX, read, short
 from vsched.mirror.ingest.budgets import quota_request_of
 from vsched.mirror.ingest.closeness import network_topology_of, sub_groups_of
@@ -92,6 +98,7 @@ def job_spec_of(
             made=made,
             written_for=_volcano_job_of(metadata),
             expected=expected_seconds_of(annotations, remarks),
+            wall_time=wall_seconds_of(annotations, remarks),
             task_topology=task_topology_of(annotations, remarks),
             unsupported=beyond,
             terms=eviction_terms_of(annotations, remarks),

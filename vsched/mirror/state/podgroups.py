@@ -1,4 +1,7 @@
-"""All PodGroups: as last watched, and over that the phases that were decided. Changes are passed to the job store."""
+"""All PodGroups: as last watched, and over that what was decided: phases, and that a wall time is over.
+
+Changes are passed to the job store.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import msgspec
 from vsched.mirror.state.assumed import AssumedPhases
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.jobs.runs import over_of, with_condition
 from vsched.model.plan import JobOutcome
 
 
@@ -21,6 +25,8 @@ class PodGroupStore:
         self._jobs = jobs
         self._watched: dict[str, JobSpec] = {}
         self._phases = AssumedPhases()
+        self._over: dict[str, Condition] = {}
+        """Conditions about wall times that were decided and that the watch does not show yet."""
 
     def adopt(self, watched: Mapping[str, JobSpec]) -> None:
         """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
@@ -37,6 +43,8 @@ class PodGroupStore:
         """Take in a PodGroup; True where that can matter to scheduling."""
         before = self._jobs.group(key)
         self._watched[key] = watched
+        if key in self._over and _alike(over_of(watched.conditions), self._over[key]):
+            del self._over[key]
         self._show(key)
         after = self._jobs.group(key)
         return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
@@ -52,23 +60,36 @@ class PodGroupStore:
     def drop(self, key: str) -> bool:
         """A PodGroup is gone; True where it was known."""
         self._phases.end(key)
+        self._over.pop(key, None)
         known = self._watched.pop(key, None) is not None
         self._jobs.set_group(key, None)
         return known
 
     def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
-        """Assume the phases that a cycle decided."""
+        """Assume the phases that a cycle decided, and that wall times are over."""
         for key, outcome in outcomes.items():
             group = self._jobs.group(key)
-            if key not in self._watched or group is None or outcome.phase == group.phase:
+            if key not in self._watched or group is None:
                 continue
-            self._phases.begin(key, outcome.phase)
+            over = over_of(outcome.conditions) if outcome.conditions else None
+            is_over = over is not None and not _alike(over_of(group.conditions), over)
+            if over is not None and is_over:
+                self._over[key] = over
+            if outcome.phase != group.phase:
+                self._phases.begin(key, outcome.phase)
+            elif not is_over:
+                continue
             self._show(key)
 
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """Make the phases that a cycle decided true, for what-if simulations."""
         for key, outcome in outcomes.items():
             self.enter(key, outcome.phase)
+            over, watched = over_of(outcome.conditions), self._watched.get(key)
+            if over is not None and watched is not None and not _alike(over_of(watched.conditions), over):
+                conditions = with_condition(watched.conditions, over)
+                self._watched[key] = msgspec.structs.replace(watched, conditions=conditions)
+                self._show(key)
 
     def status_written(self, key: str, resource_version: str) -> None:
         """A status was written; ``resource_version`` is empty if unknown."""
@@ -82,6 +103,8 @@ class PodGroupStore:
     def status_failed(self, key: str) -> bool:
         """A status could not be written: the phase is again as last watched. False where none was assumed."""
         assumed = self._phases.end(key)
+        if self._over.pop(key, None) is not None:
+            assumed = True
         if assumed:
             self._show(key)
         return assumed
@@ -98,8 +121,15 @@ class PodGroupStore:
 
     def _show(self, key: str) -> None:
         watched = self._watched.get(key)
+        if watched is not None and key in self._over:
+            watched = msgspec.structs.replace(watched, conditions=with_condition(watched.conditions, self._over[key]))
         if watched is not None:
             self._jobs.set_group(key, self._phases.overlay(key, watched, self._seen.version(key)))
+
+
+def _alike(one: Condition | None, other: Condition) -> bool:
+    """Whether a condition says the same as another one."""
+    return one is not None and (one.status, one.message) == (other.status, other.message)
 
 
 def _asks_otherwise(before: JobSpec, after: JobSpec) -> bool:

@@ -78,6 +78,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """The Volcano Job whose controller writes this PodGroup, so that changes belong there; empty for none."""
     expected: float = 0.0
     """Expected run time of pods that state none (annotation ``EXPECTED_DURATION``), seconds; 0 where not stated."""
+    wall_time: float = 0.0
+    """For how long it may run by its own statement (annotation ``WALL_TIME``), seconds; 0 where not stated."""
     unsupported: str = ""
     """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
     topology: NetworkTopology | None = None

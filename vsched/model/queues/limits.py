@@ -8,6 +8,11 @@ MAX_RUNNING_JOBS = "vsched.io/max-running-jobs"
 MAX_RUNNING_JOBS_PER_USER = "vsched.io/max-running-jobs-per-user"
 """Annotations of queues: how many jobs of the queue, and of each user in it, may run at once."""
 
+MAX_WALL_TIME = "vsched.io/max-wall-time"
+"""Annotation of queues: for how long a job of the queue may run."""
+WALL_TIME = "vsched.io/wall-time"
+"""Annotation of PodGroups, and of workloads and pods that stand for one: for how long the job may run."""
+
 
 class JobLimits(msgspec.Struct, frozen=True):
     """The limits that a queue states; None where it states none. They count for all queues below it, too."""
@@ -16,6 +21,8 @@ class JobLimits(msgspec.Struct, frozen=True):
     """How many jobs may run at once in the queue and below it."""
     running_jobs_per_user: int | None = None
     """How many jobs of one user may run there at once."""
+    wall_time: float | None = None
+    """For how long a job may run, seconds; a queue below that states a time of its own goes by that."""
 
 
 NO_JOB_LIMITS = JobLimits()
