@@ -12,6 +12,7 @@ import pytest
 from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
 from tests.support.builders import merged
 from tests.support.fault_proxy import faulty
+from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import gang, node, nodes_of, scheduling, status_of
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import (
@@ -243,3 +244,23 @@ async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, wh
             await until(lambda: asked(cluster) and message(cluster).startswith("1 pod"))
             answer(cluster, **{READY: "true"})
             await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+
+
+@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+async def test_whoever_owns_a_pod_answers_with_kubectl(policy: Path, tmp_path: Path) -> None:
+    async with (
+        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.write_kubeconfig(tmp_path / "config")
+        kubectl = Kubectl(tmp_path)
+        cluster.apply(old())
+        await until(lambda: nodes_of(cluster, "old"))
+        cluster.apply(NEW)
+        await until(lambda: asked(cluster))
+        path = r"jsonpath={.metadata.annotations.vsched\.io/eviction-reason}"
+        assert await kubectl("get", "pod", "old-0", "-o", path) == "preempt for default/new"
+        await kubectl("annotate", "pod", "old-0", "--overwrite", f"{EXPECTED}={in_seconds(120)}")
+        await until(lambda: "expected at" in message(cluster))
+        await kubectl("annotate", "pod", "old-0", "--overwrite", f"{READY}=true")
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
