@@ -31,6 +31,10 @@ BEFORE = "\n".join(
             f"{TAKES}5m", "started=600 deadline=900", (0.0, 300.0, Basis.OVERDUE), id="but is ended by its deadline"
         ),
         pytest.param("", "started=600 deadline=900", (0.0, 300.0, Basis.LIMIT), id="a deadline alone"),
+        pytest.param("vsched.io/wall-time=15m", "started=600", (0.0, 300.0, Basis.LIMIT), id="a wall time alone"),
+        pytest.param(
+            "vsched.io/wall-time=11m", "started=600 deadline=900", (0.0, 60.0, Basis.LIMIT), id="the shorter of both"
+        ),
         pytest.param(
             f"{TAKES}1h", "started=600 deadline=900", (300.0, 300.0, Basis.DECLARED), id="a deadline before that"
         ),

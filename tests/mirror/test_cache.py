@@ -11,6 +11,7 @@ from tests.support.mirrors import Fields, World
 from tests.support.views import view
 from vsched.mirror.cache import Cache
 from vsched.mirror.state.resource_versions import SeenVersions
+from vsched.model.jobs.job import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status
@@ -239,6 +240,27 @@ def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
     here.add(make.pod_group("pg", status={"phase": "Running"}))
     assert (here.job().spec.phase, here.job().spec.written_phase) == ("Running", "")
     assert here.cache.describe()["assumed_phases"] == 0
+
+
+def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_write_fails() -> None:
+    here = world()
+    over = Condition("WallTimeOver", "True", "WallTime", "its wall time of 1h is over")
+    outcome = JobOutcome("ns/pg", "q", here.job().spec.phase, 1, 0, 0, 0, 0, 0, conditions=(over,), changed=True)
+
+    def seen() -> list[str]:
+        return [one.message for one in here.job().spec.conditions]
+
+    here.cache.assume(CycleReport(jobs={"ns/pg": outcome}))
+    assert seen() == [over.message]
+    here.add(make.pod_group("pg", spec={"minMember": 2}))
+    assert seen() == [over.message], "an event that does not know of it"
+    here.cache.status_failed("ns/pg")
+    assert seen() == []
+    here.cache.assume(CycleReport(jobs={"ns/pg": outcome}))
+    told = {"type": over.kind, "status": over.status, "reason": over.reason, "message": over.message}
+    here.add(make.pod_group("pg", status={"conditions": [told]}))
+    here.add(make.pod_group("pg"))
+    assert seen() == [], "from then on the watch alone decides"
 
 
 def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.model.plan import Evict, Withdraw
+from vsched.model.plan import WALL_TIME, Evict, Withdraw
 from vsched.model.pods.cooperation import REQUEST_ANNOTATIONS
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts
@@ -97,6 +97,15 @@ async def test_an_eviction_is_for_one_uid_and_the_pod_is_told_why_afterwards(
         assert server.sent == [asked, TOLD]
         assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
         assert outcomes[0].eviction == evict()
+
+
+async def test_pods_of_a_job_whose_wall_time_is_over_are_deleted_whatever_budgets_say() -> None:
+    async with evicting(QUICK) as (server, evictor, outcomes, _):
+        evictor.submit([msgspec.structs.replace(evict(), action=WALL_TIME, beneficiary="")])
+        await until(lambda: not evictor.busy)
+        assert [(one.method, one.path) for one in server.sent] == [("DELETE", PATH), ("PATCH", PATH + "/status")]
+        assert server.sent[1].body["status"]["conditions"][0]["message"] == "the wall time of its job is over"
+        assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
 
 
 @pytest.mark.parametrize(
