@@ -185,6 +185,52 @@ def test_a_job_with_a_planned_start_may_still_evict_others() -> None:
     assert starts(found) is None, "it has its places"
 
 
+LIMITED = f"""
+node n1 cpu=8
+node n2 cpu=8
+queue q capability=cpu:6
+job x/long min=1 queue=q age=900
+pods x/long 1 cpu=2 on=n1 started=0 {hours(60)}
+job x/short min=1 queue=q age=900
+pods x/short 1 cpu=2 on=n2 started=0 {hours(20)}
+job x/big min=1 pods=1 cpu=4 queue=q age=600
+"""
+"""There is room for x/big, and its queue may hold it in 20 minutes."""
+
+
+@pytest.mark.parametrize("divider", ["proportion", "capacity"])
+@pytest.mark.parametrize(
+    ("job", "bound"),
+    [
+        pytest.param(f"queue=q cpu=1 {hours(20)}", True, id="work of the queue that ends in time"),
+        pytest.param(f"queue=q cpu=1 {hours(21)}", False, id="work of the queue that ends later"),
+        pytest.param("cpu=2", True, id="work of another queue, on room that is not kept"),
+    ],
+)
+def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_has_ended(
+    divider: str, job: str, bound: bool
+) -> None:
+    policy = policy_from(POLICY.format(args="") + f"  - name: {divider}\n")
+    found = plan(f"{LIMITED}\njob x/small min=1 pods=1 {job} age=60", policy)
+    planned = starts(found)
+    assert planned is not None
+    assert planned[0] == 20
+    assert (found.bound == {"small": 1}) is bound
+    if not bound:
+        assert "the room of the queue is kept for the start of x/big at 08:20 UTC" in found.message("x/small")
+
+
+def test_what_a_queue_may_hold_besides_goes_to_others() -> None:
+    policy = policy_from(POLICY.format(args="") + "  - name: proportion\n")
+    text = LIMITED.replace("pods=1 cpu=4", "pods=1 cpu=3") + "\njob x/small min=1 pods=1 cpu=1 queue=q age=60"
+    found = plan(text, policy)
+    planned = starts(found)
+    assert planned is not None
+    assert planned[0] == 20
+    assert found.bound == {"small": 1}, "2 + 3 + 1 of 6 in 20 minutes"
+    assert "small" not in plan(text.replace("pods=1 cpu=1", "pods=1 cpu=2"), policy).bound
+
+
 def test_a_job_that_never_fits_keeps_nothing() -> None:
     found = plan(f"{CLUSTER}\njob x/huge min=3 pods=3 cpu=4 age=800\njob x/small min=1 pods=1 cpu=1 age=60", easy())
     assert starts(found, "x/huge") is None

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from random import Random
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,12 +22,12 @@ MINUTE, HOUR = 60.0, 3600.0
 POLICY = """
 actions: "enqueue, allocate, backfill"
 tiers:
-- plugins: [{{name: priority}}, {{name: gang}}{easy}, {{name: predicates}}, {{name: nodeorder}}, {{name: {order}}}]
+- plugins: [{{name: priority}}, {{name: gang}}{easy}, {{name: predicates}}, {{name: nodeorder}}, {{name: {also}}}]
 """
 
 
-def policy(*, easy: bool, order: str = "binpack") -> Policy:
-    return policy_from(POLICY.format(easy=", {name: easy-backfill}" if easy else "", order=order))
+def policy(*, easy: bool, also: str = "binpack") -> Policy:
+    return policy_from(POLICY.format(easy=", {name: easy-backfill}" if easy else "", also=also))
 
 
 class Work(NamedTuple):
@@ -102,13 +103,20 @@ def stream(seed: int, minutes: float, slots: int) -> list[Work]:
     return found
 
 
-def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and_little_is_left_idle() -> None:
-    gang, nodes, until = Work(40.0, 8, 1, 20.0), [1] * 8, 5 * 60.0
+@pytest.mark.parametrize(
+    "also",
+    [
+        pytest.param("binpack", id="without limits of queues"),
+        pytest.param("proportion", id="where the queue deserves all of the cluster"),
+    ],
+)
+def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and_little_is_left_idle(also: str) -> None:
+    gang, nodes, until = Work(30.0, 8, 1, 20.0), [1] * 8, 4 * 60.0
     work = sorted([gang, *stream(7, until, 8)])
     key = f"x/j{work.index(gang)}"
 
-    without = Course(nodes, work, policy(easy=False), until)
-    course = Course(nodes, work, policy(easy=True), until)
+    without = Course(nodes, work, policy(easy=False, also=also), until)
+    course = Course(nodes, work, policy(easy=True, also=also), until)
 
     assert key not in without.started, "it starves"
     planned, first = course.plans[key][0]
@@ -131,12 +139,12 @@ def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and
         min_size=1,
         max_size=14,
     ),
-    st.sampled_from(["binpack", "resource-strategy-fit"]),
+    st.sampled_from(["binpack", "proportion", "capacity"]),
 )
 def test_with_true_ends_a_planned_start_never_moves_later_and_is_kept(
-    nodes: list[int], work: list[Work], order: str
+    nodes: list[int], work: list[Work], also: str
 ) -> None:
-    course = Course(nodes, work, policy(easy=True, order=order), 2000.0)
+    course = Course(nodes, work, policy(easy=True, also=also), 2000.0)
     for key, planned in course.plans.items():
         starts = [start for _, start in planned]
         assert starts == sorted(starts, reverse=True)

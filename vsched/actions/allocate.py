@@ -43,6 +43,10 @@ def allocate(session: Session) -> None:
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
     for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs):
         if session.plugins.overused(queue):
+            if session.kept is not None:
+                with session.reservations.lifted(job):
+                    session.kept.begin_turn(job)
+                    _plan_start(session, queue, job)
             lane.end_turn(job)
             lane.closed = True
             for waiting in lane.waiting():
@@ -109,8 +113,12 @@ def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
         if not again and job.trail is not None:
             note_cluster_room(session, job)
         if not again and session.kept is not None:
-            plan_start(session, queue, job, lambda: worksheet(session, job))
+            _plan_start(session, queue, job)
         return again
+
+
+def _plan_start(session: Session, queue: Queue, job: JobView) -> None:
+    plan_start(session, queue, job, lambda: worksheet(session, job))
 
 
 def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:

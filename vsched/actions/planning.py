@@ -19,17 +19,22 @@ from vsched.actions.places import Gang, place_gang
 from vsched.actions.placing import Goal, place_until_ready, worth_going_on
 from vsched.actions.subgroups import place_whole
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.session import Session
-from vsched.model.nodes.table import Floats, Ints
+from vsched.model.amounts.resources import Vector, add
+from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+from vsched.model.queues.tree import above
 
 VAIN_MAX = 16
 """For so many jobs of one cycle a start is sought in vain; for further ones it is not sought."""
+NO_CAUSE = EvictionCause("", "")
+"""Of tasks that are taken to have ended."""
 EMPTIEST_LAST = -1e6
 """Score of an idle node for a job that starts later: other work can use such a node until then."""
 
@@ -57,7 +62,7 @@ def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[],
     if found is None:
         kept.in_vain += 1
         return
-    kept.plan(job, found.at, found.places, found.leaving, found.ahead)
+    kept.plan(job, found.at, found.places, found.leaving, found.ahead, found.extra)
 
 
 class Start(NamedTuple):
@@ -69,6 +74,8 @@ class Start(NamedTuple):
     """int64[nodes] by column: what other work holds now that has ended by then."""
     ahead: Sequence[str]
     """Keys of jobs that have begun on its nodes since it waits, and have ended by then."""
+    extra: dict[int, int]
+    """By column: what its queue may hold besides it then, of work that has not ended."""
 
 
 class Foresight:
@@ -104,6 +111,11 @@ class Foresight:
             asked = np.array([request.get(column, 0) for request in requests], dtype=np.int64)
             self._amounts[column] = asked[kind] if len(kind) else kind
         self._working = [working[number] for number in order]
+        self._extra: dict[int, int] = {}
+        """By column, as of the last try: what the queue may hold besides the job."""
+        self._counted = self._in_queues() if self._is_refused() else np.zeros(len(times), dtype=np.bool_)
+        """bool[ends]: the tasks whose end the limits of queues are asked about; none where they do not refuse the job
+        at present."""
         lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)).tolist() if len(times) else []
         self._steps = [(now, 0), *((float(times[last]), last + 1) for last in lasts)]
         """Moments, and how many of the ends are over by then."""
@@ -114,6 +126,10 @@ class Foresight:
         if not self._may_fit(last):
             return None
         first = self._first(0, last, self._may_fit)
+        if self._counted.any():
+            first = max(first, self._let_in())
+        elif self._is_refused():
+            return None
         places = self._places(first)
         if places is None and first < last:
             if self._places(last) is None:
@@ -122,7 +138,64 @@ class Foresight:
             places = self._places(first)
         if places is None:
             return None
-        return Start(self._steps[first][0], places, self._leaving(first), self._ahead(first, places))
+        every = np.ones(len(self._rows), dtype=np.bool_)
+        leaving, ahead = self._leaving(first, every), self._ahead(first, places)
+        return Start(self._steps[first][0], places, leaving, ahead, self._extra)
+
+    def _is_refused(self) -> bool:
+        """Whether the limits of the queue refuse what the job lacks."""
+        total: Vector = {}
+        for task in self._tasks[: self._missing]:
+            add(total, task.shape.request)
+        return self._session.plugins.allocatable(self._queue, tuple(sorted(total.items()))) is not None
+
+    def _in_queues(self) -> Mask:
+        """bool[ends]: the tasks of the job's queue, and of queues that share a queue above with it."""
+        snapshot = self._session.snapshot
+        queues = snapshot.queues
+
+        def path(queue: Queue) -> set[str]:
+            return {queue.name, *(one.name for one in above(queue, queues.get))}
+
+        own = path(self._queue)
+        near = {name for name, queue in queues.items() if not own.isdisjoint(path(queue))}
+        found = [HOLDS[task.status].allocated and snapshot.jobs[task.job].spec.queue in near for task in self._working]
+        return np.array(found, dtype=np.bool_)
+
+    def _let_in(self) -> int:
+        """The first step at which the limits of the queue let the job in; the last one if none does."""
+        done, last = 0, len(self._steps) - 1
+        with self._session.statement():
+            for step, (_, count) in enumerate(self._steps):
+                if self._end(done, count) and not self._is_refused():
+                    return step
+                done = count
+        return last
+
+    def _end(self, first: int, last: int) -> bool:
+        """Let tasks that count for limits end, from one number up to another; False if there is none among them."""
+        session, any_ended = self._session, False
+        for number in (np.flatnonzero(self._counted[first:last]) + first).tolist():
+            task = self._working[number]
+            view = session.view(task.job)
+            if view is not None and task.uid not in view.moved:
+                session.ledger.evict(view, task, int(self._rows[number]), NO_CAUSE)
+                any_ended = True
+        return any_ended
+
+    def _left_in_queue(self, step: int) -> dict[int, int]:
+        """By column: what the queue may hold besides the job, which has its places, and work that has not ended."""
+        session, found = self._session, dict[int, int]()
+        own = [session.snapshot.jobs[task.job].spec.queue == self._queue.name for task in self._working]
+        ended = np.array(own[: self._steps[step][1]], dtype=np.bool_) & ~self._counted[: self._steps[step][1]]
+        for column, amounts in self._amounts.items():
+            low, high = 0, int(session.snapshot.total[column]) + 1
+            while low < high - 1:
+                middle = (low + high) // 2
+                fits = session.plugins.allocatable(self._queue, ((column, middle),)) is None
+                low, high = (middle, high) if fits else (low, middle)
+            found[column] = low + int(amounts[: len(ended)][ended].sum())
+        return found
 
     def _ahead(self, step: int, places: Places) -> list[str]:
         """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
@@ -138,19 +211,19 @@ class Foresight:
             low, high = (low, middle) if enough(middle) else (middle + 1, high)
         return low
 
-    def _leaving(self, step: int) -> dict[int, Ints]:
-        """int64[nodes] by column: what work holds that has ended by then."""
-        count = self._steps[step][1]
+    def _leaving(self, step: int, which: Mask) -> dict[int, Ints]:
+        """int64[nodes] by column: what some of the work (bool[ends]) holds that has ended by then."""
+        among = np.flatnonzero(which[: self._steps[step][1]])
         found: dict[int, Ints] = {}
         for column, amounts in self._amounts.items():
             found[column] = np.zeros(len(self._session.nodes), dtype=np.int64)
-            np.add.at(found[column], self._rows[:count], amounts[:count])
+            np.add.at(found[column], self._rows[among], amounts[among])
         return found
 
     def _may_fit(self, step: int) -> bool:
         """Whether the nodes have room for enough of the tasks, each kind counted without the others."""
         selection = self._session.node_selection
-        with self._session.ledger.foreseen(self._leaving(step)):
+        with self._session.ledger.foreseen(self._leaving(step, np.ones(len(self._rows), dtype=np.bool_))):
             kinds = [selection.kind(task) for task in self._tasks]
             firsts = dict(zip(reversed(kinds), reversed(self._tasks), strict=True))
             fits = 0
@@ -169,11 +242,13 @@ class Foresight:
         of_job = session.job_refusals.get(job.key)
         nothing_short = session.node_selection.is_short
         found: Places | None = None
-        with session.ledger.foreseen(self._leaving(step)), session.statement() as statement:
+        with session.ledger.foreseen(self._leaving(step, ~self._counted)), session.statement() as statement:
+            self._end(0, self._steps[step][1])
             self._place(statement)
             if job.is_pipelined and session.plugins.job_pipelined(job):
                 placed = (entry for entry in statement.steps if entry.before is Status.PENDING)
                 found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
+                self._extra = self._left_in_queue(step)
         session.node_selection.is_short = nothing_short
         session.tried.difference_update(told)
         session.tried.update(tried)

@@ -35,6 +35,7 @@ from vsched.framework.trace import Trace
 from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
+from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -110,7 +111,7 @@ class Session:
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.kept = None if self.planner is None else KeptRoom(self.nodes, _ends_by(self.planner, snapshot.jobs))
+        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot.jobs)
         """The planned starts, and the room that is kept for them; None without such a plugin."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
@@ -191,9 +192,11 @@ class Session:
                 yield task
 
 
-def _ends_by(planner: PlannedStarts, jobs: Mapping[str, Job]) -> Callable[[Task], float]:
-    """When a task will have ended. It does not refer to the session, either (see ``_standings``)."""
-    return lambda task: planner.ends_by(jobs[task.job].spec, task)
+def _kept(nodes: NodeTable, planner: PlannedStarts, jobs: Mapping[str, Job]) -> KeptRoom:
+    """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
+    return KeptRoom(
+        nodes, lambda task: planner.ends_by(jobs[task.job].spec, task), lambda task: jobs[task.job].spec.queue
+    )
 
 
 def _standings(

@@ -25,6 +25,8 @@ from vsched.model.pods.task import Task
 A_START = "a planned start"
 KEPT = f"node(s) had room that is kept for {A_START}"
 """The reason for a node whose room is kept. Messages put the start of the job in the place of ``A_START``."""
+KEPT_IN_QUEUE = f"node(s) had room, but the room of the queue is kept for {A_START}"
+"""The reason for a node with room where the job's queue may hold nothing besides the planned job."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""
 
@@ -32,7 +34,7 @@ EndsBy = Callable[[Task], float]
 class Planned:
     """The planned start of one job."""
 
-    __slots__ = ("ahead", "at", "ending", "job", "need", "number", "positions", "rows")
+    __slots__ = ("ahead", "at", "ending", "extra", "job", "need", "number", "positions", "rows")
 
     def __init__(
         self,
@@ -43,8 +45,11 @@ class Planned:
         ending: Mapping[int, Ints],
         number: int,
         ahead: Sequence[str],
+        extra: Mapping[int, int],
     ) -> None:
         self.job = job
+        self.extra = dict(extra)
+        """By column: what its queue may hold besides it at its start, of work that has not ended by then."""
         self.at = at
         """Seconds since the epoch."""
         self.rows = rows
@@ -68,12 +73,13 @@ class Planned:
 class KeptRoom:
     """The planned starts of a session, and what they leave to other tasks."""
 
-    def __init__(self, nodes: NodeTable, ends_by: EndsBy) -> None:
+    def __init__(self, nodes: NodeTable, ends_by: EndsBy, queue_of: Callable[[Task], str]) -> None:
         self.planned: list[Planned] = []
         self.in_vain = 0
         """For how many jobs a start was sought in vain."""
         self._nodes = nodes
         self._ends_by = ends_by
+        self._queue_of = queue_of
         self._ends: dict[str, float] = {}
         self._turn = 0
         self._turns: dict[str, int] = {}
@@ -99,13 +105,15 @@ class KeptRoom:
         places: Sequence[tuple[Task, int]],
         leaving: Mapping[int, Ints],
         ahead: Sequence[str] = (),
+        extra: Mapping[int, int] | None = None,
     ) -> None:
         """Keep room for a job: its tasks with the rows where they will start.
 
-        ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then.
+        ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then;
+        ``extra`` is what its queue may hold besides it then, by column.
         """
         rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
-        plan = Planned(job, at, rows, {}, {}, self._turn, ahead)
+        plan = Planned(job, at, rows, {}, {}, self._turn, ahead, extra or {})
         need = self._sums(plan, places)
         for other in self.planned:
             for column, amounts in other.need.items():
@@ -177,7 +185,10 @@ class KeptRoom:
 
     def checks(self, task: Task) -> list[Check]:
         """For each planned start that binds a task: the nodes where the task fits beside it."""
-        return [Check(KEPT, self._room(plan, task) > 0, code=Code.RESERVED) for plan in self.binding(task)]
+        return [
+            Check(self._reason(plan, task), self._room(plan, task) > 0, code=Code.RESERVED)
+            for plan in self.binding(task)
+        ]
 
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
@@ -187,12 +198,24 @@ class KeptRoom:
             most = self._room(plan, task)
             scarce = most < rooms
             np.minimum(rooms, most, out=rooms)
-            found.append(Failing(KEPT, Code.RESERVED, scarce))
+            found.append(Failing(self._reason(plan, task), Code.RESERVED, scarce))
         return found
+
+    def _reason(self, plan: Planned, task: Task) -> str:
+        return KEPT if self._queue_has_room(plan, task) else KEPT_IN_QUEUE
+
+    def _queue_has_room(self, plan: Planned, task: Task) -> bool:
+        """Whether the queue of a plan may hold a task besides the plan's job, where the task is of that queue."""
+        if self._queue_of(task) != plan.job.queue:
+            return True
+        return all(plan.extra.get(column, amount) >= amount for column, amount in task.shape.request)
 
     def _room(self, plan: Planned, task: Task) -> Ints:
         """int64[nodes]: how many tasks like this one fit beside the job of a plan; on other nodes any number."""
         rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
+        if not self._foreseeing and not self._queue_has_room(plan, task):
+            rooms[:] = 0
+            return rooms
         most = rooms[plan.rows]
         for column, amount in task.shape.request:
             need = plan.need.get(column)
@@ -208,16 +231,23 @@ class KeptRoom:
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """The task was placed on the row, or its eviction was undone."""
-        self._shift(task, row, 1)
+        self._shift(job, task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """The task was evicted from the row, or its placement was undone."""
-        self._shift(task, row, -1)
+        self._shift(job, task, row, -1)
 
-    def _shift(self, task: Task, row: int, sign: int) -> None:
+    def _shift(self, job: JobView, task: Task, row: int, sign: int) -> None:
         for plan in self.planned:
             position = plan.positions.get(row)
-            if position is not None and task.job != plan.job.key and self.ends_by(task) <= plan.at:
+            if task.job == plan.job.key or (position is None and job.queue != plan.job.queue):
+                continue
+            if self.ends_by(task) > plan.at:
+                if job.queue == plan.job.queue:
+                    for column, amount in task.shape.request:
+                        if column in plan.extra:
+                            plan.extra[column] -= sign * amount
+            elif position is not None:
                 for column, amount in task.shape.request:
                     if column in plan.ending:
                         plan.ending[column][position] += sign * amount
