@@ -125,7 +125,7 @@ def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and
     assert sum(ahead == key for ahead in course.ahead.values()) > 3
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(st.sampled_from([2, 3, 4]), min_size=1, max_size=4),
     st.lists(

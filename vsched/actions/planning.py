@@ -159,7 +159,10 @@ class Foresight:
 
         own = path(self._queue)
         near = {name for name, queue in queues.items() if not own.isdisjoint(path(queue))}
-        found = [HOLDS[task.status].allocated and snapshot.jobs[task.job].spec.queue in near for task in self._working]
+        found = [
+            (HOLDS[task.status].allocated or task.claims is None) and snapshot.jobs[task.job].spec.queue in near
+            for task in self._working
+        ]
         return np.array(found, dtype=np.bool_)
 
     def _let_in(self) -> int:
@@ -178,8 +181,8 @@ class Foresight:
         for number in (np.flatnonzero(self._counted[first:last]) + first).tolist():
             task = self._working[number]
             view = session.view(task.job)
-            if view is not None and task.uid not in view.moved:
-                session.ledger.evict(view, task, int(self._rows[number]), NO_CAUSE)
+            if view is not None:
+                session.ledger.end(view, task, int(self._rows[number]), NO_CAUSE)
                 any_ended = True
         return any_ended
 

@@ -154,6 +154,21 @@ class Ledger:
             self._claims.evict(task, row)
         self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
+    def end(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
+        """Take a task to have ended, to see what there is room for then. It may have been placed in this session.
+
+        A task with claims may not: what it claims is not given back.
+        """
+        status = job.moved[task.uid][0] if task.uid in job.moved else task.status
+        if status is task.status:
+            self.evict(job, task, row, cause)
+        elif status is Status.PIPELINED:
+            self.withdraw(job, task, row)
+        elif status is Status.ALLOCATED:
+            self.evicted += 1
+            self._take(job, task, row, status, Status.RELEASING)
+            self.log.append(LedgerEntry(job, task, row, status, Status.RELEASING, cause))
+
     def undo_to(self, mark: int) -> None:
         """Undo every step after ``mark``, last first."""
         while len(self.log) > mark:
