@@ -63,7 +63,8 @@ def argument_of(args: msgspec.Struct, key: str) -> msgspec.structs.FieldInfo | N
 def is_duration(argument: msgspec.structs.FieldInfo) -> bool:
     """Whether the policy file writes the argument with a unit of time."""
     kind = msgspec.inspect.type_info(argument.type)
-    return isinstance(kind, msgspec.inspect.Metadata) and bool((kind.extra or {}).get("duration"))
+    kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    return any(isinstance(one, msgspec.inspect.Metadata) and bool((one.extra or {}).get("duration")) for one in kinds)
 
 
 class Levers:
