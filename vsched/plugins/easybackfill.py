@@ -21,7 +21,7 @@ from vsched.model.jobs.job import JobSpec
 from vsched.model.pods.task import Task
 
 Trusted = Literal["declared", "learnt", "limit"]
-ALWAYS = frozenset((Basis.LEAVING, Basis.OVERDUE))
+ALWAYS = frozenset((Basis.LEAVING, Basis.ASKED, Basis.OVERDUE))
 
 
 class ReserveFor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
