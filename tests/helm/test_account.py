@@ -120,6 +120,7 @@ LATER = {
     ("patch", "compositepodgroups/status"): "conditions of Kubernetes' own groups, where the API server has them",
     ("patch", "events"): "an Event that is repeated, some time later",
     ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
+    ("delete", "pods"): "the pods of a job whose wall time is over",
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",
     ("patch", "resourceclaims/binding"): "nobody asks for it: the API server checks it when a claim is allocated",
     ("update", "resourceclaims/binding"): "the same, for servers that check the other verb",

@@ -303,13 +303,11 @@ def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None
     remembers = (CONFIG / "fair-over-time.yaml").read_text(encoding="utf-8")
     recording = recording_of(text, policy=policy_from(remembers))
     now, core_hour = recording.snapshot.now, 3_600_000.0
-    hours = (
-        HistoryHour(now - 5 * 3600, 3600.0, ((0, (8 * core_hour,)), (1, (8 * core_hour,)))),
-        HistoryHour(now, 3600.0, ((0, (8 * core_hour,)), (2, (8 * core_hour,)))),
-    )
+    earlier = HistoryHour(now - 5 * 3600, 3600.0, ((0, (8 * core_hour,)), (1, (8 * core_hour,))))
+    present = HistoryHour(now, 3600.0, ((0, (8 * core_hour,)), (2, (8 * core_hour,))))
     holders = (WHOLE, Holder("a", "x"), Holder("b", "x"))
     history = history_of(
-        HistoryRecord(now, now - 6 * 3600, ("cpu",), holders, (), hours), recording.snapshot.history.held
+        HistoryRecord(now, now - 6 * 3600, ("cpu",), holders, (), (earlier,), present), recording.snapshot.history.held
     )
     asker = Asker(tmp_path, replace(recording, snapshot=replace(recording.snapshot, history=history)))
     shorter = asker.file("shorter.yaml", remembers.replace("halfLife: 24h", "halfLife: 1h"))

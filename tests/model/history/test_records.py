@@ -70,11 +70,9 @@ def sums(*used: tuple[float, ...]) -> DecayedSums:
 
 
 def record(**changes: object) -> HistoryRecord:
-    hours = (
-        HistoryHour(3600.0, 3600.0, ((0, (7200.0,)), (1, (3600.0,)))),
-        HistoryHour(5400.0, 1800.0, ((0, (3600.0,)),)),
-    )
-    made = HistoryRecord(5400.0, 0.5, ("cpu",), (CLUSTER, ANN), (sums((10_000.0,), (3000.0,)),), hours)
+    hours = (HistoryHour(3600.0, 3600.0, ((0, (7200.0,)), (1, (3600.0,)))),)
+    present = HistoryHour(5400.0, 1800.0, ((0, (3600.0,)),))
+    made = HistoryRecord(5400.0, 0.5, ("cpu",), (CLUSTER, ANN), (sums((10_000.0,), (3000.0,)),), hours, present)
     return msgspec.structs.replace(made, **changes)
 
 
@@ -85,7 +83,7 @@ def test_a_record_is_read_back_as_it_was_written() -> None:
 
 def test_rows_that_are_not_in_use_are_not_recorded() -> None:
     spare = msgspec.structs.replace(
-        record(), holders=(CLUSTER, CLUSTER, ANN), hours=(), decayed=(sums((1.0,), (0.0,), (2.0,)),)
+        record(), holders=(CLUSTER, CLUSTER, ANN), hours=(), present=None, decayed=(sums((1.0,), (0.0,), (2.0,)),)
     )
     found = history_of(spare).record()
     assert found.holders == (CLUSTER, ANN)

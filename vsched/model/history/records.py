@@ -81,7 +81,9 @@ class HistoryRecord(msgspec.Struct, frozen=True):
     holders: tuple[Holder, ...]
     decayed: tuple[DecayedSums, ...]
     hours: tuple[HistoryHour, ...]
-    """Oldest first."""
+    """Those that are over, oldest first."""
+    present: HistoryHour | None = None
+    """None where nothing of it was counted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,9 @@ class UsageHistory:
         ages = self.at - self.ends
         counts = np.flatnonzero((self.lengths > 0) & (ages < decay.window))
         for hour in counts.tolist():
-            result += self.hours[hour] * hour_weight(float(ages[hour]), float(self.lengths[hour]), decay.half_life)
+            result += self.hours[hour].astype(np.float64) * hour_weight(
+                float(ages[hour]), float(self.lengths[hour]), decay.half_life
+            )
         return result
 
     def record(self) -> HistoryRecord:
@@ -140,14 +144,13 @@ class UsageHistory:
             for end, seconds, sums in zip(self.ends.tolist(), self.lengths.tolist(), self.hours, strict=True)
             if seconds > 0
         ]
-        if self.present_seconds > 0:
-            hours.append(_hour(self.at, self.present_seconds, self.present[rows]))
+        present = _hour(self.at, self.present_seconds, self.present[rows]) if self.present_seconds > 0 else None
         decayed = tuple(
             DecayedSums(_finite(decay.half_life), _finite(decay.window), tuple(map(tuple, sums[rows].tolist())))
             for decay, sums in self.decayed.items()
         )
         holders = tuple(self.holders[row] for row in rows)
-        return HistoryRecord(self.at, self.since, self.resources, holders, decayed, tuple(hours))
+        return HistoryRecord(self.at, self.since, self.resources, holders, decayed, tuple(hours), present)
 
 
 def _finite(seconds: float) -> float | None:
@@ -173,11 +176,9 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
             raise ValueError("decayed sums are not of all holders and resources")
         half_life, window = (inf if seconds is None else seconds for seconds in (found.half_life, found.window))
         decayed[Decay(half_life, window)] = np.array(found.used, dtype=np.float64).reshape(rows, width)
-    earlier, present, present_seconds = list(record.hours), np.zeros((rows, width)), 0.0
-    if earlier and earlier[-1].end == record.at:
-        last = earlier.pop()
-        _fill(present, last)
-        present_seconds = last.seconds
+    earlier, present = record.hours, np.zeros((rows, width))
+    if record.present is not None:
+        _fill(present, record.present)
     hours = np.zeros((len(earlier), rows, width), np.float32)
     for at, hour in enumerate(earlier):
         _fill(hours[at], hour)
@@ -191,7 +192,7 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
         held=held or {},
         decayed=decayed,
         present=present,
-        present_seconds=present_seconds,
+        present_seconds=0.0 if record.present is None else record.present.seconds,
         ends=np.array([hour.end for hour in earlier], dtype=np.float64),
         lengths=np.array([hour.seconds for hour in earlier], dtype=np.float64),
         hours=hours,
