@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.examples import IN_CI, examples
 from vsched.daemon.system.tuning import GENERATIONS
 
-# In CI property tests draw the same examples each time, and a fifth as many; every other run draws new ones.
+# In CI property tests draw the same examples each time, and an eighth as many; every other run draws new ones.
 settings.register_profile(
     "shared-machine",
     deadline=None,
