@@ -498,6 +498,24 @@ EXEMPLARS: dict[str, tuple[Obj, ...]] = {
             ],
         },
     ),
+    "Eviction": (
+        {
+            "metadata": _metadata("x"),
+            "spec": {"target": {"pod": {"name": "p", "uid": "u"}}},
+            "status": {
+                "conditions": [{"type": "Failed", "status": "False"}],
+                "targetResponders": [{"name": "example.com/saver", "state": "Active"}],
+                "responders": [
+                    {
+                        "name": "example.com/saver",
+                        "expectedCompletionTime": _TIME,
+                        "completionTime": _TIME,
+                        "message": "saving",
+                    }
+                ],
+            },
+        },
+    ),
     "Numatopology": (
         {
             "metadata": _metadata("x"),

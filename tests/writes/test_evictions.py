@@ -12,7 +12,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.model.plan import WALL_TIME, Evict, Withdraw
+from vsched.model.plan import WALL_TIME, AskResponders, Evict, Withdraw
 from vsched.model.pods.cooperation import REQUEST_ANNOTATIONS
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts
@@ -244,6 +244,72 @@ async def test_a_pod_that_opts_in_is_asked_for_as_long_as_both_it_and_the_settin
         await until(lambda: not evictor.busy)
         assert server.sent == [ASKING]
         assert [outcome.verdict.value for outcome in outcomes] == [verdict]
+
+
+RESPONDERS = Sent(
+    "PATCH",
+    "/apis/lifecycle.k8s.io/v1alpha1/namespaces/ns/evictionrequests/vsched-uid-7",
+    {
+        "apiVersion": "lifecycle.k8s.io/v1alpha1",
+        "kind": "EvictionRequest",
+        "metadata": {
+            "name": "vsched-uid-7",
+            "namespace": "ns",
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "pod-7", "uid": "uid-7"}],
+        },
+        "spec": {
+            "target": {"pod": {"name": "pod-7", "uid": "uid-7"}},
+            "requester": "vsched.io/scheduler",
+            "intent": "Eviction",
+        },
+    },
+)
+RELEASING = Sent(
+    "PATCH",
+    "/apis/lifecycle.k8s.io/v1alpha1/namespaces/ns/evictionrequests/vsched-uid-7",
+    {"spec": {"intent": "Withdrawn"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "wait", "verdict", "again"),
+    [
+        pytest.param(200, 0.0, "requested", 0, id="asked, once"),
+        pytest.param(404, 600.0, "requested", 0, id="the kind is not served: the pod itself is asked"),
+        pytest.param(404, 0.0, "evicted", 0, id="the kind is not served, and the pod does not opt in"),
+        pytest.param(403, 0.0, "evicted", 0, id="not allowed"),
+        pytest.param(503, 0.0, "requested", 3, id="no answer: it is tried again when reminded"),
+    ],
+)
+async def test_responders_are_asked_after_their_pod(code: int, wait: float, verdict: str, again: int) -> None:
+    async with evicting(msgspec.structs.replace(QUICK, asks_seconds=300.0)) as (server, evictor, outcomes, _):
+        server.reply = lambda sent: Reply(code) if "lifecycle" in sent.path else Reply()
+        evictor.submit([msgspec.structs.replace(evict(), wait=wait, responds=True)])
+        await until(lambda: not evictor.busy)
+        assert [outcome.verdict.value for outcome in outcomes] == [verdict]
+        asked = [sent for sent in server.sent if "lifecycle" in sent.path]
+        assert server.sent[0] == ASKING
+        assert set(map(str, asked)) == {str(RESPONDERS)}
+        evictor.submit([AskResponders("uid-7", "ns", "pod-7")])
+        await until(lambda: not evictor.busy)
+        assert len([sent for sent in server.sent if "lifecycle" in sent.path]) == len(asked) + again
+
+
+@pytest.mark.parametrize("code", [200, 404])
+async def test_responders_are_released_before_their_pod(code: int) -> None:
+    verdicts: list[str] = []
+    async with recording() as (server, client):
+        server.reply = lambda sent: Reply(code) if "lifecycle" in sent.path else Reply()
+        evictor = Evictor(
+            writer_to(client), _unexpected, QUICK, FakeClock(), lambda _, verdict, __: verdicts.append(verdict.value)
+        )
+        task = asyncio.create_task(evictor.run())
+        evictor.submit([Withdraw("uid-7", "ns", "pod-7", "n1", "ns/job", "reclaim", "ns/other", "no need", True)])
+        await until(lambda: bool(verdicts))
+        assert verdicts == ["withdrawn"]
+        assert server.sent == [RELEASING, UNASKING]
+        task.cancel()
+        await asyncio.wait((task,))
 
 
 async def test_where_nobody_is_asked_a_pod_that_opts_in_is_evicted_at_once() -> None:

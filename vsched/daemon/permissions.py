@@ -25,6 +25,7 @@ from vsched.mirror.resources import (
     COMMANDS,
     DEVICE_CLASSES,
     DEVICE_GROUP,
+    LIFECYCLE_GROUP,
     PODS,
     RESOURCE_CLAIMS,
     TOPOLOGY_GROUP,
@@ -115,6 +116,10 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
     RequestKind("writes.requests._annotate", "patch", "", "pods", _asks),
+    # Where the cluster serves EvictionRequests. Applying an object creates it, too.
+    RequestKind("writes.requests.responders_write", "create", LIFECYCLE_GROUP, "evictionrequests", _asks),
+    RequestKind("writes.requests.responders_write", "patch", LIFECYCLE_GROUP, "evictionrequests", _asks),
+    RequestKind("writes.requests.release_write", "patch", LIFECYCLE_GROUP, "evictionrequests", _asks),
     *(
         RequestKind("writes.claims.settling.Settling._read", "get", resource.group, resource.plural, _schedules)
         for resource in (PODS, VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS, DEVICE_CLASSES)

@@ -80,6 +80,8 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     # NUMA zones of nodes, as their agents report them. Few clusters have such agents.
     ("NodeResourceTopology", False, Use.SCHEDULING),
     ("Numatopology", False, Use.SCHEDULING),
+    # What responders of pods say that were asked to end by themselves. Few clusters serve the kind.
+    ("Eviction", False, Use.SCHEDULING),
     # All pods: those of other schedulers take room, and finished pods count for their gang.
     ("Pod", True, Use.BOTH),
 )

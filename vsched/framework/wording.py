@@ -212,7 +212,7 @@ def leaving_by_themselves(asked: Sequence[Task]) -> str:
     request, last = max(ends, key=lambda one: (one[0].end, one[1].key))
     others = f" and {len(ends) - 1} more" if len(ends) > 1 else ""
     verb = "are" if others else "is"
-    if request.expected:
+    if request.expects:
         return f"{last.key}{others} {verb} done, expected at {clock_time(request.end)}"
     return (
         f"{last.key}{others} {verb} done, which {'were' if others else 'was'} asked to end by {clock_time(request.end)}"
@@ -223,9 +223,15 @@ def told_of_request(request: EvictionRequest | None) -> str:
     """What a pod that was asked to end by itself is waited for; empty for others."""
     if request is None:
         return ""
-    expected = f"expects to be done at {clock_time(request.expected)}" if request.expected else "has not answered"
+    expected = f"expects to be done at {clock_time(request.expects)}" if request.expects else "has not answered"
+    expected += said_by_responder(request)
     who = f" for {request.beneficiary}" if request.beneficiary else ""
     return f"asked to end{who}: {expected}, is evicted at {clock_time(request.deadline)} at the latest"
+
+
+def said_by_responder(request: EvictionRequest) -> str:
+    """What a responder says of its progress, as an addition to a sentence; empty where it says nothing."""
+    return f" ({request.answer.message})" if request.answer.message else ""
 
 
 def clock_time(moment: float) -> str:

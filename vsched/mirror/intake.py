@@ -32,6 +32,7 @@ from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.refused_bindings import RefusedBindings
+from vsched.mirror.state.responders import ResponderStore
 from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.state.zones import KINDS as ZONED
 from vsched.mirror.state.zones import ZoneStore
@@ -104,6 +105,7 @@ class ObjectIntake(WatchHandler):
         self._claims = ClaimStore(self.on_claim, lambda uid: self._pods.known_uid(uid))
         self.topology = TopologyStore()
         self._zones = ZoneStore()
+        self._responders = ResponderStore()
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
         reader = PodReader(
@@ -127,6 +129,7 @@ class ObjectIntake(WatchHandler):
             self.on_arrival,
             self.on_foreign,
             self._native.joined,
+            self._responders.answered,
         )
         self._native.rejoin = self._pods.rejoin
         self._snapshots = 0
@@ -168,6 +171,8 @@ class ObjectIntake(WatchHandler):
                     matters = self._budgets.see(wire.namespace_in(key), key, budget_of(found), self._pods.has_left)
                 case wire.NodeResourceTopology() | wire.Numatopology():
                     matters = self._zones.put(key, found)
+                case wire.Eviction():
+                    matters = self._pods.answer(self._responders.put(key, found))
                 case wire.Selecting():
                     matters = self._put_selection(kind, key, selected_by(found))
                 case wire.HyperNode():
@@ -239,6 +244,8 @@ class ObjectIntake(WatchHandler):
                 return self._native.drop(key, composite=kind != wire.NATIVE_POD_GROUP)
             case "Workload":
                 return self._native.put_workload(key, None)
+            case "Eviction":
+                return self._pods.answer(self._responders.drop(key))
         if kind in ZONED:
             return self._zones.drop(kind, key)
         if kind in CLAIMED:

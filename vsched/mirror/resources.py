@@ -12,6 +12,7 @@ from vsched.model.jobs.native import API_GROUP
 
 BATCH_GROUP = "scheduling.volcano.sh"
 DEVICE_GROUP = "resource.k8s.io"
+LIFECYCLE_GROUP = "lifecycle.k8s.io"
 TOPOLOGY_GROUP = "topology.volcano.sh"
 NATIVE_VERSIONS = ("v1beta1", "v1alpha3", "v1alpha2")
 """The versions of Kubernetes' own PodGroups that are read, in the order in which they are looked for."""
@@ -33,6 +34,9 @@ BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
 NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS = _NATIVE("podgroups"), _NATIVE("compositepodgroups")
 RESOURCE_CLAIMS, DEVICE_CLASSES = _DEVICES("resourceclaims"), _DEVICES("deviceclasses", namespaced=False)
+
+_LIFECYCLE = partial(ApiResource, LIFECYCLE_GROUP, "v1alpha1")
+EVICTION_REQUESTS, EVICTIONS = _LIFECYCLE("evictionrequests"), _LIFECYCLE("evictions")
 
 HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
 
@@ -70,6 +74,7 @@ RESOURCES: dict[str, ApiResource] = {
     "CompositePodGroup": COMPOSITE_POD_GROUPS,
     "Workload": _NATIVE("workloads"),
     "NodeResourceTopology": ApiResource("topology.node.k8s.io", "v1alpha2", "noderesourcetopologies", namespaced=False),
+    "Eviction": EVICTIONS,
     "Numatopology": ApiResource("nodeinfo.volcano.sh", "v1alpha1", "numatopologies", namespaced=False),
 }
 """By kind: all that the mirror keeps."""
@@ -83,6 +88,7 @@ SELDOM_SERVED = frozenset(
         "Workload",
         "NodeResourceTopology",
         "Numatopology",
+        "Eviction",
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

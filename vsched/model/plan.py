@@ -40,7 +40,10 @@ class Evict(msgspec.Struct, frozen=True):
     action: str
     beneficiary: str
     wait: float = 0.0
-    """How long the pod is asked to end by itself before it is evicted, seconds; 0: it is evicted at once."""
+    """How long the pod is asked to end by itself before it is evicted, seconds; 0: it is evicted at once, unless it
+    has responders."""
+    responds: bool = False
+    """Whether its responders are asked, by an EvictionRequest."""
 
     @property
     def asks_budgets(self) -> bool:
@@ -60,6 +63,16 @@ class Withdraw(msgspec.Struct, frozen=True):
     beneficiary: str
     why: str
     """In a few words."""
+    responds: bool = False
+    """Whether its responders may have been asked, by an EvictionRequest."""
+
+
+class AskResponders(msgspec.Struct, frozen=True):
+    """Ask the responders of a pod that was asked to end by itself, in case that an earlier daemon did not get to it."""
+
+    uid: str
+    namespace: str
+    name: str
 
 
 class Nominate(msgspec.Struct, frozen=True):
@@ -203,6 +216,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     ungated: tuple[Ungate, ...] = ()
     withdrawals: tuple[Withdraw, ...] = ()
+    asks_responders: tuple[AskResponders, ...] = ()
     jobs: dict[str, JobOutcome] = {}
     """By job key: jobs that the cycle considered, or that changed since the last cycle."""
     unschedulable: dict[str, Unschedulable] = {}

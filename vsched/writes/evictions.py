@@ -13,19 +13,24 @@ from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
+from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.model.plan import Evict, Withdraw
+from vsched.model.plan import AskResponders, Evict, Withdraw
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
-from vsched.writes.requests import request_write, withdrawal_write
+from vsched.writes.requests import release_write, request_write, responders_write, withdrawal_write
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult, may_help
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
 _OTHER_UID = "metadata.uid"
 _BUDGET = "DisruptionBudget"
 _TWO_BUDGETS = "more than one PodDisruptionBudget"
+
+
+ASKED_MAX = 10_000
+"""How many pods are remembered whose responders were asked."""
 
 
 class EvictionVerdict(StrEnum):
@@ -94,12 +99,13 @@ def judge(answer: WriteResult) -> EvictionVerdict:
     return EvictionVerdict.REFUSED
 
 
+EvictorItem = Evict | Withdraw | AskResponders
 OnWithdrawn = Callable[[Withdraw, EvictionVerdict, str], None]
 """Called with ``WITHDRAWN``, ``GONE``, ``DROPPED`` or ``GAVE_UP``, and the API server's message; a withdrawal that was
 given up is sent again later."""
 
 
-class Evictor(Outgoing[Evict | Withdraw]):
+class Evictor(Outgoing[EvictorItem]):
     """Sends evictions, requests that pods end by themselves, and their withdrawal."""
 
     what = "eviction"
@@ -117,11 +123,15 @@ class Evictor(Outgoing[Evict | Withdraw]):
         self._on_withdrawn = on_withdrawn
         self._settings = settings
         self._clock = clock
+        self._responders_asked: LRUCache[str, None] = LRUCache(ASKED_MAX)
+        """Uids of pods whose responders this process has asked."""
 
-    async def _carry_out(self, item: Evict | Withdraw) -> None:
+    async def _carry_out(self, item: EvictorItem) -> None:
         if isinstance(item, Withdraw):
             await self._withdraw(item)
-        elif item.wait and self._settings.asks_seconds:
+        elif isinstance(item, AskResponders):
+            await self._ask_responders(item)
+        elif (item.wait or item.responds) and self._settings.asks_seconds:
             await self._ask(item)
         else:
             await self._evict(item)
@@ -139,12 +149,34 @@ class Evictor(Outgoing[Evict | Withdraw]):
         return deletion_write(item) if self._settings.delete or not item.asks_budgets else eviction_write(item)
 
     async def _ask(self, item: Evict) -> None:
+        """Ask the pod, then its responders: what was asked stands once the pod says so."""
         write = request_write(item, self._clock.now(), self._settings.asks_seconds)
         answer = await self._send(item, lambda _: write, self._settings.attempts, _in_doubt)
         verdict = judge(answer)
+        asked = verdict is EvictionVerdict.EVICTED
+        if asked and item.responds and not await self._ask_responders(item) and not item.wait:
+            await self._evict(item)  # nobody is there who could answer
+            return
         self._tell(item, answer, EvictionVerdict.REQUESTED if verdict is EvictionVerdict.EVICTED else verdict)
 
+    async def _ask_responders(self, item: Evict | AskResponders) -> bool:
+        """False where they cannot be asked: the cluster does not serve EvictionRequests, or does not allow this one."""
+        if item.uid in self._responders_asked:
+            return True
+        answer = await self._send(item, lambda _: responders_write(item), self._settings.attempts, _in_doubt)
+        if answer.done or not _in_doubt(answer):
+            self._responders_asked[item.uid] = None
+        return answer.done or _in_doubt(answer)
+
     async def _withdraw(self, item: Withdraw) -> None:
+        """Withdraw what responders were asked, then what the pod was asked: until that is done, it is tried again."""
+        self._responders_asked.pop(item.uid, None)
+        if item.responds:
+            answer = await self._send(item, lambda _: release_write(item), self._settings.attempts, _in_doubt)
+            if judge(answer) is EvictionVerdict.GAVE_UP:
+                self._workqueue.retry(item.uid, item, self._settings.repeat_seconds)
+                self._on_withdrawn(item, EvictionVerdict.GAVE_UP, answer.message)
+                return
         answer = await self._send(item, lambda _: withdrawal_write(item), self._settings.attempts, _in_doubt)
         match judge(answer):
             case EvictionVerdict.EVICTED:
@@ -164,10 +196,10 @@ class Evictor(Outgoing[Evict | Withdraw]):
         )
         return verdict
 
-    def _drop(self, item: Evict | Withdraw, why: str) -> None:
+    def _drop(self, item: EvictorItem, why: str) -> None:
         if isinstance(item, Withdraw):
             self._on_withdrawn(item, EvictionVerdict.DROPPED, why)
-        else:
+        elif isinstance(item, Evict):
             self._on_outcome(EvictionOutcome(item, EvictionVerdict.DROPPED, message=why))
 
 

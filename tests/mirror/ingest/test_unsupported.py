@@ -226,7 +226,7 @@ FIELDS: dict[str, dict[str, str]] = {
             DONE,
             "containers initContainers activeDeadlineSeconds restartPolicy nodeSelector nodeName hostNetwork affinity "
             "schedulerName tolerations priorityClassName priority preemptionPolicy overhead topologySpreadConstraints "
-            "schedulingGates resources resourceClaims schedulingGroup",
+            "schedulingGates resources resourceClaims schedulingGroup evictionResponders",
         ),
         **_all(WAITS, "volumes"),
         # The API server adds the overhead and the node selector of a runtime class; kubelets see to the rest.

@@ -25,6 +25,8 @@ async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
         "buckets.kube-arbitrator.incubator.k8s.io",
         "commands.bus.volcano.sh",
         "consumers.kube-arbitrator.incubator.k8s.io",
+        "evictionrequests.lifecycle.k8s.io",
+        "evictions.lifecycle.k8s.io",
         "hypernodes.topology.volcano.sh",
         "noderesourcetopologies.topology.node.k8s.io",
         "numatopologies.nodeinfo.volcano.sh",

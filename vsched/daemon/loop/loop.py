@@ -155,7 +155,7 @@ class Loop:
         decided = time.perf_counter()
         self._due = report.due
         parts.mirror.assume(report)
-        parts.evictor.submit((*report.withdrawals, *report.evictions))
+        parts.evictor.submit((*report.withdrawals, *report.evictions, *report.asks_responders))
         parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))
         if parts.gates is not None:
             parts.gates.submit(report.ungated)

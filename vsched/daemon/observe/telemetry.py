@@ -310,7 +310,8 @@ class Telemetry(ProcessTelemetry):
     def withdrawal(self, withdrawal: Withdraw, verdict: EvictionVerdict, message: str) -> None:
         """A request that a pod ends by itself was withdrawn, or could not be for now."""
         self.metrics.evictions.labels(withdrawal.action, verdict.value).inc()
-        about = Evict(*(getattr(withdrawal, name) for name in Evict.__struct_fields__[:-1]))
+        told = Evict.__struct_fields__[: Evict.__struct_fields__.index("wait")]
+        about = Evict(*(getattr(withdrawal, name) for name in told))
         if verdict is EvictionVerdict.WITHDRAWN:
             self._wasted.answered(about, verdict)
             self._count_victim(about.uid, evicted=False)

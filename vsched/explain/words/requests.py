@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from vsched.framework.times import clock, length
+from vsched.framework.wording import said_by_responder
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs
@@ -27,7 +28,8 @@ def notes_of_requests(snapshot: Snapshot, key: str) -> Iterator[str]:
 
 def _told(task: Task, request: EvictionRequest, now: float) -> str:
     who = f" for {request.beneficiary}" if request.beneficiary else ""
-    expected = f"done at {_moment(request.expected, now)}" if request.expected else "no answer yet"
+    expected = f"done at {_moment(request.expects, now)}" if request.expects else "no answer yet"
+    expected += said_by_responder(request)
     deadline = _moment(request.deadline, now)
     return f"{task.key} was asked to end{who}: {expected}; it is evicted at {deadline} if it still runs"
 

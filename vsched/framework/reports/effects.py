@@ -27,6 +27,7 @@ def decided(session: Session) -> CycleReport:
         nominations=tuple(nominations(session, bound)),
         ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
         withdrawals=answers.withdrawals,
+        asks_responders=answers.asks_responders,
         due=0.0 if isinf(due) else due,
     )
 
@@ -81,12 +82,12 @@ def _first_of_job(plan: ClaimPlan, job: str, volumes: ChosenClaims, devices: Cho
 def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
     task, names = entry.task, session.nodes.statics.names
     node, job = names[entry.row], entry.job.key
-    wait = 0.0
+    wait, responds = 0.0, False
     # What does not run yet has nothing to save; a job whose wall time is over has had its time.
     if entry.before is Status.RUNNING and cause.action != WALL_TIME:
         stated = task.cooperates if task.cooperates is not None else entry.job.spec.terms.cooperative
-        wait = stated or 0.0
-    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary, wait)
+        wait, responds = stated or 0.0, task.responds and stated != 0.0
+    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary, wait, responds)
 
 
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vsched.framework.session import Session
 from vsched.model.jobs.job import Job
-from vsched.model.plan import Evict, Withdraw
+from vsched.model.plan import AskResponders, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -30,6 +30,7 @@ class Answers(NamedTuple):
 
     evictions: tuple[Evict, ...] = ()
     withdrawals: tuple[Withdraw, ...] = ()
+    asks_responders: tuple[AskResponders, ...] = ()
     due: float = inf
     """When the first of the remaining requests ends, seconds since the epoch."""
 
@@ -40,23 +41,25 @@ def answers_to_requests(session: Session) -> Answers:
     if not snapshot.asked:
         return Answers()
     needs = Needs(session)
-    evictions, withdrawals, due = list[Evict](), list[Withdraw](), inf
+    evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskResponders](), inf
     for job, asked in asked_jobs(snapshot):
         for task, request, needed in _judged(job, asked, needs):
             about = task.uid, task.namespace, task.name, task.node, job.key, request.action, request.beneficiary
             if not needed or (is_due(request, snapshot.now) and task.spared):
                 why = KEPT if needed else UNNEEDED
-                withdrawals.append(Withdraw(*about, why))
+                withdrawals.append(Withdraw(*about, why, task.responds))
             elif is_due(request, snapshot.now):
                 evictions.append(Evict(*about))
             else:
                 due = min(due, request.deadline)
-    return Answers(tuple(evictions), tuple(withdrawals), due)
+                if task.responds:
+                    asks.append(AskResponders(task.uid, task.namespace, task.name))
+    return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
 
 
 def is_due(request: EvictionRequest, now: float) -> bool:
     """Whether the pod is evicted now, if its room is needed."""
-    return request.ready or now >= request.deadline or request.at > now + SKEW_SECONDS
+    return request.may_go or now >= request.deadline or request.at > now + SKEW_SECONDS
 
 
 def _judged(job: Job, asked: Iterable[Task], needs: Needs) -> Iterable[tuple[Task, EvictionRequest, bool]]:

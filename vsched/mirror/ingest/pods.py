@@ -226,6 +226,7 @@ class PodReader:
             checkpoint=checkpoint_of(annotations, remarks),
             deletion_cost=deletion_cost_of(annotations, remarks),
             cooperates=cooperation_of(annotations, remarks) if self._asks_seconds else None,
+            responds=bool(ours and self._asks_seconds and spec.eviction_responders and not native),
             asked=asked,
         )
         return PodFacts(task, priority is None and bool(spec.priority_class_name), implicit, remarks if ours else ())

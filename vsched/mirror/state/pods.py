@@ -51,6 +51,7 @@ class PodStore:
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
         joined: Callable[[Task], Task] = lambda task: task,
+        answered: Callable[[Task], Task] = lambda task: task,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -68,6 +69,8 @@ class PodStore:
         self._on_foreign = on_foreign
         self._joined = joined
         """Gives a pod of a native PodGroup the job that the group belongs to."""
+        self._answered = answered
+        """Gives a pod that was asked to end by itself what its responders say."""
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
         """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
         a yes."""
@@ -106,6 +109,7 @@ class PodStore:
             return self.drop(uid)
         remarks.extend(facts.remarks)
         task = self._joined(facts.task) if facts.task.group else facts.task
+        task = self._answered(task) if task.asked is not None else task
         if facts.needs_class:
             self._classless[uid] = task.gated, task.unsupported
             task = self._with_class(task)
@@ -190,6 +194,16 @@ class PodStore:
             if joined is not None and joined is not task:
                 self._store(joined)
         self._assumed.reprice(uids, self._joined)
+
+    def answer(self, uid: str) -> bool:
+        """The responders of this pod say something new; True where that can matter."""
+        task = self._tasks.get(uid)
+        answered = task if task is None else self._answered(task)
+        if answered is None or answered is task:
+            return False
+        self._store(answered)
+        self._assumed.reprice((uid,), self._answered)
+        return True
 
     # What is decided
 
@@ -403,5 +417,6 @@ def _matters(before: Task, after: Task) -> bool:
         checkpoint=before.checkpoint,
         deletion_cost=before.deletion_cost,
         cooperates=before.cooperates,
+        responds=before.responds,
     )
     return not _same(before, as_before)

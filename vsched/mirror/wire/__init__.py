@@ -13,6 +13,7 @@ from vsched.mirror.resources import RESOURCES
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from vsched.mirror.wire.evictions import Eviction
 from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
 from vsched.mirror.wire.objects import (
     Command,
@@ -60,6 +61,7 @@ __all__ = [
     "DaemonSet",
     "DeviceClass",
     "DeviceTaintRule",
+    "Eviction",
     "HyperNode",
     "Job",
     "Malformed",
@@ -147,6 +149,7 @@ Object = (
     | Numatopology
     | Command
     | ResourceClaimTemplate
+    | Eviction
     | NativePodGroup
     | CompositePodGroup
     | SchedulingWorkload

@@ -45,6 +45,7 @@ class PodSpec(Wire):
     volumes: Raw = NO_BYTES
     resource_claims: Raw = NO_BYTES
     scheduling_group: Raw = NO_BYTES
+    eviction_responders: list[Raw] | None = None
     workload_ref: Raw = NO_BYTES
 
 

@@ -39,6 +39,7 @@ from vsched.model.jobs.native import ChildGroup, NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
+    AskResponders,
     Bind,
     CycleReport,
     Evict,
@@ -52,7 +53,7 @@ from vsched.model.plan import (
     Unschedulable,
     Withdraw,
 )
-from vsched.model.pods.cooperation import EvictionRequest
+from vsched.model.pods.cooperation import EvictionRequest, ResponderAnswer
 from vsched.model.pods.shape import (
     HostPort,
     NodeTerm,
@@ -125,7 +126,8 @@ RULES: dict[type, dict[str, Rule]] = {
         "zones": word,
         "asked": parts,
     },
-    EvictionRequest: {"action": word, "beneficiary": name},
+    EvictionRequest: {"action": word, "beneficiary": name, "answer": parts},
+    ResponderAnswer: {"message": sentence},
     PodLabels: {"namespace": name, "pairs": pairs(name, value)},
     # requests and rules of pods
     Shape: {
@@ -226,6 +228,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Bind: {**_POD, "node": node, "claims": parts, "annotations": pairs(word, word)},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
     Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
+    AskResponders: _POD,
     Nominate: {**_POD, "node": value},
     Ungate: _POD,
     Unschedulable: {**_POD, "reason": word, "message": sentence, "reasons": lambda renaming, found: {}},
@@ -252,7 +255,9 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     NamespaceOutcome: {"queue": name, "namespace": name, "allocated": _AMOUNTS},
     CycleReport: {
-        **dict.fromkeys(("binds", "evictions", "withdrawals", "nominations", "ungated", "released"), parts),
+        **dict.fromkeys(
+            ("binds", "evictions", "withdrawals", "asks_responders", "nominations", "ungated", "released"), parts
+        ),
         **dict.fromkeys(("jobs", "unschedulable", "queues", "namespaces"), pairs(name, parts)),
         "spans": lambda renaming, found: (),
     },

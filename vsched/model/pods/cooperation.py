@@ -1,6 +1,8 @@
 """Cooperative eviction: a pod that opts in is asked to end by itself, by a deadline, before it is evicted.
 
 All of a request's state is in annotations of the pod. So any daemon goes on with what an earlier one has begun.
+Responders of a pod (``spec.evictionResponders``) are asked by an EvictionRequest as well, Kubernetes' own kind of
+object for that, and answer in the status of the Eviction that Kubernetes makes for it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,20 @@ REQUEST_ANNOTATIONS = (REQUESTED, DEADLINE, REASON, EXPECTED, READY)
 """What is removed when a request is withdrawn."""
 
 
+class ResponderAnswer(msgspec.Struct, frozen=True):
+    """What the responders of a pod say in the status of its Eviction."""
+
+    expected: float = 0.0
+    """When the active responder expects to be done, seconds since the epoch; 0 where it does not say."""
+    done: bool = False
+    """Whether all responders are done, so that nobody saves anything any more."""
+    message: str = ""
+    """What the active responder says of its progress."""
+
+
+NO_ANSWER = ResponderAnswer()
+
+
 class EvictionRequest(msgspec.Struct, frozen=True):
     """A request that a pod ends by itself; times are seconds since the epoch."""
 
@@ -40,8 +56,20 @@ class EvictionRequest(msgspec.Struct, frozen=True):
     """When its owner expects it to be done; 0 without an answer."""
     ready: bool = False
     """Whether its owner says that it may be evicted now."""
+    answer: ResponderAnswer = NO_ANSWER
+    """What the responders of the pod say; it counts before what the annotations say."""
+
+    @property
+    def expects(self) -> float:
+        """When its responder, else its owner, expects it to be done; 0 without an answer."""
+        return self.answer.expected or self.expected
+
+    @property
+    def may_go(self) -> bool:
+        """Whether it may be evicted now."""
+        return self.ready or self.answer.done
 
     @property
     def end(self) -> float:
-        """When the pod has ended, as far as is known: what its owner expects, and the deadline at the latest."""
-        return min(self.expected or self.deadline, self.deadline)
+        """When the pod has ended, as far as is known: what is expected, and the deadline at the latest."""
+        return min(self.expects or self.deadline, self.deadline)

@@ -77,6 +77,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Its ``controller.kubernetes.io/pod-deletion-cost``: of the pods of a job, those with a lower cost go first."""
     cooperates: float | None = None
     """How long it is to be asked to end by itself before it is evicted, seconds; None where it does not say."""
+    responds: bool = False
+    """Whether it names responders (``spec.evictionResponders``) that EvictionRequests can reach."""
     asked: EvictionRequest | None = None
     """The request that it ends by itself; None without one. As long as it lasts, the pod counts as leaving."""
 
@@ -135,5 +137,6 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.checkpoint,
             self.deletion_cost,
             self.cooperates,
+            self.responds,
             self.asked,
         )

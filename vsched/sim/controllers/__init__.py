@@ -19,6 +19,7 @@ from vsched.sim.controllers.devices.taints import DeviceTaintEviction
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
+from vsched.sim.controllers.eviction_requests import EvictionRequests
 from vsched.sim.controllers.garbage import GarbageCollector
 from vsched.sim.controllers.namespaces import Namespaces
 from vsched.sim.controllers.native_groups import CompositePodGroupProtection, PodGroupProtection
@@ -117,6 +118,7 @@ def every_controller(
         PodGroupProtection(client, pod_index),
         CompositePodGroupProtection(client, pod_index),
         DisruptionBudgets(client, pod_index),
+        EvictionRequests(client, pod_index),
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),
         Namespaces(client, pod_index, registry),
