@@ -16,6 +16,7 @@ from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.restriction import Restriction
+from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.why import (
     Failing,
     NodeReasons,
@@ -27,7 +28,6 @@ from vsched.framework.nodes.why import (
     reasons_of,
 )
 from vsched.framework.points.nodes import Check
-from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.task import Task
 
@@ -190,7 +190,9 @@ class NodeSelection:
         out in this case, because each such task would change them.
         """
         fit, claims = self._fits.current(task), self._claims_of(task)
-        return list(self._failing_filled(fit, task, claims) if filled else self._failing(fit, task, claims))
+        if filled:
+            return list(self._failing_filled(fit, claims, *self._count(fit, task, claims)))
+        return list(self._failing(fit, task, claims))
 
     def _failing(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
         dynamic = self._dynamic_checks(fit, task)
@@ -198,11 +200,13 @@ class NodeSelection:
         found = found if claims is None else of_claims(claims, found, len(self._nodes))
         return found if self._only is None else self._only.failing(found)
 
-    def _failing_filled(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
-        rows = self._rows(fit, task, claims)
+    def _failing_filled(
+        self, fit: ShapeNodes, claims: TaskClaims | None, rows: Ints, kept: Sequence[Failing]
+    ) -> Iterator[Failing]:
+        """The nodes without room for one more task, by reason; ``rows`` and ``kept`` are what ``_count`` returned."""
         found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
-        if self._kept is not None:
-            found = followed(found, self._kept.limit(task, self._rows(fit, task, claims, kept=False)), len(rows))
+        if kept:
+            found = followed(found, kept, len(rows))
         found = found if claims is None else of_limits(claims, found, rows)
         return found if self._only is None else self._only.failing(found)
 
@@ -233,40 +237,21 @@ class NodeSelection:
     def rooms(self, task: Task, *, now: bool = False) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
         what pods have yet to leave."""
-        return self._rows(self._fits.current(task), task, self._claims_of(task), now=now)
+        return self._count(self._fits.current(task), task, self._claims_of(task), now=now)[0]
 
     def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Room:
-        rows = self._rows(fit, task, claims)
+        rows, kept = self._count(fit, task, claims)
         tasks = int(rows.sum())
         if claims is not None:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, task, claims)))
+        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, kept)))
 
-    def _rows(
-        self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False, kept: bool = True
-    ) -> Ints:
-        """int64[nodes]: how many such tasks each node could hold, now or later; without ``kept``, also where room is
-        kept for others."""
-        nodes = self._nodes
-        rows: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
-        for column, amount in fit.shape.request:
-            if nodes.in_motion:
-                free = nodes.unreserved(column) if now else nodes.future_idle(column)
-            else:
-                free = nodes.idle[column]
-            np.minimum(rows, free // amount, out=rows)
-        np.maximum(rows, 0, out=rows)
-        if fit.allowed is not None:
-            rows[~fit.allowed] = 0
-        if claims is not None:
-            for limit in claims.limits():
-                np.minimum(rows, limit.most, out=rows)
-            rows[~claims.served(later=not now)] = 0
-        if self._only is not None:
-            rows[~self._only.mask] = 0
-        if kept and self._kept is not None:
-            self._kept.limit(task, rows)
-        return rows
+    def _count(
+        self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False
+    ) -> tuple[Ints, list[Failing]]:
+        """int64[nodes]: how many such tasks each node could hold; and the nodes that keep room for others."""
+        rows = rooms_of(self._nodes, fit, claims, self.restricted_to, now=now)
+        return rows, [] if self._kept is None else self._kept.limit(task, rows)
 
     # -- the restriction ----------------------------------------------------------------------------------------
 
