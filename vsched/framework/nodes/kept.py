@@ -48,8 +48,6 @@ class Planned:
         extra: Mapping[int, int],
     ) -> None:
         self.job = job
-        self.extra = dict(extra)
-        """By column: what its queue may hold besides it at its start, of work that has not ended by then."""
         self.at = at
         """Seconds since the epoch."""
         self.rows = rows
@@ -62,6 +60,8 @@ class Planned:
         """The number of the job's turn. Jobs that had their last turn before it are not bound by this plan."""
         self.ahead = ahead
         """Keys of the jobs that have begun on its nodes since it waits, and end before."""
+        self.extra = dict(extra)
+        """By column: what its queue may hold besides it at its start, of work that has not ended by then."""
         self.positions = {row: at for at, row in enumerate(rows.tolist())}
 
     @property
@@ -113,30 +113,14 @@ class KeptRoom:
         ``extra`` is what its queue may hold besides it then, by column.
         """
         rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
-        plan = Planned(job, at, rows, {}, {}, self._turn, ahead, extra or {})
-        need = self._sums(plan, places)
+        need = _sums(rows, places)
         for other in self.planned:
-            for column, amounts in other.need.items():
-                shared = [(plan.positions[row], spot) for row, spot in other.positions.items() if row in plan.positions]
-                for position, spot in shared:
-                    if column in need:
-                        need[column][position] += amounts[spot]
+            _, here, there = np.intersect1d(rows, other.rows, assume_unique=True, return_indices=True)
+            for column in need.keys() & other.need.keys():
+                need[column][here] += other.need[column][there]
         nothing = np.zeros(len(self._nodes), dtype=np.int64)
-        plan.need, plan.ending = need, {column: leaving.get(column, nothing)[rows] for column in need}
-        self.planned.append(plan)
-
-    @staticmethod
-    def _sums(plan: Planned, tasks: Sequence[tuple[Task, int]]) -> dict[int, Ints]:
-        found: dict[int, Ints] = {}
-        for task, row in tasks:
-            position = plan.positions.get(row)
-            if position is not None:
-                for column, amount in task.shape.request:
-                    sums = found.get(column)
-                    if sums is None:
-                        sums = found[column] = np.zeros(len(plan.rows), dtype=np.int64)
-                    sums[position] += amount
-        return found
+        ending = {column: leaving.get(column, nothing)[rows] for column in need}
+        self.planned.append(Planned(job, at, rows, need, ending, self._turn, ahead, extra or {}))
 
     def of(self, key: str) -> Planned | None:
         """The planned start of a job that has no places yet; None where it has none."""
@@ -251,3 +235,13 @@ class KeptRoom:
                 for column, amount in task.shape.request:
                     if column in plan.ending:
                         plan.ending[column][position] += sign * amount
+
+
+def _sums(rows: Ints, places: Sequence[tuple[Task, int]]) -> dict[int, Ints]:
+    """int64[rows] by column: what these tasks take together on each of their rows."""
+    found: dict[int, Ints] = {}
+    for task, row in places:
+        position = rows.searchsorted(row)
+        for column, amount in task.shape.request:
+            found.setdefault(column, np.zeros(len(rows), dtype=np.int64))[position] += amount
+    return found
