@@ -68,14 +68,14 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
         args, job = self.args, self._standing(key)
         if job is None:
             return args.preempt, args.reclaim
-        terms, queue, queues = job.spec.terms, self._queues.get(job.spec.queue), self._queues
+        terms, queue, queues = job.spec.terms, job.spec.queue, self._queues
         preempt = self._bounded(terms.preempt_min_runtime)
         if preempt is None:
-            preempt = inherited(queue, queues, lambda one: one.terms.preempt_min_runtime)
+            preempt = inherited(queue, queues, lambda one: one.terms.preempt_min_runtime, args.preempt)
         reclaim = self._bounded(terms.reclaim_min_runtime)
         if reclaim is None:
-            reclaim = inherited(queue, queues, lambda one: one.terms.reclaim_min_runtime)
-        return args.preempt if preempt is None else preempt, args.reclaim if reclaim is None else reclaim
+            reclaim = inherited(queue, queues, lambda one: one.terms.reclaim_min_runtime, args.reclaim)
+        return preempt, reclaim
 
     def _bounded(self, stated: float | None) -> float | None:
         """What a PodGroup states, within the bound of the policy."""

@@ -51,9 +51,8 @@ class PreemptionDelay(Plugin[PreemptionDelayArgs], EvictionDelay):
     def _of_queue(self, name: str) -> float:
         found = self._of_queues.get(name)
         if found is None:
-            queue = self._queues.get(name)
-            stated = inherited(queue, self._queues, lambda one: one.terms.preemption_delay)
-            found = self._of_queues[name] = self.args.delay if stated is None else stated
+            found = inherited(name, self._queues, lambda one: one.terms.preemption_delay, self.args.delay)
+            self._of_queues[name] = found
         return found
 
     def argument_levers(self) -> Iterator[ArgumentLever]:

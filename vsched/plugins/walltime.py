@@ -114,9 +114,9 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         """The longest wall time in a queue; infinite for no limit."""
         found = self._of_queues.get(name)
         if found is None:
-            stated = inherited(self._queues.get(name), self._queues, lambda one: one.limits.wall_time)
-            stated = self.args.most if stated is None else stated
-            found = self._of_queues[name] = inf if stated is None else stated
+            default = inf if self.args.most is None else self.args.most
+            found = inherited(name, self._queues, lambda one: one.limits.wall_time, default)
+            self._of_queues[name] = found
         return found
 
 

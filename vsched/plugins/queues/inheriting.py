@@ -11,11 +11,10 @@ from vsched.model.queues.tree import above
 T = TypeVar("T")
 
 
-def inherited(queue: Queue | None, queues: Mapping[str, Queue], stated: Callable[[Queue], T | None]) -> T | None:
-    """What a queue states, else what the nearest queue above it states, the root last; None where none does."""
-    if queue is None:
-        return None
-    for one in (queue, *above(queue, queues.get, rooted=True)):
+def inherited(name: str, queues: Mapping[str, Queue], stated: Callable[[Queue], T | None], default: T) -> T:
+    """What a queue states, else what the nearest queue above it states, the root last; the default where none does."""
+    queue = queues.get(name)
+    for one in () if queue is None else (queue, *above(queue, queues.get, rooted=True)):
         if (found := stated(one)) is not None:
             return found
-    return None
+    return default
