@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vsched.model.history.packing import PACKED_BYTES_MAX, BadHistory, frozen, pack, unpack
+from vsched.model.frozen import frozen_history
+from vsched.model.history.packing import PACKED_BYTES_MAX, BadHistory, pack, unpack
 from vsched.model.history.records import CLUSTER, Decay, Holder, UsageHistory
 
 DAY, WHOLE = Decay(86_400.0), Decay(inf)
@@ -70,7 +71,7 @@ def test_rows_that_are_not_in_use_are_left_out() -> None:
 
 def test_a_frozen_history_does_not_change_with_its_book() -> None:
     book = history(3, 2)
-    found = frozen(book)
+    found = frozen_history(book)
     book.present[:] = 0.0
     book.decayed[DAY][:] = 0.0
     assert found.present.all()

@@ -19,7 +19,8 @@ from vsched.errors import Unavailable
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.errors import ApiError, Forbidden
 from vsched.mirror.accounts.history import HistoryBook
-from vsched.model.history.packing import PackedHistory, frozen, pack
+from vsched.model.frozen import frozen_history
+from vsched.model.history.packing import PackedHistory, pack
 from vsched.model.history.records import UsageHistory
 from vsched.writes.bodies import time_stamp
 from vsched.writes.events import WARNING, EventRecorder
@@ -120,7 +121,7 @@ class HistoryKeeper:
         """Write it if something has changed; whether nothing is left to write."""
         async with self._turn:
             for _ in range(MOST_CONFLICTS):
-                history = frozen(self.book.publish())
+                history = frozen_history(self.book.publish())
                 key, packed = await asyncio.to_thread(_packed, history, self._written)
                 if packed is None:
                     return True

@@ -71,17 +71,6 @@ _HEAD = msgspec.msgpack.Decoder(_Head)
 _DECODER = msgspec.msgpack.Decoder(_Parts)
 
 
-def frozen(history: UsageHistory) -> UsageHistory:
-    """The same history, valid after the next change of the book that it comes from."""
-    return replace(
-        history,
-        holders=tuple(history.holders),
-        held=dict(history.held),
-        decayed={decay: sums.copy() for decay, sums in history.decayed.items()},
-        present=history.present.copy(),
-    )
-
-
 def pack(history: UsageHistory, limit: int = PACKED_BYTES_MAX) -> PackedHistory:
     """The history in at most ``limit`` bytes."""
     whole = _without_idle_rows(history)
