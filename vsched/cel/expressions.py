@@ -152,12 +152,12 @@ def _program(text: str, for_library: str) -> cel.Program:
     try:
         program: cel.Program = language.compile(for_library)
         return program
-    except Exception as error:
+    except ValueError as error:
         why = str(error)
     if for_library != text:
         try:
             language.compile(text)
-        except Exception as error:
+        except ValueError as error:
             if _NOT_READ not in str(error):
                 why = str(error)
     raise NotCompiled(why[why.find("ERROR:") :] if "ERROR:" in why else why)
