@@ -97,10 +97,11 @@ class ZoneStore:
 
     def publish(self) -> ZoneCatalogue:
         """What snapshots show; the same object while nothing changes."""
-        if not self._dirty or not (len(self) or self._nodes):
+        dirty, self._dirty = self._dirty, set()
+        if not dirty or not (len(self) or self._nodes):
             return self._published
         changed = False
-        for node in self._dirty:
+        for node in dirty:
             report = self._reports[KINDS[0]].get(node) or self._reports[KINDS[1]].get(node)
             if report is None:
                 changed |= self._nodes.pop(node, None) is not None
@@ -113,7 +114,6 @@ class ZoneStore:
                 self._shown[node] = tuple(sorted(pods, key=lambda pod: (pod.name, pod.uid)))
             else:
                 self._shown.pop(node, None)
-        self._dirty.clear()
         if changed:
             self._published = ZoneCatalogue(self._nodes, self._shown) if self._nodes else NO_ZONES
         return self._published
