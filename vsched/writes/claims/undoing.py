@@ -48,13 +48,13 @@ def _tasks(gang: Gang) -> Sequence[Task]:
 
 
 async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> Step:
-    return await gang.settling.settle(
-        DeviceClaimRead,
-        wish.key,
-        lambda found: devices.give_back(
-            found, wish.uid, lambda consumer: leaves(consumer, wish.key, _tasks(gang), leaving)
-        ),
-    )
+    def step(found: DeviceClaimRead | None) -> Step:
+        # Only a PodGroup needs the pods of the job: a large gang has a claim for each of them.
+        for_group = found is not None and any(one.resource == POD_GROUPS for one in found.consumers)
+        tasks = _tasks(gang) if for_group else ()
+        return devices.give_back(found, wish.uid, lambda consumer: leaves(consumer, wish.key, tasks, leaving))
+
+    return await gang.settling.settle(DeviceClaimRead, wish.key, step)
 
 
 async def _unchoose(gang: Gang, wish: VolumeWish) -> Step:
