@@ -46,12 +46,8 @@ _PODS = re.compile(r"([0-9]{1,9})(%?)")
 
 def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | None:
     """The longest time that a job is to wait, None without the annotation (reference 4.13)."""
-    for name in WAITING_TIME:
-        if name in annotations:
-            seconds = duration_of(annotations, name, remarks)
-            if seconds is not None:
-                return seconds
-    return None
+    found = (duration_of(annotations, name, remarks) for name in WAITING_TIME)
+    return next((seconds for seconds in found if seconds is not None), None)
 
 
 def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | None:
@@ -70,19 +66,17 @@ def cooldown_seconds_of(metadata: Metadata, remarks: Remarks) -> float:
     """How long a scheduled pod is no victim, by label, else by annotation; 0 without either."""
     if metadata.labels is not None and COOLDOWN_TIME in metadata.labels:
         return duration_of(metadata.labels, COOLDOWN_TIME, remarks, "labels") or 0.0
-    if metadata.annotations is not None and COOLDOWN_TIME in metadata.annotations:
-        return duration_of(metadata.annotations, COOLDOWN_TIME, remarks) or 0.0
-    return 0.0
+    return duration_of(metadata.annotations or {}, COOLDOWN_TIME, remarks) or 0.0
 
 
 def expected_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
     """The expected duration of the work, 0 without the annotation."""
-    return (duration_of(annotations, EXPECTED_DURATION, remarks) or 0.0) if EXPECTED_DURATION in annotations else 0.0
+    return duration_of(annotations, EXPECTED_DURATION, remarks) or 0.0
 
 
 def wall_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
     """For how long a job may run, 0 without the annotation."""
-    return (duration_of(annotations, WALL_TIME, remarks) or 0.0) if WALL_TIME in annotations else 0.0
+    return duration_of(annotations, WALL_TIME, remarks) or 0.0
 
 
 def group_limits_of(
@@ -127,22 +121,21 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
     return ScoringStrategy(STRATEGIES[kind], tuple(sorted(weights.items())))
 
 
-def duration_of(values: Annotations, name: str, remarks: Remarks, field: str = "annotations") -> float | None:
-    """The length of time above zero that an annotation states; None, with a remark, where it is none."""
-    text = values[name]
+def duration_of(
+    values: Annotations, name: str, remarks: Remarks, field: str = "annotations", *, or_zero: bool = False
+) -> float | None:
+    """The length of time that an annotation states; None without it and, with a remark, where it states none.
+
+    Zero is one only with ``or_zero``.
+    """
+    text = values.get(name)
+    if text is None:
+        return None
     seconds = parse_duration(text)
-    if seconds is not None and seconds > 0:
+    if seconds is not None and (seconds > 0 or (or_zero and not seconds)):
         return seconds
-    remark(remarks, name, text, "a length of time above zero, such as 30s or 1h30m", field)
-    return None
-
-
-def duration_or_zero(annotations: Annotations, name: str, remarks: Remarks) -> float | None:
-    """The length of time that an annotation states, zero included; None, with a remark, where it is none."""
-    seconds = parse_duration(annotations[name])
-    if seconds is not None and seconds >= 0:
-        return seconds
-    remark(remarks, name, annotations[name], "a length of time, such as 0s, 30s or 1h30m")
+    expected = "a length of time, such as 0s," if or_zero else "a length of time above zero, such as"
+    remark(remarks, name, text, f"{expected} 30s or 1h30m", field)
     return None
 
 

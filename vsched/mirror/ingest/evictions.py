@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from vsched.errors import UNREADABLE
-from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_or_zero, remark
+from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
+from vsched.mirror.ingest.metadata import int32_of
 from vsched.mirror.wire.base import Timestamp, seconds_of
 from vsched.model.pods.cooperation import (
     COOPERATIVE_EVICTION,
@@ -40,8 +39,6 @@ DURATIONS = {
 }
 """The field of ``EvictionTerms`` for each annotation."""
 WORDS = tuple(word.value for word in Preemptibility)
-INT32 = 1 << 31
-_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def eviction_terms_of(annotations: Annotations, remarks: Remarks) -> EvictionTerms:
@@ -49,7 +46,7 @@ def eviction_terms_of(annotations: Annotations, remarks: Remarks) -> EvictionTer
     stated = {
         field: seconds
         for name, field in DURATIONS.items()
-        if name in annotations and (seconds := duration_or_zero(annotations, name, remarks)) is not None
+        if (seconds := duration_of(annotations, name, remarks, or_zero=True)) is not None
     }
     return EvictionTerms(**stated) if stated else NO_TERMS
 
@@ -76,7 +73,7 @@ def eviction_terms_of_queue(annotations: Annotations, remarks: Remarks) -> Evict
 
 def cooperation_of(annotations: Annotations, remarks: Remarks) -> float | None:
     """How long a pod is asked to end by itself before it is evicted; None where it does not say."""
-    return duration_or_zero(annotations, COOPERATIVE_EVICTION, remarks) if COOPERATIVE_EVICTION in annotations else None
+    return duration_of(annotations, COOPERATIVE_EVICTION, remarks, or_zero=True)
 
 
 def request_of(annotations: Annotations, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
@@ -121,8 +118,7 @@ def deletion_cost_of(annotations: Annotations, remarks: Remarks) -> int:
     text = annotations.get(DELETION_COST)
     if text is None:
         return 0
-    cost = int(text) if _INTEGER.fullmatch(text) else INT32
-    if -INT32 <= cost < INT32:
-        return cost
-    remark(remarks, DELETION_COST, text, "a 32-bit integer")
-    return 0
+    cost = int32_of(text)
+    if cost is None:
+        remark(remarks, DELETION_COST, text, "a 32-bit integer")
+    return cost or 0

@@ -33,6 +33,6 @@ def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
             stated[field] = int(text)
         else:
             remark(remarks, name, text, "a number of jobs, such as 4")
-    if MAX_WALL_TIME in annotations and (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
+    if (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
         stated["wall_time"] = seconds
     return JobLimits(**stated) if stated else NO_JOB_LIMITS

@@ -140,10 +140,16 @@ def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
     text = annotations.get(name)
     if text is None:
         return None
-    value = int(text) if _INTEGER.fullmatch(text) else INT32
-    if not -INT32 <= value < INT32:
+    value = int32_of(text)
+    if value is None:
         raise BadObject(f"metadata.annotations[{name}]: {text[:40]!r} (expected a 32-bit integer)")
     return value
+
+
+def int32_of(text: str) -> int | None:
+    """The 32-bit integer that a text states, None where it states none."""
+    value = int(text) if _INTEGER.fullmatch(text) else INT32
+    return value if -INT32 <= value < INT32 else None
 
 
 def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:
