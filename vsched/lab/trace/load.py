@@ -13,12 +13,10 @@ from datetime import UTC, datetime
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from vsched.errors import BadInput
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
-
-Floats = npt.NDArray[np.float64]
+from vsched.lab.trace.measures import Floats, peak
 
 RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], int]]] = {
     "cpu": (lambda node: node.cpu_milli, lambda pod: pod.cpu_milli),
@@ -73,8 +71,6 @@ def part_of(trace: ClusterTrace, begin: datetime | float | None, days: float | N
     first, last = trace.pods[0].created, trace.pods[-1].created
     since = first if begin is None else _second_of(trace, begin)
     until = inf if days is None else since + days * DAY
-    if since > last or until <= first:
-        raise BadInput(f"--from, --days: no pod comes in that time (expected a part of {_times_of(trace)})")
     pods = []
     for pod in trace.pods:
         left = pod.created + pod.run_seconds - since
@@ -82,7 +78,7 @@ def part_of(trace: ClusterTrace, begin: datetime | float | None, days: float | N
             pods.append(pod)
         elif pod.created < since and left > 0:
             pods.append(replace(pod, created=since, run_seconds=left))
-    if not pods:
+    if since > last or not pods:
         raise BadInput(f"--from, --days: no pod comes in that time (expected a part of {_times_of(trace)})")
     return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
 
@@ -146,8 +142,7 @@ class _Demand:
         self.name = name
         asks = RESOURCES[name][1]
         self._capacity = capacity_of(trace.nodes)[name]
-        asked: Floats = np.array([asks(pod) for pod in trace.pods], float)
-        self._steps: Floats = np.concatenate((-asked, asked))
+        self._asked: Floats = np.array([asks(pod) for pod in trace.pods], float)
         first = trace.pods[0].created
         self._created: Floats = np.array([pod.created - first for pod in trace.pods], float)
         self._run: Floats = np.array([pod.run_seconds for pod in trace.pods], float)
@@ -155,6 +150,4 @@ class _Demand:
     def load(self, factor: float) -> float:
         """The load with arrivals so many times as fast; it never falls as the factor grows."""
         began = np.floor(self._created / factor)
-        # Where one pod ends as another begins, the end is first.
-        order = np.argsort(np.concatenate((began + self._run, began)), kind="stable")
-        return max(0.0, float(np.cumsum(self._steps[order]).max())) / self._capacity
+        return peak(began, began + self._run, self._asked) / self._capacity

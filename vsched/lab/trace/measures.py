@@ -43,6 +43,13 @@ def averages(moments: Sequence[float], values: Sequence[float], edges: Sequence[
     return result
 
 
+def peak(began: Floats, ended: Floats, amounts: Floats) -> float:
+    """The most that is held at a time, of amounts that are held from a begin to an end each."""
+    # Where one ends as another begins, the end is first.
+    order = np.argsort(np.concatenate((ended, began)), kind="stable")
+    return max(0.0, float(np.cumsum(np.concatenate((-amounts, amounts))[order]).max()))
+
+
 def mean_and_extremes(
     moments: Sequence[float], values: Sequence[float], begin: float, end: float
 ) -> tuple[float, float, float]:

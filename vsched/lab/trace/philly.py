@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
+from vsched.lab.trace.measures import peak
 from vsched.lab.trace.rows import Row, read_rows
 
 JOB_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
@@ -60,12 +61,9 @@ def read_jobs(path: Path, machines: Sequence[MachineKind] = ()) -> ClusterTrace:
 
 def peak_of(jobs: Sequence[_TraceJob]) -> int:
     """The most GPUs held at a time, had each job started when it was submitted."""
-    began = np.array([job.submitted for job in jobs])
-    gpus = np.array([job.gpus for job in jobs])
-    ended = began + np.array([job.run_seconds for job in jobs])
-    # Where one job ends as another begins, the end is first.
-    order = np.argsort(np.concatenate((ended, began)), kind="stable")
-    return int(np.cumsum(np.concatenate((-gpus, gpus))[order]).max())
+    began = np.array([job.submitted for job in jobs], float)
+    ended = began + np.array([job.run_seconds for job in jobs], float)
+    return int(peak(began, ended, np.array([job.gpus for job in jobs], float)))
 
 
 def _job(row: Row) -> _TraceJob:
