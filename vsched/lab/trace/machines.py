@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from vsched.clock import Clock
 from vsched.lab.trace.devices import Devices
-from vsched.lab.trace.files import ClusterTrace, TraceGang, TraceNode, TracePod
+from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.objects import (
     NAMESPACE,
     ONE_QUEUE,
@@ -109,8 +109,6 @@ class Machines:
         self._on: dict[str, Machine] = {}
         self._ended: set[str] = set()
         """Pods that we have deleted ourselves."""
-        self._groups: dict[str, set[str]] = {}
-        """The pods of each PodGroup that are left, by name of the object."""
         self._shares_gpus = True
         self.machines: dict[str, Machine] = {}
         self._events: Subscription = cluster.store.subscribe(cluster.client.kind("pods"))
@@ -131,37 +129,31 @@ class Machines:
             self._client.update("nodes", {**made, "spec": {}})
             self.machines[node.name] = Machine.of(node)
 
+    def begin_gang(self, pod: TracePod, group: str) -> None:
+        """Create the PodGroup of a pod's gang, before its pods."""
+        assert pod.gang is not None
+        self._client.create(PODGROUPS, group_object(pod.gang, group, self._queue_of(pod)))
+
+    def end_gang(self, group: str) -> None:
+        """Delete the PodGroup of a gang whose pods are gone."""
+        self._client.delete(PODGROUPS, NAMESPACE, group, grace_seconds=0)
+
     def arrive(self, pod: TracePod, name: str, group: str = "") -> None:
-        """Create a pod, and before a gang's first one its PodGroup of this name."""
-        queue = ONE_QUEUE if self._one_queue else queue_of(pod)
-        if pod.gang is not None:
-            self._join(pod.gang, name, group, queue)
+        """Create a pod, of this PodGroup if any."""
         self._pods[name] = pod
-        self._client.create("pods", pod_object(pod, name, self._scheduler, queue, group))
+        self._client.create("pods", pod_object(pod, name, self._scheduler, self._queue_of(pod), group))
 
-    def _join(self, gang: TraceGang, name: str, group: str, queue: str) -> None:
-        if group not in self._groups:
-            self._groups[group] = set()
-            self._client.create(PODGROUPS, group_object(gang, group, queue))
-        self._groups[group].add(name)
+    def _queue_of(self, pod: TracePod) -> str:
+        return ONE_QUEUE if self._one_queue else queue_of(pod)
 
-    def end(self, name: str, group: str = "") -> None:
-        """Delete a pod that has run its time or is given up, and a gang's PodGroup with its last one."""
+    def end(self, name: str) -> None:
+        """Delete a pod that has run its time or is given up."""
         machine = self._leave(name) if name in self._on else None
         self._pods.pop(name, None)
         self._ended.add(name)
         self._client.delete("pods", NAMESPACE, name, grace_seconds=0)
-        self.gone(name, group)
         if machine is not None:
             self._offer(machine)
-
-    def gone(self, name: str, group: str) -> None:
-        """Delete the PodGroup of a pod that is gone, where it was the last one."""
-        if group:
-            self._groups[group].discard(name)
-            if not self._groups[group]:
-                del self._groups[group]
-                self._client.delete(PODGROUPS, NAMESPACE, group, grace_seconds=0)
 
     def look(self) -> PodChanges:
         """What has become of pods since the last call; pods that were bound start to run."""

@@ -147,7 +147,8 @@ class TraceReplay:
             _, name = heapq.heappop(self._ends)
             pod = self._running.pop(name, None)
             if pod is not None:
-                machines.end(name, self._leave_gang(name))
+                machines.end(name)
+                self._leave_gang(name, machines)
                 self.accounts.finish(pod)
                 self._changed = True
 
@@ -165,17 +166,24 @@ class TraceReplay:
         name, group = f"{pod.name}{suffix}", f"{pod.gang.name}{suffix}" if pod.gang is not None else ""
         self._waiting[name] = pod
         if group:
-            self._gangs.setdefault(group, {})[name] = pod
+            if group not in self._gangs:
+                self._gangs[group] = {}
+                machines.begin_gang(pod, group)
+            self._gangs[group][name] = pod
             self._group_of[name] = group
         machines.arrive(pod, name, group)
 
-    def _leave_gang(self, name: str) -> str:
-        """Take a pod off its gang; returns the gang's PodGroup, empty for a pod of its own."""
+    def _leave_gang(self, name: str, machines: Machines) -> str:
+        """Take a pod that is gone off its gang, whose PodGroup goes with the last one.
+
+        Returns the name of the PodGroup, empty for a pod of its own.
+        """
         group = self._group_of.pop(name, "")
         if group:
             del self._gangs[group][name]
             if not self._gangs[group]:
                 del self._gangs[group]
+                machines.end_gang(group)
         return group
 
     async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:
@@ -198,8 +206,7 @@ class TraceReplay:
             pod = self._running.pop(gone.name)
             self.accounts.evict(pod, self._now)
             again.append(pod)
-            group = self._leave_gang(gone.name)
-            machines.gone(gone.name, group)
+            group = self._leave_gang(gone.name, machines)
             again += self._break_up(group, {one.name for one in changes.evicted}, machines)
         for pod in again:
             self._create(pod, machines)
@@ -213,8 +220,8 @@ class TraceReplay:
         left = [name for name in self._gangs.get(group, ()) if name not in evicted]
         pods = [self._gangs[group][name] for name in left]
         for name, pod in zip(left, pods, strict=True):
-            self._leave_gang(name)
-            machines.end(name, group)
+            machines.end(name)
+            self._leave_gang(name, machines)
             if self._running.pop(name, None) is not None:
                 self.accounts.evict(pod, self._now)
             else:
