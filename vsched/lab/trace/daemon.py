@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cached_property
 from pathlib import Path
 
 from vsched.clock import Clock
@@ -101,7 +100,7 @@ class SteppedDaemon:
                 if asyncio.get_running_loop().time() > deadline:
                     raise Unavailable(f"the watch of {resource} is behind for {PATIENCE_SECONDS:.0f} s")
 
-    @cached_property
+    @property
     def remembers(self) -> bool:
         """Whether the policy reads what was used in the past, which is counted from session to session."""
         return any(True for _ in self.daemon.policy.policy.decays())

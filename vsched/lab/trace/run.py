@@ -88,11 +88,10 @@ class TraceReplay:
         """Whether a session waits for that moment."""
         self._due = inf
         """When another session may decide more although nothing has changed."""
-        self._changed = self._uncounted = False
-        """Whether pods have started or ended since the last session began; and whether its policy remembers use.
-
-        Then another session follows even if nobody waits, because use is counted from session to session.
-        """
+        self._changed = False
+        """Whether pods have started or ended since the last session began."""
+        self._remembers = False
+        """Whether the policy remembers use, which is counted from session to session."""
         self._count_from = 0.0
         """No session to count use before this moment."""
         self._sessions = 0
@@ -102,28 +101,32 @@ class TraceReplay:
     async def run(self, machines: Machines, daemon: SteppedDaemon) -> None:
         """Run until no pod waits or is to arrive, or those that wait have nothing to wait for."""
         self.accounts.machines([*machines.machines.values()])
+        self._remembers = daemon.remembers
         while (moment := self._next_moment()) is not None:
             self._clock.advance(moment - self._now)
             self._now = moment
             self._end(machines)
             self._arrive(machines)
             self._owed = bool(self._waiting)
-            if self._is_time(daemon):
+            if self._is_time:
                 self._changed = False
                 await self._decide(machines, daemon)
                 self._owed = False
                 self._not_before = self._now + (self._apart_seconds if self._waiting else 0.0)
                 self._count_from = self._now + self._apart_seconds
-            self._uncounted = self._changed and daemon.remembers
             self.accounts.sample(self._now)
             self._report()
         self._tell(self._progress())
 
-    def _is_time(self, daemon: SteppedDaemon) -> bool:
-        """Whether to hold a session: pods wait, or who uses what has changed and is remembered."""
-        if self._owed and self._now >= self._not_before:
-            return True
-        return self._changed and daemon.remembers and self._now >= self._count_from
+    @property
+    def _is_time(self) -> bool:
+        """Whether to hold a session: pods wait, or use has to be counted."""
+        return (self._owed and self._now >= self._not_before) or (self._uncounted and self._now >= self._count_from)
+
+    @property
+    def _uncounted(self) -> bool:
+        """Whether a session has to follow even if nobody waits: who uses what has changed, and is remembered."""
+        return self._changed and self._remembers
 
     def _next_moment(self) -> float | None:
         """The time of the next arrival or end; None at the end of the replay."""
