@@ -193,4 +193,6 @@ def test_what_has_nothing_to_rewrite_stays(text: str) -> None:
 
 def test_blanks_and_comments_stay() -> None:
     text = "self . a [ 0 ]  // the first\n  in [ 1 , 2 , ] && f( 1 , (2) ) || { 'a' : b ? c : d , }  // end"
-    assert rewritten(text).text == text  # type: ignore[union-attr]
+    found = rewritten(text)
+    assert found is not None
+    assert found.text == text

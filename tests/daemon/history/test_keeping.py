@@ -103,7 +103,7 @@ async def test_what_was_used_survives_a_restart() -> None:
         assert len(told(lines, "usage history restored")) == 1
 
 
-async def test_the_first_session_knows_the_history() -> None:
+async def test_the_first_session_knows_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     async with Cluster([node("n1")]) as cluster, faulty(cluster.url) as proxy:
         put(cluster, of_yesterday())
         seen: list[float] = []
@@ -116,7 +116,7 @@ async def test_the_first_session_knows_the_history() -> None:
                 seen.append(used(found.history))
                 return found
 
-            daemon.cache.snapshot = snapshot  # type: ignore[method-assign]
+            monkeypatch.setattr(daemon.cache, "snapshot", snapshot)
             await sessions(daemon, 1)
         assert seen[-1] > 1000 * 9 * HOUR_SECONDS
 
