@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
+from tests.daemon.contested import (
+    NEW,
+    contested,
+    contested_after_a_kill,
+    in_seconds,
+    one_place,
+    preempting_policy,
+    run_old,
+    why_new_waits,
+)
 from tests.support.builders import merged
 from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import gang, node, nodes_of, scheduling, status_of
+from tests.support.running import Obj, gang, node, nodes_of, reasons_of, scheduling
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import (
     COOPERATIVE_EVICTION,
@@ -26,14 +34,10 @@ from vsched.model.pods.cooperation import (
 )
 from vsched.sim.cluster import Cluster
 
-Obj = dict[str, Any]
-
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    found = tmp_path / "policy.yaml"
-    found.write_text(POLICY)
-    return found
+    return preempting_policy(tmp_path)
 
 
 def old(wait: str = "10m", *, of_group: bool = False) -> list[Obj]:
@@ -41,10 +45,7 @@ def old(wait: str = "10m", *, of_group: bool = False) -> list[Obj]:
     group, *pods = gang("old", 1, minimum=0)
     for found in [group] if of_group else pods:
         found["metadata"].setdefault("annotations", {})[COOPERATIVE_EVICTION] = wait
-    return [priority_class("high", 9), group, *pods]
-
-
-NEW = of_class("high", gang("new", 1))
+    return [group, *pods]
 
 
 def annotations(cluster: Cluster, name: str = "old-0") -> Mapping[str, str]:
@@ -61,68 +62,36 @@ def answer(cluster: Cluster, **values: str) -> None:
     cluster.client.patch("pods", "default", "old-0", lambda found: merged(found, about))
 
 
-def message(cluster: Cluster) -> str:
-    conditions = status_of(cluster, "new").get("conditions", ())
-    return next((one["message"] for one in conditions if one["type"] == "Unschedulable"), "")
-
-
-def reasons(cluster: Cluster) -> list[str]:
-    found = cluster.client.list("events", "default")
-    return [one["reason"] for one in found if one["involvedObject"]["name"] == "old-0"]
-
-
-def in_seconds(seconds: float) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 @pytest.mark.parametrize("of_group", [False, True], ids=["by the pod", "by its PodGroup"])
 async def test_a_pod_is_asked_tells_when_it_is_done_and_goes_once_it_is_ready(policy: Path, *, of_group: bool) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old(of_group=of_group))
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old(of_group=of_group)) as cluster:
         await until(lambda: asked(cluster))
         said = annotations(cluster)
         assert said[REASON] == "preempt for default/new"
         waits = datetime.fromisoformat(said[DEADLINE]) - datetime.fromisoformat(said[REQUESTED])
         assert timedelta(0) <= waits - timedelta(minutes=10) <= timedelta(seconds=2), "the deadline is rounded up"
-        await until(lambda: "default/old-0 is done, which was asked to end by" in message(cluster))
+        await until(lambda: "default/old-0 is done, which was asked to end by" in why_new_waits(cluster))
 
         answer(cluster, **{EXPECTED: in_seconds(300)})
-        await until(lambda: "default/old-0 is done, expected at" in message(cluster))
+        await until(lambda: "default/old-0 is done, expected at" in why_new_waits(cluster))
         assert nodes_of(cluster) == {"old-0": "n1"}
 
         answer(cluster, **{READY: "true"})
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
-        await until(lambda: {"EvictionRequested", "Evict"} <= set(reasons(cluster)))
-        assert "FailedEviction" not in reasons(cluster)
+        await until(lambda: {"EvictionRequested", "Evict"} <= reasons_of(cluster, "old-0"))
+        assert "FailedEviction" not in reasons_of(cluster, "old-0")
 
 
 async def test_a_pod_that_ends_by_itself_is_not_evicted(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old()) as cluster:
         await until(lambda: asked(cluster))
         cluster.client.delete("pods", "default", "old-0")
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
-        assert "Evict" not in reasons(cluster)
+        assert "Evict" not in reasons_of(cluster, "old-0")
 
 
 async def test_a_pod_that_does_not_answer_is_evicted_at_the_deadline(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy, period_seconds=600.0),
-    ):
-        cluster.apply(old("2s"))
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old("2s"), period_seconds=600.0) as cluster:
         await until(lambda: asked(cluster))
         deadline = datetime.fromisoformat(annotations(cluster)[DEADLINE])
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
@@ -130,18 +99,12 @@ async def test_a_pod_that_does_not_answer_is_evicted_at_the_deadline(policy: Pat
 
 
 async def test_a_request_is_withdrawn_once_nobody_needs_the_room_and_may_come_again(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old()) as cluster:
         await until(lambda: asked(cluster))
         answer(cluster, **{EXPECTED: in_seconds(300)})
         cluster.client.delete("pods", "default", "new-0")
         await until(lambda: not set(REQUEST_ANNOTATIONS) & set(annotations(cluster)))
-        await until(lambda: "EvictionWithdrawn" in reasons(cluster))
+        await until(lambda: "EvictionWithdrawn" in reasons_of(cluster, "old-0"))
 
         cluster.apply(NEW)
         await until(lambda: asked(cluster))
@@ -149,13 +112,7 @@ async def test_a_request_is_withdrawn_once_nobody_needs_the_room_and_may_come_ag
 
 
 async def test_a_request_is_withdrawn_when_room_appears_elsewhere(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old()) as cluster:
         await until(lambda: asked(cluster))
         cluster.apply([node("n2", cpu="1")])
         await until(lambda: not asked(cluster))
@@ -163,28 +120,26 @@ async def test_a_request_is_withdrawn_when_room_appears_elsewhere(policy: Path) 
 
 
 async def test_another_daemon_goes_on_with_a_request(policy: Path) -> None:
-    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+    async with one_place() as cluster:
         async with scheduling(cluster.url, policy_file=policy):
-            cluster.apply(old())
-            await until(lambda: nodes_of(cluster, "old"))
+            await run_old(cluster, old())
             cluster.apply(NEW)
             await until(lambda: asked(cluster))
             await until(lambda: cluster.client.get("pods", "default", "new-0")["status"].get("nominatedNodeName"))
         before = annotations(cluster)
         async with scheduling(cluster.url, policy_file=policy):
-            await until(lambda: message(cluster))
+            await until(lambda: why_new_waits(cluster))
             answer(cluster, **{EXPECTED: in_seconds(200)})
-            await until(lambda: "expected at" in message(cluster))
+            await until(lambda: "expected at" in why_new_waits(cluster))
             assert {**before, EXPECTED: annotations(cluster)[EXPECTED]} == annotations(cluster)
             answer(cluster, **{READY: "true"})
             await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
 
 async def test_another_daemon_withdraws_what_nobody_needs_any_more(policy: Path) -> None:
-    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+    async with one_place() as cluster:
         async with scheduling(cluster.url, policy_file=policy):
-            cluster.apply(old())
-            await until(lambda: nodes_of(cluster, "old"))
+            await run_old(cluster, old())
             cluster.apply(NEW)
             await until(lambda: asked(cluster))
         cluster.client.delete("pods", "default", "new-0")
@@ -193,26 +148,19 @@ async def test_another_daemon_withdraws_what_nobody_needs_any_more(policy: Path)
 
 
 async def test_a_daemon_without_cooperation_evicts_at_once(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy, cooperative_eviction_seconds=0.0),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old(), cooperative_eviction_seconds=0.0) as cluster:
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
-        assert "EvictionRequested" not in reasons(cluster)
+        assert "EvictionRequested" not in reasons_of(cluster, "old-0")
 
 
 async def test_failed_writes_of_requests_and_withdrawals_are_made_good(policy: Path) -> None:
     path = r"/api/v1/namespaces/default/pods/old-0"
     async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
+        one_place() as cluster,
         faulty(cluster.url) as proxy,
         scheduling(proxy.url, policy_file=policy, period_seconds=0.2),
     ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
+        await run_old(cluster, old())
         proxy.spoil("PATCH", path, 503, times=2)
         cluster.apply(NEW)
         await until(lambda: asked(cluster))
@@ -231,36 +179,21 @@ async def test_failed_writes_of_requests_and_withdrawals_are_made_good(policy: P
     ],
 )
 async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, what: str, count: int) -> None:
-    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
-        async with scheduling(cluster.url, policy_file=policy):
-            cluster.apply(old())
-            await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
-        async with faulty(cluster.url) as proxy:
-            proxy.cut_after(what, count)
-            async with scheduling(proxy.url, policy_file=policy, drain_seconds=0.0):
-                await until(proxy.cut.is_set)
-        async with scheduling(cluster.url, policy_file=policy):
-            await until(lambda: asked(cluster) and message(cluster).startswith("1 pod"))
-            answer(cluster, **{READY: "true"})
-            await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+    async with contested_after_a_kill(policy, old(), what, count) as cluster:
+        await until(lambda: asked(cluster) and why_new_waits(cluster).startswith("1 pod"))
+        answer(cluster, **{READY: "true"})
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
 
 @pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 async def test_whoever_owns_a_pod_answers_with_kubectl(policy: Path, tmp_path: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
+    async with contested(policy, old()) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
         await until(lambda: asked(cluster))
         path = r"jsonpath={.metadata.annotations.vsched\.io/eviction-reason}"
         assert await kubectl("get", "pod", "old-0", "-o", path) == "preempt for default/new"
         await kubectl("annotate", "pod", "old-0", "--overwrite", f"{EXPECTED}={in_seconds(120)}")
-        await until(lambda: "expected at" in message(cluster))
+        await until(lambda: "expected at" in why_new_waits(cluster))
         await kubectl("annotate", "pod", "old-0", "--overwrite", f"{READY}=true")
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})

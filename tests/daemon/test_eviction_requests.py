@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
+from tests.daemon.contested import (
+    NEW,
+    contested,
+    contested_after_a_kill,
+    in_seconds,
+    one_place,
+    preempting_policy,
+    run_old,
+    why_new_waits,
+)
 from tests.support.builders import merged
-from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import gang, node, nodes_of, scheduling, status_of
+from tests.support.running import Obj, gang, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import COOPERATIVE_EVICTION, REQUESTED
 from vsched.sim.cluster import Cluster
 
-Obj = dict[str, Any]
 SAVER = "example.com/saver"
 REQUESTS, EVICTIONS = "lifecycle.k8s.io/evictionrequests", "lifecycle.k8s.io/evictions"
-NEW = of_class("high", gang("new", 1))
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    found = tmp_path / "policy.yaml"
-    found.write_text(POLICY)
-    return found
+    return preempting_policy(tmp_path)
 
 
 def old(**annotations: str) -> list[Obj]:
@@ -36,7 +38,7 @@ def old(**annotations: str) -> list[Obj]:
     group, pod = gang("old", 1, minimum=0)
     pod["spec"]["evictionResponders"] = [{"name": SAVER, "priority": 10000}]
     pod["metadata"].setdefault("annotations", {}).update(annotations)
-    return [priority_class("high", 9), group, pod]
+    return [group, pod]
 
 
 def uid_of(cluster: Cluster) -> str:
@@ -70,23 +72,8 @@ def report(cluster: Cluster, **said: str) -> None:
     cluster.client.patch_status(EVICTIONS, "default", uid_of(cluster), reported)
 
 
-def message(cluster: Cluster) -> str:
-    conditions = status_of(cluster, "new").get("conditions", ())
-    return next((one["message"] for one in conditions if one["type"] == "Unschedulable"), "")
-
-
-def in_seconds(seconds: float) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 async def test_responders_are_asked_and_the_pod_goes_once_they_are_done(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old()) as cluster:
         await until(lambda: states(cluster) == ["Active", "Inactive"])
         found = cluster.client.get(REQUESTS, "default", f"vsched-{uid_of(cluster)}")
         assert found is not None
@@ -96,7 +83,7 @@ async def test_responders_are_asked_and_the_pod_goes_once_they_are_done(policy: 
             "intent": "Eviction",
         }
         report(cluster, expectedCompletionTime=in_seconds(300), message="40 % saved")
-        await until(lambda: "default/old-0 is done, expected at" in message(cluster))
+        await until(lambda: "default/old-0 is done, expected at" in why_new_waits(cluster))
         assert nodes_of(cluster) == {"old-0": "n1"}
         report(cluster, completionTime=in_seconds(0))
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
@@ -104,13 +91,7 @@ async def test_responders_are_asked_and_the_pod_goes_once_they_are_done(policy: 
 
 
 async def test_the_eviction_is_canceled_once_nobody_needs_the_room_and_may_come_again(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old()) as cluster:
         await until(lambda: states(cluster) == ["Active", "Inactive"])
         cluster.client.delete("pods", "default", "new-0")
         await until(lambda: states(cluster) == ["Canceled", "Inactive"])
@@ -126,13 +107,7 @@ async def test_the_eviction_is_canceled_once_nobody_needs_the_room_and_may_come_
 
 
 async def test_a_pod_whose_responder_is_silent_is_evicted_at_the_deadline(policy: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy, cooperative_eviction_seconds=2.0),
-    ):
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
+    async with contested(policy, old(), cooperative_eviction_seconds=2.0) as cluster:
         await until(lambda: states(cluster) == ["Active", "Inactive"])
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
@@ -145,15 +120,14 @@ async def test_a_pod_whose_responder_is_silent_is_evicted_at_the_deadline(policy
     ],
 )
 async def test_where_the_kinds_are_not_served_a_pod(policy: Path, annotations: dict[str, str], *, asked: bool) -> None:
-    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
+    async with one_place() as cluster:
         for kind in ("evictionrequests", "evictions"):
             cluster.client.delete("apiextensions.k8s.io/customresourcedefinitions", "", f"{kind}.lifecycle.k8s.io")
         async with scheduling(cluster.url, policy_file=policy):
-            cluster.apply(old(**annotations))
-            await until(lambda: nodes_of(cluster, "old"))
+            await run_old(cluster, old(**annotations))
             cluster.apply(NEW)
             if asked:
-                await until(lambda: "default/old-0 is done, which was asked to end by" in message(cluster))
+                await until(lambda: "default/old-0 is done, which was asked to end by" in why_new_waits(cluster))
                 assert is_asked(cluster)
             else:
                 await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
@@ -167,32 +141,17 @@ async def test_where_the_kinds_are_not_served_a_pod(policy: Path, annotations: d
     ],
 )
 async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, what: str, count: int) -> None:
-    async with Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster:
-        async with scheduling(cluster.url, policy_file=policy):
-            cluster.apply(old())
-            await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
-        async with faulty(cluster.url) as proxy:
-            proxy.cut_after(what, count)
-            async with scheduling(proxy.url, policy_file=policy, drain_seconds=0.0):
-                await until(proxy.cut.is_set)
-        async with scheduling(cluster.url, policy_file=policy):
-            await until(lambda: states(cluster) == ["Active", "Inactive"])
-            report(cluster, completionTime=in_seconds(0))
-            await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+    async with contested_after_a_kill(policy, old(), what, count) as cluster:
+        await until(lambda: states(cluster) == ["Active", "Inactive"])
+        report(cluster, completionTime=in_seconds(0))
+        await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
 
 @pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 async def test_a_responder_answers_with_kubectl(policy: Path, tmp_path: Path) -> None:
-    async with (
-        Cluster([node("n1", cpu="1")], settings=QUICK_TO_GO) as cluster,
-        scheduling(cluster.url, policy_file=policy),
-    ):
+    async with contested(policy, old()) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
-        cluster.apply(old())
-        await until(lambda: nodes_of(cluster, "old"))
-        cluster.apply(NEW)
         await until(lambda: states(cluster) == ["Active", "Inactive"])
         assert SAVER in await kubectl("get", "evictions.lifecycle.k8s.io", uid_of(cluster), "-o", "yaml")
 
@@ -202,6 +161,6 @@ async def test_a_responder_answers_with_kubectl(policy: Path, tmp_path: Path) ->
             await kubectl("patch", "evictions.lifecycle.k8s.io", uid_of(cluster), *flags)
 
         await patch("expectedCompletionTime", in_seconds(120))
-        await until(lambda: "expected at" in message(cluster))
+        await until(lambda: "expected at" in why_new_waits(cluster))
         await patch("completionTime", in_seconds(0))
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
