@@ -72,8 +72,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """The refusal of a job that is ended now, was ended before, or asks for more than its queue allows."""
-        found = wall_time_over(job.job)
-        if job.key in self._overdue or (found is not None and found.message == self._told(job.job, found)):
+        if job.key in self._overdue or self._is_told(job.job):
             return _refusal(self._ended(job.job), job.queue)
         asked, most = job.spec.wall_time, self._most(job.queue)
         if asked > most and not job.job.allocated_count:
@@ -83,13 +82,12 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     def run_condition(self, job: JobView) -> Condition | None:
         """True from the end of the job on, with its wall time in the message; false once that has changed."""
-        found, message = wall_time_over(job.job), self._ended(job.job)
+        if self._is_told(job.job):
+            return None
         if job.key in self._overdue:
-            is_new = found is None or found.status != "True" or found.message != message
-            return Condition(WALL_TIME_OVER, "True", Code.WALL_TIME.value, message) if is_new else None
-        if found is not None and found.status == "True" and found.message != message:
-            return Condition(WALL_TIME_OVER, "False", "WallTimeChanged")
-        return None
+            return Condition(WALL_TIME_OVER, "True", Code.WALL_TIME.value, self._ended(job.job))
+        found = wall_time_over(job.job)
+        return Condition(WALL_TIME_OVER, "False", "WallTimeChanged") if found and found.status == "True" else None
 
     def argument_levers(self) -> Iterator[ArgumentLever]:
         """A longer wall time, up to twice as long."""
@@ -102,9 +100,10 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         if job.spec.wall_time and not _is_recorded(job):
             yield "its wall time does not end it: there is no PodGroup of Volcano's kind to keep it from starting again"
 
-    def _told(self, job: Job, found: Condition) -> str | None:
-        """The message that a condition which still holds has; None where it holds no more."""
-        return self._ended(job) if found.status == "True" else None
+    def _is_told(self, job: Job) -> bool:
+        """Whether the job's condition says already that its present wall time is over."""
+        found = wall_time_over(job)
+        return found is not None and found.status == "True" and found.message == self._ended(job)
 
     def _ended(self, job: Job) -> str:
         longest = min(job.spec.wall_time or inf, self._most(job.spec.queue))
