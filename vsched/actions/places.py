@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet
+from vsched.actions.held import Worksheet, tell_again, told_to
 from vsched.actions.placing import Goal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.holding import lift
@@ -243,8 +243,7 @@ class Search:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        refusals = session.task_refusals
-        before, told = statement.savepoint(), {task.uid: refusals.get(task.uid) for task in self._sheet}
+        before, told = statement.savepoint(), told_to(session, self._sheet)
         trial = deque(self._sheet)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
@@ -259,11 +258,7 @@ class Search:
         statement.rollback(before)
         self._note(domain, placed)
         if not self.refused:
-            for uid, why in told.items():
-                if why is None:
-                    refusals.pop(uid, None)
-                else:
-                    refusals[uid] = why
+            tell_again(session, told)
         return False
 
     def _within(self, domain: Domain) -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.held import Worksheet
+from vsched.actions.held import Worksheet, tell_again, told_to
 from vsched.actions.places import Gang, place_gang
 from vsched.actions.placing import Goal, place_until_ready, worth_going_on
 from vsched.actions.subgroups import place_whole
@@ -239,8 +239,7 @@ class Foresight:
     def _places(self, step: int) -> Places | None:
         """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
         session, job = self._session, self._job
-        refusals = session.task_refusals
-        told = {task.uid: refusals.get(task.uid) for task in self._tasks}
+        told = told_to(session, self._tasks)
         tried = session.tried.intersection(told)
         of_job = session.job_refusals.get(job.key)
         nothing_short = session.node_selection.is_short
@@ -255,11 +254,7 @@ class Foresight:
         session.node_selection.is_short = nothing_short
         session.tried.difference_update(told)
         session.tried.update(tried)
-        for uid, why in told.items():
-            if why is None:
-                refusals.pop(uid, None)
-            else:
-                refusals[uid] = why
+        tell_again(session, told)
         if of_job is None:
             session.job_refusals.pop(job.key, None)
         else:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.held import tell_again
 from vsched.actions.placing import choose, waits_for
 from vsched.actions.pools import CandidatePool, Pools
 from vsched.actions.pricing import amount_of
@@ -130,11 +131,7 @@ class Attempt:
     def _forget(self) -> None:
         for pool, shape, row in self._tentative:
             pool.forgive(shape, row)
-        for uid, earlier in self._earlier_refusals.items():
-            if earlier is None:
-                self.session.task_refusals.pop(uid, None)
-            else:
-                self.session.task_refusals[uid] = earlier
+        tell_again(self.session, self._earlier_refusals)
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows that may still have victims after the evictions of this attempt."""
