@@ -89,6 +89,20 @@ def test_the_nearest_name_goes_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("job", "longest", "expected"),
+    [
+        pytest.param("", 900.0, (0.0, 300.0, Basis.LIMIT), id="its job ends by then"),
+        pytest.param("vsched.io/wall-time=11m", 900.0, (0.0, 60.0, Basis.LIMIT), id="its own wall time is shorter"),
+        pytest.param(f"{TAKES}20m", 900.0, (300.0, 300.0, Basis.DECLARED), id="it declares more"),
+    ],
+)
+def test_for_how_long_its_job_may_run(job: str, longest: float, expected: tuple[float, float, Basis]) -> None:
+    found = _left(f"job ns/a min=1 {job}\npods ns/a 1 cpu=1 on=n1 started=600", "ns/a", longest)
+
+    assert found[:3] == expected
+
+
+@pytest.mark.parametrize(
     ("share", "expected"),
     [(0.0, 1.0), (0.1, 1.0), (0.25, 1.0), (0.5, 2.0), (0.9, 4.0), (1.0, 4.0)],
 )
@@ -96,7 +110,7 @@ def test_quantiles_are_values_that_were_seen(share: float, expected: float) -> N
     assert quantile([1.0, 2.0, 3.0, 4.0], share) == expected
 
 
-def _left(text: str, key: str) -> Left:
+def _left(text: str, key: str, longest: float = inf) -> Left:
     snapshot = mirror(manifests(text)).snapshot(NOW)
     job = snapshot.jobs[key]
-    return left(snapshot.learnt, job.spec, next(iter(job.tasks.values())), NOW)
+    return left(snapshot.learnt, job.spec, next(iter(job.tasks.values())), NOW, longest)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import inf
+
 import pytest
 
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, plan
@@ -10,6 +13,8 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.jobs.runs import WALL_TIME_OVER, runs_of
+from vsched.model.plan import PlannedStart
+from vsched.model.snapshot import Snapshot
 from vsched.plugins.walltime import WallTime, WallTimeArgs
 from vsched.settings.built_in import REGISTRY
 
@@ -140,19 +145,113 @@ def test_a_running_job_goes_on_when_its_queue_allows_less_but_no_longer_than_tha
     assert plan(text, walls()).bound == {"old": 1}
 
 
-def test_it_is_told_that_the_wall_time_of_plain_pods_has_no_effect() -> None:
-    text = f"{old(f'{WALL}=1h')}pods ns/old 1 cpu=9"
-    found = [one for one in manifests(text) if one["kind"] != "PodGroup"]
+def plain(owner: str = "") -> Snapshot:
+    """Two pods without a PodGroup that have run for an hour, which is their wall time."""
+    found = [one for one in manifests(old(f"{WALL}=1h")) if one["kind"] != "PodGroup"]
+    owners = [{"kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}] if owner else []
     for one in found:
         if one["kind"] == "Pod":
-            one["metadata"]["annotations"] = {WALL: "1h"}
-    snapshot = mirror(found).snapshot(NOW)
-    report = run_cycle(snapshot, walls(), REGISTRY)
-    notes = [note for job in snapshot.jobs.values() for note in WallTime(WallTimeArgs()).job_notes(job)]
+            one["metadata"] |= {"annotations": {WALL: "1h"}, "ownerReferences": owners}
+    return mirror(found).snapshot(NOW)
 
-    assert not report.evictions
-    assert len(notes) == 3
-    assert notes[0].startswith("its wall time does not end it: there is no PodGroup")
+
+def notes_on(snapshot: Snapshot) -> list[str]:
+    return [note for job in snapshot.jobs.values() for note in WallTime(WallTimeArgs()).job_notes(job)]
+
+
+def test_plain_pods_are_ended() -> None:
+    snapshot = plain()
+
+    assert [one.action for one in run_cycle(snapshot, walls(), REGISTRY).evictions] == ["wall-time"] * 2
+    assert notes_on(snapshot) == []
+
+
+def test_plain_pods_that_a_controller_would_make_again_are_not_ended_and_that_is_told() -> None:
+    snapshot = plain("web")
+
+    assert not run_cycle(snapshot, walls(), REGISTRY).evictions
+    [note] = notes_on(snapshot)
+    assert note.startswith("its wall time does not end it: its controller would make new pods")
+    assert walls().longest_runs({})(next(iter(snapshot.jobs.values()))) == inf
+
+
+@pytest.mark.parametrize(
+    ("limits", "user", "ended"),
+    [
+        pytest.param({"ann": "30m"}, "ann", True, id="of the user"),
+        pytest.param({"ann": "30m"}, "bob", False, id="of another user"),
+        pytest.param({"*": "30m"}, "bob", True, id="of all users"),
+        pytest.param({"*": "30m", "ann": "2h"}, "ann", False, id="a user's own goes before that of all"),
+        pytest.param({"*": "30m"}, "", False, id="nobody is named"),
+    ],
+)
+def test_wall_times_of_users(limits: Mapping[str, str], user: str, ended: bool) -> None:
+    found = plan(old(f"vsched.io/user={user}" if user else ""), of_users(limits))
+
+    assert found.evicted == [["old.0", "old.1"] if ended else []]
+
+
+@pytest.mark.parametrize(
+    ("queue", "says"),
+    [
+        pytest.param("", "asks for 2h of wall time, and user ann may have 1h", id="the user's is shorter"),
+        pytest.param(
+            f"queue default {MOST}=30m", "asks for 2h of wall time, and queue default allows 30m", id="the queue's is"
+        ),
+    ],
+)
+def test_the_shorter_one_of_queue_and_user_is_named(queue: str, says: str) -> None:
+    found = plan(f"node n1 cpu=8\n{queue}\njob ns/a pods=1 cpu=1 vsched.io/user=ann {WALL}=2h", of_users({"ann": "1h"}))
+
+    assert found.message("ns/a") == says
+
+
+def of_users(limits: Mapping[str, str]) -> Policy:
+    return taking(
+        "enqueue, allocate",
+        "priority gang wall-time",
+        "predicates",
+        plugins={"wall-time": {"maxWallTimePerUser": limits}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "longest"),
+    [
+        pytest.param(old(), walls(), inf, id="no limit"),
+        pytest.param(old(f"{WALL}=1h"), walls("2h"), 3600.0, id="its own"),
+        pytest.param(old(), walls("2h"), 7200.0, id="that of the policy"),
+        pytest.param(old(queue=f"queue default {MOST}=30m"), walls("2h"), 1800.0, id="that of its queue"),
+        pytest.param(old("vsched.io/user=ann"), of_users({"ann": "10m"}), 600.0, id="that of its user"),
+        pytest.param(
+            old(queue=f"queue default {MOST}=30m"), taking("allocate", "priority gang"), inf, id="nobody ends jobs"
+        ),
+    ],
+)
+def test_for_how_long_a_job_may_run_by_the_policy(text: str, policy: Policy, longest: float) -> None:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+
+    assert policy.longest_runs(snapshot.queues)(snapshot.jobs["ns/old"]) == longest
+
+
+def test_planned_starts_trust_that_jobs_end_by_the_wall_time_of_their_queue() -> None:
+    text = (
+        f"node n1 cpu=4\nqueue short {MOST}=1h\nqueue long\n"
+        "job ns/old min=1 queue=short phase=Running\npods ns/old 4 cpu=1 on=n1 started=600\n"
+        "job ns/new pods=4 min=4 cpu=1 queue=long"
+    )
+
+    def planned(*plugins: str) -> PlannedStart | None:
+        return (
+            plan(text, taking("enqueue, allocate", "priority gang easy-backfill", " ".join(plugins)))
+            .jobs["ns/new"]
+            .planned
+        )
+
+    assert planned("predicates") is None
+    found = planned("predicates wall-time")
+    assert found is not None
+    assert found.at == NOW + 3000
 
 
 def test_the_mirror_sorts_running_jobs_by_their_start() -> None:

@@ -31,7 +31,7 @@ class Basis(StrEnum):
     DECLARED = "declared"
     LEARNT = "learnt"
     LIMIT = "limit"
-    """Only ``activeDeadlineSeconds`` or the wall time of its job: the pod may end at any time before."""
+    """Only ``activeDeadlineSeconds``, or for how long its job may run: the pod may end at any time before."""
     LEAVING = "leaving"
     ASKED = "asked"
     """The pod was asked to end by itself: what its owner expects, and the deadline at the latest."""
@@ -55,8 +55,11 @@ class Left(NamedTuple):
 NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
 
 
-def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) -> Left:
-    """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now."""
+def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, longest: float = inf) -> Left:
+    """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now.
+
+    ``longest`` is for how long its job may run by the policy, seconds.
+    """
     if task.asked is not None:
         most = max(0.0, task.asked.deadline - now) + LEAVING_SECONDS
         return Left(max(0.0, task.asked.end - now), most, Basis.ASKED)
@@ -68,8 +71,8 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float) ->
     found = _declared(spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
         found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
-    limit = min(filter(None, (task.limit, spec.wall_time)), default=0.0)
-    return _limited(found, limit - elapsed) if limit else found
+    limit = min(task.limit or inf, spec.wall_time or inf, longest)
+    return found if limit == inf else _limited(found, limit - elapsed)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -6,13 +6,16 @@ the policy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from typing import Annotated, Protocol, Self, runtime_checkable
 
 import msgspec
 
 from vsched.model.history.records import Decay
+from vsched.model.jobs.job import Job
 from vsched.model.nodes.usage import DEFAULT_PERIOD
+from vsched.model.queues.queue import Queue
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 """A length of time; the file writes it with units (``1m30s``)."""
@@ -49,6 +52,14 @@ class ReadsUsage(Protocol):
 
     def usage_periods(self) -> Iterable[str]:
         """The periods whose averages it reads, as written: ``5m``, ``1h``."""
+
+
+@runtime_checkable
+class EndsRuns(Protocol):
+    """Arguments of a plugin that ends jobs which have run for as long as they may."""
+
+    def longest_run(self, job: Job, queues: Mapping[str, Queue]) -> float:
+        """For how long a job may run, seconds; infinite for no limit."""
 
 
 @runtime_checkable
@@ -133,6 +144,11 @@ class Policy(msgspec.Struct, frozen=True):
             return self
         *others, last = self.tiers or (Tier(()),)
         return msgspec.structs.replace(self, tiers=(*others, Tier((*last.plugins, conf))))
+
+    def longest_runs(self, queues: Mapping[str, Queue]) -> Callable[[Job], float]:
+        """Tells for how long a job may run before a plugin ends it, seconds; infinite for no limit."""
+        limits = [conf.args for conf in self.plugins() if isinstance(conf.args, EndsRuns)]
+        return lambda job: min((args.longest_run(job, queues) for args in limits), default=inf)
 
     def decays(self) -> tuple[Decay, ...]:
         """The decays of usage history that plugins read, each once."""

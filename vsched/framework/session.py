@@ -111,7 +111,7 @@ class Session:
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot.jobs)
+        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot, policy)
         """The planned starts, and the room that is kept for them; None without such a plugin."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
@@ -192,11 +192,15 @@ class Session:
                 yield task
 
 
-def _kept(nodes: NodeTable, planner: PlannedStarts, jobs: Mapping[str, Job]) -> KeptRoom:
+def _kept(nodes: NodeTable, planner: PlannedStarts, snapshot: Snapshot, policy: Policy) -> KeptRoom:
     """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
-    return KeptRoom(
-        nodes, lambda task: planner.ends_by(jobs[task.job].spec, task), lambda task: jobs[task.job].spec.queue
-    )
+    jobs, longest = snapshot.jobs, policy.longest_runs(snapshot.queues)
+
+    def ends_by(task: Task) -> float:
+        job = jobs[task.job]
+        return planner.ends_by(job.spec, task, longest(job))
+
+    return KeptRoom(nodes, ends_by, lambda task: jobs[task.job].spec.queue)
 
 
 def _standings(

@@ -41,7 +41,7 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, Pool
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
-from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task
@@ -137,7 +137,7 @@ class ObjectIntake(WatchHandler):
 
     def _set_native(self, key: str, spec: JobSpec | None) -> None:
         """Show a native PodGroup as a job, None where it is none any more."""
-        self._jobs.set_group(key, spec)
+        self._groups.put_native(key, spec)
         self.on_native(NativeQueue(key, None if spec is None else spec.queue))
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
@@ -241,7 +241,9 @@ class ObjectIntake(WatchHandler):
             case "HyperNode":
                 return self.topology.drop(key)
             case wire.NATIVE_POD_GROUP | "CompositePodGroup":
-                return self._native.drop(key, composite=kind != wire.NATIVE_POD_GROUP)
+                composite = kind != wire.NATIVE_POD_GROUP
+                self._groups.drop_native(native_key(*key.split("/"), composite=composite))
+                return self._native.drop(key, composite=composite)
             case "Workload":
                 return self._native.put_workload(key, None)
             case "Eviction":

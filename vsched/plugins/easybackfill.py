@@ -73,9 +73,9 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
             and self._now - job.created >= wanted.waited
         )
 
-    def ends_by(self, spec: JobSpec, task: Task) -> float:
+    def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
         """The latest expected end. Work that has run for longer than expected is taken to end now."""
-        found: Left = left(self._learnt, spec, task, self._now)
+        found: Left = left(self._learnt, spec, task, self._now, longest)
         if found.basis is Basis.OVERDUE:
             return self._now
         if found.basis in self._bases:

@@ -1,17 +1,18 @@
 """wall-time: ends jobs that have run for as long as they may.
 
 A PodGroup states its wall time by annotation. Its queue, else the nearest queue above that has one, else the policy
-states the longest; it also holds for jobs that state none. A job that asks for more does not start. The time counts
-from the start of the job's first pod. A job that was ended does not start again until its wall time changes: its
-PodGroup has the condition ``WallTimeOver``. Jobs without a PodGroup of Volcano's kind are not ended, because nothing
-would keep their pods from starting again.
+states the longest; the policy may also state it for users. Both also hold for jobs that state none. A job that asks for
+more does not start. The time counts from the start of the job's first pod. A job that was ended does not start again
+until its wall time changes: its PodGroup has the condition ``WallTimeOver``. A pod without a PodGroup is ended if no
+controller owns it. Otherwise it is not, because the controller would make the next one, without end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import inf
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -23,18 +24,47 @@ from vsched.framework.points.runs import RunLimit, StartLimit
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
+from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.inheriting import inherited
 
 MOST = "maxWallTime"
+PER_USER = "maxWallTimePerUser"
+EVERY_USER = "*"
+"""The entry of users that have none of their own."""
 STEPS = 20
 """In how many steps ``explain`` tries longer times, up to twice the present one."""
 
 
-class WallTimeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The longest wall time in queues that state none."""
+Length = Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})]
 
-    most: Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})] | None = msgspec.field(default=None, name=MOST)
+
+class Longest(NamedTuple):
+    """For how long a job may run at most, and who says so."""
+
+    seconds: float
+    user: str = ""
+    """Whose limit it is; empty where it is that of the queue or of all."""
+
+
+class WallTimeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The longest wall time in queues that state none, and that of users."""
+
+    most: Length | None = msgspec.field(default=None, name=MOST)
     """None for no limit."""
+    per_user: dict[str, Length] = msgspec.field(default_factory=dict, name=PER_USER)
+    """By user, ``*`` for all others; bounds what queues allow. Jobs that name no user are not limited."""
+
+    def allowed(self, queue: str, user: str, queues: Mapping[str, Queue]) -> Longest:
+        """For how long a user's job may run in a queue."""
+        most = inherited(queue, queues, lambda one: one.limits.wall_time, inf if self.most is None else self.most)
+        own = self.per_user.get(user, self.per_user.get(EVERY_USER, inf)) if user else inf
+        return Longest(own, user) if own < most else Longest(most)
+
+    def longest_run(self, job: Job, queues: Mapping[str, Queue]) -> float:
+        """For how long a job may run; infinite for no limit, and for a job that is not ended."""
+        if not _may_end(job):
+            return inf
+        return min(job.spec.wall_time or inf, self.allowed(job.spec.queue, job.user, queues).seconds)
 
 
 class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
@@ -47,15 +77,15 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         """Find the jobs that have to end now; only the oldest runs of each class are looked at."""
         snapshot = context.snapshot
         self._now, self._queues = snapshot.now, snapshot.queues
-        self._of_queues: dict[str, float] = {}
+        self._allowed_of: dict[tuple[str, str], Longest] = {}
         self._overdue: set[str] = set()
         self._next = inf
         for kind, runs in snapshot.runs.items():
-            longest = min(kind.wall_time or inf, self._most(kind.queue))
+            longest = min(kind.wall_time or inf, self._allowed(kind.queue, kind.user).seconds)
             if longest == inf:
                 continue
             for started, key in runs:
-                if not _is_recorded(snapshot.jobs[key]):
+                if not _may_end(snapshot.jobs[key]):
                     continue
                 if started + longest > self._now:
                     self._next = min(self._next, started + longest)
@@ -74,9 +104,10 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         """The refusal of a job that is ended now, was ended before, or asks for more than its queue allows."""
         if job.key in self._overdue or self._is_told(job.job):
             return _refusal(self._ended(job.job), job.queue)
-        asked, most = job.spec.wall_time, self._most(job.queue)
-        if asked > most and not job.job.allocated_count:
-            message = f"asks for {_written(asked)} of wall time, and queue {job.queue} allows {_written(most)}"
+        asked, most = job.spec.wall_time, self._allowed(job.queue, job.job.user)
+        if asked > most.seconds and not job.job.allocated_count:
+            who = f"user {most.user} may have" if most.user else f"queue {job.queue} allows"
+            message = f"asks for {_written(asked)} of wall time, and {who} {_written(most.seconds)}"
             return _refusal(message, job.queue)
         return None
 
@@ -90,15 +121,16 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         return Condition(WALL_TIME_OVER, "False", "WallTimeChanged") if found and found.status == "True" else None
 
     def argument_levers(self) -> Iterator[ArgumentLever]:
-        """A longer wall time, up to twice as long."""
-        most = self.args.most
-        if most is not None:
-            yield ArgumentLever(lambda step: argument_edit(self.name, MOST, most + most * step / STEPS), STEPS, STEPS)
+        """Longer wall times, up to twice as long."""
+        args = self.args
+        limits = {f"{PER_USER}.{user}": most for user, most in args.per_user.items()}
+        for key, most in {**({} if args.most is None else {MOST: args.most}), **limits}.items():
+            yield ArgumentLever(partial(_longer, key, most), STEPS, STEPS)
 
     def job_notes(self, job: Job) -> Iterable[str]:
-        """That the wall time of a job without a PodGroup of Volcano's kind has no effect."""
-        if job.spec.wall_time and not _is_recorded(job):
-            yield "its wall time does not end it: there is no PodGroup of Volcano's kind to keep it from starting again"
+        """That the wall time of pods has no effect which a controller would make again."""
+        if job.spec.wall_time and not _may_end(job):
+            yield "its wall time does not end it: its controller would make new pods, and no PodGroup keeps these back"
 
     def _is_told(self, job: Job) -> bool:
         """Whether the job's condition says already that its present wall time is over."""
@@ -106,22 +138,24 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         return found is not None and found.status == "True" and found.message == self._ended(job)
 
     def _ended(self, job: Job) -> str:
-        longest = min(job.spec.wall_time or inf, self._most(job.spec.queue))
+        longest = min(job.spec.wall_time or inf, self._allowed(job.spec.queue, job.user).seconds)
         return "" if longest == inf else f"its wall time of {_written(longest)} is over"
 
-    def _most(self, name: str) -> float:
-        """The longest wall time in a queue; infinite for no limit."""
-        found = self._of_queues.get(name)
+    def _allowed(self, queue: str, user: str) -> Longest:
+        """For how long a user's job may run in a queue."""
+        found = self._allowed_of.get((queue, user))
         if found is None:
-            default = inf if self.args.most is None else self.args.most
-            found = inherited(name, self._queues, lambda one: one.limits.wall_time, default)
-            self._of_queues[name] = found
+            found = self._allowed_of[queue, user] = self.args.allowed(queue, user, self._queues)
         return found
 
 
-def _is_recorded(job: Job) -> bool:
-    """Whether the job has a PodGroup that keeps the condition."""
-    return not job.spec.implicit and job.spec.native is None
+def _may_end(job: Job) -> bool:
+    """Whether the job stays ended: a PodGroup keeps the condition, or nobody makes its pod again."""
+    return not job.spec.implicit or not any(task.owned for task in job.tasks.values())
+
+
+def _longer(key: str, most: float, step: int) -> dict[str, object]:
+    return dict(argument_edit(WallTime.name, key, most + most * step / STEPS))
 
 
 def _refusal(message: str, queue: str) -> Refusal:

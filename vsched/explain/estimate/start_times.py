@@ -151,6 +151,7 @@ class Foreseeing:
     ) -> None:
         self._snapshot = snapshot
         self._policy = policy
+        self._longest = policy.longest_runs(snapshot.queues)
         self._registry = registry
         self._report = report
         self._goal = goal
@@ -215,7 +216,8 @@ class Foreseeing:
         """How much longer a pod runs; cached for the present, because each run asks this for all running pods."""
         known = self._known.get(task.uid) if now == self._snapshot.now else None
         if known is None:
-            known = left(self._snapshot.learnt, self._snapshot.jobs[task.job].spec, task, now)
+            job = self._snapshot.jobs[task.job]
+            known = left(self._snapshot.learnt, job.spec, task, now, self._longest(job))
             if now == self._snapshot.now:
                 self._known[task.uid] = known
         return known

@@ -27,8 +27,8 @@ class PlannedStarts(Point):
         """Whether a start may be planned for the job."""
 
     @abstractmethod
-    def ends_by(self, spec: JobSpec, task: Task) -> float:
+    def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
         """When a task will have ended, seconds since the epoch; infinite where nobody knows.
 
-        A task that does not run yet is taken to start now.
+        A task that does not run yet is taken to start now. ``longest`` is for how long its job may run, seconds.
         """

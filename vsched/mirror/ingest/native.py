@@ -35,6 +35,7 @@ from vsched.mirror.wire.base import NO_BYTES, ObjectCondition, Raw, moment_of
 from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import NativeGroup
+from vsched.model.jobs.runs import WALL_TIME_OVER
 from vsched.model.pods.claims import PodClaims, PodDevices
 from vsched.model.pods.status import Phase
 from vsched.model.shared import shared
@@ -116,7 +117,8 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
     with naming("CompositePodGroup" if composite else wire.NATIVE_POD_GROUP, metadata):
         read(found.status.conditions, CONDITIONS_MAX, "status.conditions")
         gang, minimum = _policy_of(spec, composite)
-        condition = next((one for one in found.status.conditions or () if one.type in STARTED), None)
+        said = found.status.conditions or ()
+        condition = next((one for one in said if one.type in STARTED), None)
         started = condition is not None and condition.status == "True"
         owner = controller_of(metadata)
         return NativeRecord(
@@ -129,7 +131,7 @@ def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remark
                 min_member=minimum,
                 priority_class=short(spec.priority_class_name or "", "spec.priorityClassName"),
                 phase=Phase.INQUEUE,  # its pods exist when it becomes a job: nothing has to be admitted before
-                conditions=_conditions_of(condition),
+                conditions=(*_conditions_of(condition), *(_as_is(one) for one in said if one.type == WALL_TIME_OVER)),
                 preemptable=flag_of(metadata, PREEMPTABLE),
                 annotations=scheduling_annotations(metadata),
                 waiting_seconds=waiting_seconds_of(annotations, remarks),
@@ -240,5 +242,9 @@ def _conditions_of(found: ObjectCondition | None) -> tuple[Condition, ...]:
     if found is None:
         return ()
     kind = "Scheduled" if found.status == "True" else "Unschedulable"
+    return (msgspec.structs.replace(_as_is(found), kind=kind, status="True"),)
+
+
+def _as_is(found: ObjectCondition) -> Condition:
     since = moment_of(found.last_transition_time)
-    return (Condition(kind, "True", found.reason or "", found.message or "", since),)
+    return Condition(found.type, found.status, found.reason or "", found.message or "", since)

@@ -24,13 +24,16 @@ class PodGroupStore:
         self._seen = seen
         self._jobs = jobs
         self._watched: dict[str, JobSpec] = {}
+        self._native: dict[str, JobSpec] = {}
+        """The native PodGroups that are jobs; what their objects say is read elsewhere."""
         self._phases = AssumedPhases()
         self._over: dict[str, Condition] = {}
         """Conditions about wall times that were decided and that the watch does not show yet."""
 
-    def adopt(self, watched: Mapping[str, JobSpec]) -> None:
+    def adopt(self, groups: Mapping[str, JobSpec]) -> None:
         """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
-        self._watched = dict(watched)
+        self._watched = {key: spec for key, spec in groups.items() if spec.native is None}
+        self._native = {key: spec for key, spec in groups.items() if spec.native is not None}
 
     def enter(self, key: str, phase: str) -> None:
         """A PodGroup has this phase now: for what-if questions, where no watch will ever say so."""
@@ -48,6 +51,21 @@ class PodGroupStore:
         self._show(key)
         after = self._jobs.group(key)
         return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
+
+    def put_native(self, key: str, spec: JobSpec | None) -> None:
+        """Take in a native PodGroup, None where it is no job any more."""
+        if spec is None:
+            self._native.pop(key, None)
+            self._jobs.set_group(key, None)
+            return
+        self._native[key] = spec
+        if key in self._over and _alike(over_of(spec.conditions), self._over[key]):
+            del self._over[key]
+        self._show(key)
+
+    def drop_native(self, key: str) -> None:
+        """The object of a native PodGroup is gone."""
+        self._over.pop(key, None)
 
     def ask_in_vain(self, spec: JobSpec) -> None:
         """A PodGroup still uses unsupported features, although its new manifest does not name them."""
@@ -69,13 +87,13 @@ class PodGroupStore:
         """Assume the phases that a cycle decided, and that wall times are over."""
         for key, outcome in outcomes.items():
             group = self._jobs.group(key)
-            if key not in self._watched or group is None:
+            if group is None or not (key in self._watched or key in self._native):
                 continue
             over = over_of(outcome.conditions) if outcome.conditions else None
             is_over = over is not None and not _alike(over_of(group.conditions), over)
             if over is not None and is_over:
                 self._over[key] = over
-            if outcome.phase != group.phase:
+            if group.native is None and outcome.phase != group.phase:
                 self._phases.begin(key, outcome.phase)
             elif not is_over:
                 continue
@@ -85,10 +103,10 @@ class PodGroupStore:
         """Make the phases that a cycle decided true, for what-if simulations."""
         for key, outcome in outcomes.items():
             self.enter(key, outcome.phase)
-            over, watched = over_of(outcome.conditions), self._watched.get(key)
+            over, kind = over_of(outcome.conditions), self._watched if key in self._watched else self._native
+            watched = kind.get(key)
             if over is not None and watched is not None and not _alike(over_of(watched.conditions), over):
-                conditions = with_condition(watched.conditions, over)
-                self._watched[key] = msgspec.structs.replace(watched, conditions=conditions)
+                kind[key] = msgspec.structs.replace(watched, conditions=with_condition(watched.conditions, over))
                 self._show(key)
 
     def status_written(self, key: str, resource_version: str) -> None:
@@ -120,7 +138,7 @@ class PodGroupStore:
         return len(self._phases)
 
     def _show(self, key: str) -> None:
-        watched = self._watched.get(key)
+        watched = self._watched.get(key) or self._native.get(key)
         if watched is not None and key in self._over:
             watched = msgspec.structs.replace(watched, conditions=with_condition(watched.conditions, self._over[key]))
         if watched is not None:

@@ -116,7 +116,7 @@ class RestoredMirror(PaperMirror):
         self._zones.adopt(origin.zones, tasks)
         self._jobs.adopt(origin)
         groups = {key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit}
-        self._groups.adopt({key: spec for key, spec in groups.items() if spec.native is None})
+        self._groups.adopt(groups)
         self._nodes.adopt(origin.nodes, origin.placed, tasks.values(), origin.claims.devices.plugins)
         self._unknown = tuple(_unknown_young(origin, tasks.values()))
         """Stand-ins for young pods of other schedulers, whose load the latest usage averages do not include."""

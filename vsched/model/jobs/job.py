@@ -33,6 +33,7 @@ class Condition(msgspec.Struct, frozen=True):
     """Its ``lastTransitionTime``, seconds since the epoch; 0 for a condition that begins now."""
 
 
+SCHEDULING_CONDITIONS = frozenset(("Scheduled", "Unschedulable"))
 USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
 user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
@@ -100,6 +101,11 @@ class JobSpec(msgspec.Struct, frozen=True):
     """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
+
+    @property
+    def scheduling_condition(self) -> Condition | None:
+        """The condition that says whether it was scheduled; None without one."""
+        return next((one for one in self.conditions if one.kind in SCHEDULING_CONDITIONS), None)
 
     @property
     def leaves_whole(self) -> bool:

@@ -19,6 +19,7 @@ from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
+from vsched.model.jobs.runs import WALL_TIME_OVER, over_of
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
@@ -87,6 +88,31 @@ def conditions_of(job: Job, outcome: JobOutcome) -> Iterator[Due]:
     return _conditions(job, message, SCHEDULER_ERROR if failed else UNSCHEDULABLE, outcome.code)
 
 
+def ended_of(job: Job, outcome: JobOutcome) -> Iterator[Due]:
+    """The condition that the wall time of a job is over, or is no more, where it changes."""
+    spec, native = job.spec, job.spec.native
+    assert native is not None, job.key
+    said, due = over_of(spec.conditions), over_of(outcome.conditions)
+    if due is None or due == said:
+        return
+    before = None if said is None else (said.status == "True", said.reason, said.message)
+    yield (
+        GroupCondition(
+            job.key,
+            spec.uid,
+            native.version,
+            native.generation,
+            WALL_TIME_OVER,
+            due.status == "True",
+            due.reason,
+            due.message,
+            due.since,
+            outcome.code,
+        ),
+        before,
+    )
+
+
 def failures_of(job: Job, error: str) -> Iterator[Due]:
     """The conditions of a job's groups that are not scheduled yet, after a session that ended in an error."""
     return (due for due in _conditions(job, error, SCHEDULER_ERROR, "") if not due[0].met)
@@ -95,7 +121,7 @@ def failures_of(job: Job, error: str) -> Iterator[Due]:
 def _conditions(job: Job, message: str, unmet: str, code: str) -> Iterator[Due]:
     spec, native = job.spec, job.spec.native
     assert native is not None, job.key
-    said = next(iter(spec.conditions), None)
+    said = spec.scheduling_condition
     root = ChildGroup(
         spec.name,
         spec.uid,
@@ -163,7 +189,7 @@ class NativeStatuses:
         for key, outcome in report.jobs.items():
             job = snapshot.jobs.get(key)
             if job is not None and job.spec.native is not None:
-                for due, before in conditions_of(job, outcome):
+                for due, before in (*conditions_of(job, outcome), *ended_of(job, outcome)):
                     self._submit(due, before)
         for eviction in report.evictions:
             job = snapshot.jobs.get(eviction.job)
@@ -233,9 +259,9 @@ class NativeStatuses:
 
     def _say(self, due: GroupCondition, before: Written | None) -> None:
         """Record an Event, unless the condition only counts otherwise than before."""
-        if due.kind == DISRUPTED:
+        if due.kind == DISRUPTED or (due.kind == WALL_TIME_OVER and not due.met):
             return
-        severity = NORMAL if due.met else WARNING
+        severity = NORMAL if due.met and due.kind != WALL_TIME_OVER else WARNING
         message = due.message or "its minimum is placed"
         again = before is not None and before.uid == due.uid and before.content[:2] == due.content[:2]
         about_group = podgroup_reference(due.key, due.uid)

@@ -261,7 +261,7 @@ class NativeGroupStore:
 
 def _child_of(record: NativeRecord) -> ChildGroup:
     spec, native = record.spec, record.native
-    said = next(iter(spec.conditions), None)
+    said = spec.scheduling_condition
     return ChildGroup(
         spec.name,
         spec.uid,
