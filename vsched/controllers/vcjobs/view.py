@@ -25,9 +25,9 @@ class PodState(msgspec.Struct, frozen=True):
     """Label ``volcano.sh/task-index``."""
     phase: str
     version: int = 0
-    """Label ``volcano.sh/job-version``: ``status.version`` of the job when the pod was made."""
+    """Annotation ``volcano.sh/job-version``: ``status.version`` of the job when the pod was made."""
     retries: int = 0
-    """Label ``volcano.sh/job-retry-count``: ``status.retryCount`` of the job when the pod was made."""
+    """Annotation ``volcano.sh/job-retry-count``: ``status.retryCount`` of the job when the pod was made."""
     partition: str = ""
     """Label ``volcano.sh/partition-id``."""
     deleting: bool = False

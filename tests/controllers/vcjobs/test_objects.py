@@ -1,0 +1,90 @@
+"""Which objects a vcjob has besides its pods and its PodGroup, and when they go."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.vcjobs import task, vcjob
+from vsched.controllers.vcjobs.keys import new_keys
+from vsched.controllers.vcjobs.objects import (
+    controlled_resources,
+    following_objects,
+    names_of_plugin_objects,
+    objects_of,
+)
+from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys
+from vsched.controllers.vcjobs.spec import VolumeSpec
+
+KEYS = KeyPair("private", "public")
+
+
+@pytest.mark.parametrize(
+    ("plugins", "expected"),
+    [
+        pytest.param({}, set(), id="none without plugins"),
+        pytest.param({"env": ()}, set(), id="env needs none"),
+        pytest.param(
+            {"svc": ()}, {("ConfigMap", "train-svc"), ("Service", "train"), ("NetworkPolicy", "train")}, id="svc"
+        ),
+        pytest.param(
+            {"pytorch": (), "svc": ("--disable-network-policy",)},
+            {("ConfigMap", "train-svc"), ("Service", "train")},
+            id="svc without a NetworkPolicy",
+        ),
+        pytest.param(
+            {"mpi": ()},
+            {("ConfigMap", "train-svc"), ("Service", "train"), ("NetworkPolicy", "train"), ("Secret", "train-ssh")},
+            id="mpi pulls in svc and ssh",
+        ),
+        pytest.param(
+            {"ray": (), "svc": ("--disable-network-policy=true",)},
+            {("ConfigMap", "train-svc"), ("Service", "train"), ("Service", "train-head-svc")},
+            id="ray has a Service for its head",
+        ),
+    ],
+)
+def test_plugins_need_objects_by_fixed_names(
+    plugins: dict[str, tuple[str, ...]], expected: set[tuple[str, str]]
+) -> None:
+    job = vcjob(task("master"), plugins=plugins)
+    made = objects_of(job, KEYS)
+    assert {(body["kind"], body["metadata"]["name"]) for body in made} == expected
+    assert set(names_of_plugin_objects(job)) == expected
+    assert all(body["metadata"]["ownerReferences"][0]["uid"] == job.uid for body in made)
+
+
+def test_claims_stay_when_the_objects_of_plugins_go() -> None:
+    job = vcjob(plugins={"svc": ()}, volumes=(VolumeSpec("/d", claim={}),))
+    kinds = [body["kind"] for body in objects_of(job)]
+    assert kinds == ["PersistentVolumeClaim", "ConfigMap", "Service", "NetworkPolicy"]
+    assert "PersistentVolumeClaim" not in {kind for kind, _ in names_of_plugin_objects(job)}
+
+
+def test_the_hosts_follow_the_replicas_of_a_job() -> None:
+    (hosts,) = following_objects(vcjob(task("worker", 3), plugins={"svc": (), "ssh": ()}))
+    assert hosts["data"]["VC_WORKER_NUM"] == "3"
+
+
+def test_keys_are_made_only_where_ssh_is_given_none() -> None:
+    assert needs_keys(vcjob(plugins={"mpi": ()}))
+    assert not needs_keys(vcjob(plugins={"svc": ()}))
+    assert not needs_keys(vcjob(plugins={"ssh": ("--ssh-private-key=k", "--ssh-public-key=p")}))
+    with pytest.raises(ValueError, match="train-ssh"):
+        objects_of(vcjob(plugins={"ssh": ()}))
+
+
+def test_new_keys_are_a_pair_that_differs_each_time() -> None:
+    first, second = new_keys(), new_keys()
+    assert first.private.startswith("-----BEGIN RSA PRIVATE KEY-----\n")
+    assert first.public.startswith("ssh-rsa ")
+    assert first.public.endswith("\n")
+    assert first != second
+
+
+def test_the_status_names_what_plugins_and_volumes_have_made() -> None:
+    job = vcjob(plugins={"pytorch": (), "hcclrank": ()}, volumes=(VolumeSpec("/d", "data"),))
+    assert controlled_resources(job) == {
+        "plugin-svc": "svc",
+        "plugin-pytorch": "pytorch",
+        "volume-pvc-data": "data",
+    }

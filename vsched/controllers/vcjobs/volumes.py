@@ -1,0 +1,44 @@
+"""The volumes of a vcjob: the claims that are made for it, and what its pods mount."""
+
+from __future__ import annotations
+
+from vsched.controllers.vcjobs.naming import Body, claim_name, owned, volume_name
+from vsched.controllers.vcjobs.spec import VcJob
+
+
+def claims_of(job: VcJob) -> list[Body]:
+    """The claims that are to be made: of volumes that give a spec and no name."""
+    return [
+        owned("v1", "PersistentVolumeClaim", job, claim_name(job, position), spec=volume.claim)
+        for position, volume in enumerate(job.volumes)
+        if volume.claim is not None and not volume.claim_name
+    ]
+
+
+def mount_volumes(job: VcJob, spec: Body) -> None:
+    """Give the spec of a pod the volumes of the job, mounted by every container.
+
+    A claim that is written more than once is one volume, mounted at each of its paths. A volume with neither name nor
+    spec of a claim is an emptyDir.
+    """
+    names: set[str] = set()
+    for position, volume in enumerate(job.volumes):
+        claim = claim_name(job, position)
+        name = volume_name(job, claim)
+        if name not in names:
+            names.add(name)
+            empty = volume.claim is None and not volume.claim_name
+            source: Body = {"emptyDir": {}} if empty else {"persistentVolumeClaim": {"claimName": claim}}
+            spec.setdefault("volumes", []).append({"name": name, **source})
+        for container in spec.get("containers", ()):
+            container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume.mount_path})
+
+
+def controlled_volumes(job: VcJob) -> dict[str, str]:
+    """The entries of volumes in ``status.controlledResources``."""
+    found = {}
+    for position, volume in enumerate(job.volumes):
+        claim = claim_name(job, position)
+        kind = "emptyDir" if volume.claim is None and not volume.claim_name else "pvc"
+        found[f"volume-{kind}-{claim}"] = claim
+    return found
