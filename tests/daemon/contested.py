@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
 from tests.support.fault_proxy import faulty
-from tests.support.running import PODGROUPS, Obj, condition_of, gang, node, nodes_of, scheduling
+from tests.support.running import PODGROUPS, WRITTEN_SOON, Obj, condition_of, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -39,7 +39,7 @@ async def run_old(cluster: Cluster, old: list[Obj]) -> None:
 @asynccontextmanager
 async def contested(policy: Path, old: list[Obj], **options: Any) -> AsyncIterator[Cluster]:
     """A cluster where ``old`` runs and ``new`` has just been created, under a daemon with these options."""
-    async with one_place() as cluster, scheduling(cluster.url, policy_file=policy, **options):
+    async with one_place() as cluster, scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON, **options):
         await run_old(cluster, old)
         cluster.apply(NEW)
         yield cluster

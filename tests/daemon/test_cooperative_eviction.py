@@ -21,7 +21,7 @@ from tests.daemon.contested import (
 from tests.support.builders import merged
 from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import Obj, gang, node, nodes_of, reasons_of, scheduling
+from tests.support.running import WRITTEN_SOON, Obj, gang, node, nodes_of, reasons_of, scheduling
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import (
     COOPERATIVE_EVICTION,
@@ -127,7 +127,7 @@ async def test_another_daemon_goes_on_with_a_request(policy: Path) -> None:
             await until(lambda: asked(cluster))
             await until(lambda: cluster.client.get("pods", "default", "new-0")["status"].get("nominatedNodeName"))
         before = annotations(cluster)
-        async with scheduling(cluster.url, policy_file=policy):
+        async with scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON):
             await until(lambda: why_new_waits(cluster))
             answer(cluster, **{EXPECTED: in_seconds(200)})
             await until(lambda: "expected at" in why_new_waits(cluster))

@@ -13,7 +13,7 @@ from tests.support.builders import merged
 from tests.support.fault_proxy import faulty
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.kubectl import Kubectl
-from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling, status_of
+from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, reasons_of, scheduling, status_of
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -52,7 +52,7 @@ async def test_kubectl_shows_what_the_daemon_found_out(tmp_path: Path) -> None:
     async with Cluster([racked(f"n{at}", f"r{at % 2 + 1}") for at in range(4)]) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             (tmp_path / "racks.yaml").write_bytes(b"\n".join(map(orjson.dumps, [*RACKS, SPINE])))
             await kubectl("apply", "-f", str(tmp_path / "racks.yaml"))
             await until_shown(cluster, r1=FINE, r2=FINE, spine=(4, "True", "not there yet: HyperNode r3"))
@@ -64,7 +64,7 @@ async def test_kubectl_shows_what_the_daemon_found_out(tmp_path: Path) -> None:
 
 async def test_a_broken_tree_says_why_and_the_others_work() -> None:
     machines = [racked(f"n{at}", f"r{at}") for at in (1, 2, 3)]
-    async with Cluster(machines) as cluster, scheduling(cluster.url):
+    async with Cluster(machines) as cluster, scheduling(cluster.url, writeback=WRITTEN_SOON):
         cluster.apply([*RACKS, hypernode_object("r3", 1, "n3"), hypernode_object("up", 1, "^r2", "^r1")])
         why = "; ".join(
             f"HyperNode {name} has tier 1, and its parent up tier 1, which has to be higher" for name in ("r1", "r2")
@@ -85,7 +85,7 @@ def close(objects: list[Obj]) -> list[Obj]:
 async def test_a_label_moves_a_node_to_another_rack_while_its_pods_run() -> None:
     async with Cluster([racked(name, rack) for name, rack in (("n1", "r1"), ("n2", "r1"), ("n3", "r2"))]) as cluster:
         cluster.apply([*RACKS, *close(gang("g", 2, cpu="3"))])
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             await until(lambda: len(nodes_of(cluster, "g")) == 2)
             placed = nodes_of(cluster, "g")
             assert set(placed.values()) == {"n1", "n2"}
@@ -107,7 +107,7 @@ def told(cluster: Cluster, name: str) -> str:
 async def test_a_broken_tree_holds_its_own_gangs_alone() -> None:
     racks = [hypernode_object(name, 1, name, tier_name="rack") for name in ("n1", "n2")]
     claims_too = hypernode_object("more", 1, "n1")
-    async with Cluster([node("n1"), node("n2")]) as cluster, scheduling(cluster.url):
+    async with Cluster([node("n1"), node("n2")]) as cluster, scheduling(cluster.url, writeback=WRITTEN_SOON):
         cluster.apply([*racks, claims_too])
         await until_shown(cluster, n2=(1, "True", ""))
         cluster.apply([*close(gang("a", 4)), *close(gang("b", 4))])
@@ -123,12 +123,12 @@ async def test_a_daemon_that_starts_again_writes_nothing_that_is_there_and_every
     async with Cluster([racked("n1", "r1"), racked("n2", "r2")]) as cluster:
         cluster.apply([*RACKS, hypernode_object("loop", 1, "^loop")])
         looped = (None, "False", "HyperNodes contain each other: loop in loop")
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             await until_shown(cluster, r1=(1, "True", ""), loop=looped)
             await until(lambda: "TreeBroken" in reasons_of(cluster, "loop"))
         before = {name: cluster.client.get(HYPERNODES, "", name) for name in ("r1", "loop")}
         patch(cluster, "nodes", "n2", {"metadata": {"labels": {"rack": "elsewhere"}}})
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             await until_shown(cluster, r2=(0, "True", ""))
             assert {name: cluster.client.get(HYPERNODES, "", name) for name in before} == before
             told = [each for each in cluster.client.list("events", "default") if each["reason"] == "TreeBroken"]
@@ -141,7 +141,7 @@ async def test_a_hypernode_with_a_bad_member_breaks_its_tree_alone() -> None:
         cluster.apply([bad, RACKS[1], hypernode_object("top", 2, "^r1")])
         field = "spec.members[0].selector.regexMatch.pattern: missing ): (n"
         why = f"HyperNode r1 cannot be read: {field} (expected a regular expression in the syntax of RE2)"
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             await until_shown(cluster, r1=(None, "False", why), top=(None, "False", why), r2=(1, "True", ""))
             await until(lambda: "BadObject" in reasons_of(cluster, "r1"))
             patch(cluster, HYPERNODES, "r1", {"spec": hypernode_object("r1", 1, "~^n1$")["spec"]})
@@ -159,7 +159,7 @@ async def test_without_hypernodes_a_hard_gang_waits_and_others_do_not(code: int,
     async with Cluster([racked("n1", "r1"), racked("n2", "r1")]) as cluster, faulty(cluster.url) as proxy:
         cluster.apply([*RACKS, *close(gang("g", 2)), *gang("h", 2)])
         proxy.spoil("GET", "/apis/topology.volcano.sh/.*", code, times=1000, message="not for you")
-        async with scheduling(proxy.url) as daemon:
+        async with scheduling(proxy.url, writeback=WRITTEN_SOON) as daemon:
             await until(lambda: len(nodes_of(cluster, "h")) == 2)
             await until(lambda: why in told(cluster, "g"))
             assert "not for you" in daemon.health.ready().details["absent"]["HyperNode"]

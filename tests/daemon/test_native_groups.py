@@ -14,6 +14,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import (
     PODGROUPS,
+    WRITTEN_SOON,
     condition_of,
     digested,
     node,
@@ -38,7 +39,10 @@ needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed
 @asynccontextmanager
 async def world(*nodes: Obj, version: str = NEWER, **options: Any) -> AsyncIterator[tuple[Cluster, Daemon]]:
     settings = ClusterSettings(native_groups=(version,) if version else ())
-    async with Cluster(nodes, settings=settings) as cluster, scheduling(cluster.url, **options) as daemon:
+    async with (
+        Cluster(nodes, settings=settings) as cluster,
+        scheduling(cluster.url, writeback=WRITTEN_SOON, **options) as daemon,
+    ):
         yield cluster, daemon
 
 
@@ -163,7 +167,11 @@ async def test_a_group_that_was_scheduled_stays_so_when_its_pods_go() -> None:
 
 async def test_bindings_that_fail_are_told_as_an_error_of_the_scheduler() -> None:
     settings = ClusterSettings(native_groups=(NEWER,))
-    async with Cluster([node("n1")], settings=settings) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url):
+    async with (
+        Cluster([node("n1")], settings=settings) as cluster,
+        faulty(cluster.url) as proxy,
+        scheduling(proxy.url, writeback=WRITTEN_SOON),
+    ):
         proxy.spoil("POST", ".*/binding", 422, times=1000, message="the server does not like it")
         cluster.apply([group("g", 2), *members("g", 2)])
         await until(lambda: told(cluster, "g"))
@@ -365,7 +373,7 @@ async def test_a_queue_is_closed_once_its_groups_are_gone() -> None:
     in_team = {"annotations": {"scheduling.volcano.sh/queue-name": "team"}}
     settings = ClusterSettings(native_groups=(NEWER,))
     async with Cluster([node("n1", cpu="3")], settings=settings) as cluster:
-        async with scheduling(cluster.url):
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON):
             cluster.apply([team, group("g", 2, metadata=in_team), *members("g", 2)])
             cluster.apply([group("h", 2, metadata=in_team), *members("h", 2)])
             await until(lambda: len(nodes_of(cluster)) == 2)
@@ -375,7 +383,7 @@ async def test_a_queue_is_closed_once_its_groups_are_gone() -> None:
             )
             await until(lambda: of("team").get("state") == "Closing")
 
-        async with scheduling(cluster.url) as daemon:
+        async with scheduling(cluster.url, writeback=WRITTEN_SOON) as daemon:
             await digested(cluster, daemon)
             assert of("team")["state"] == "Closing", "a daemon that starts again knows of the groups first"
             for name in "gh":

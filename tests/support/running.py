@@ -17,11 +17,23 @@ from vsched.kube.client import ApiClient
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.writes.confirmations import ConfirmationSettings
+from vsched.writes.status.domains import DomainSettings
+from vsched.writes.status.hypernodes import HyperNodeStatusSettings
+from vsched.writes.status.podgroups import JobStatusSettings
+from vsched.writes.status.pods import PodConditionSettings
+from vsched.writes.writeback import WritebackSettings
 
 Obj = dict[str, Any]
 PODGROUPS = "scheduling.volcano.sh/podgroups"
 OFTEN_SEEN = ObserveSettings(OverviewSettings(period_seconds=0.05, part=1.0))
 """Those who watch see at once what has changed."""
+WRITTEN_SOON = WritebackSettings(
+    jobs=JobStatusSettings(grace_seconds=0.1, reword_seconds=0.1),
+    domains=DomainSettings(grace_seconds=0.1),
+    hypernodes=HyperNodeStatusSettings(grace_seconds=0.1),
+    pods=PodConditionSettings(grace_seconds=0.1, reword_seconds=0.1),
+)
+"""Statuses and conditions, and other words in them, are written without the delays that spare the API server."""
 
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi") -> Obj:
@@ -137,6 +149,7 @@ async def scheduling(
     policy: PolicyInForce | None = None,
     confirmations: ConfirmationSettings | None = None,
     observing: ObserveSettings | None = None,
+    writeback: WritebackSettings | None = None,
     **options: Any,
 ) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end."""
@@ -149,6 +162,7 @@ async def scheduling(
             policy=policy,
             confirmations=confirmations,
             observing=observing,
+            writeback=writeback,
         )
         task = group.create_task(daemon.run())
         try:
