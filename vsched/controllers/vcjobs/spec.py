@@ -126,6 +126,8 @@ class JobStatus(msgspec.Struct, frozen=True):
     retries: int = 0
     controlled: tuple[tuple[str, str], ...] = ()
     """``controlledResources``: what plugins and volumes have made, sorted."""
+    body: dict[str, Any] = {}
+    """The whole status as JSON data, without what is zero or empty; never changed in place."""
 
 
 class VcJob(msgspec.Struct, frozen=True):
@@ -153,6 +155,8 @@ class VcJob(msgspec.Struct, frozen=True):
     annotations: dict[str, str] = {}
     deleting: bool = False
     generation: int = 0
+    refusals: tuple[str, ...] = ()
+    """Why the job cannot be run as it is written, one line each; nothing is made of such a job."""
     status: JobStatus = JobStatus()
 
     @property

@@ -15,7 +15,7 @@ from vsched.controllers.vcjobs.spec import Action, Event, VcJob
 
 
 class PodState(msgspec.Struct, frozen=True):
-    """A pod that the vcjob owns (by uid), with what its labels and its status say."""
+    """A pod that the vcjob owns (by uid), with what its labels, annotations and status say."""
 
     name: str
     uid: str
@@ -52,6 +52,8 @@ class GroupState(NamedTuple):
     spec: Mapping[str, Any]
     """Its spec as JSON data, to be compared with the one that it should have."""
     deleting: bool = False
+    since: float = 0.0
+    """When its phase was first seen, in seconds since the epoch."""
 
 
 class JobView(NamedTuple):
@@ -64,8 +66,9 @@ class JobView(NamedTuple):
     missing_claims: tuple[str, ...] = ()
     """Claims that the job names and that are not there."""
     evicted: tuple[PodState, ...] = ()
-    """Pods that are gone since the last plan was carried out and that this process did not delete, as they were seen
-    last. The decision sorts out those that the status of the job explains (a kill, a restart, fewer replicas)."""
+    """Pods that are gone and that this process did not delete, as they were seen last, with the time of their end as
+    ``since``. They stay here until a plan forgets them. The decision sorts out those that the status of the job
+    explains (a kill, a restart, fewer replicas)."""
     priorities: Mapping[str, int] = {}
     """The values of PriorityClasses, by name."""
 
@@ -106,11 +109,14 @@ class JobPlan(NamedTuple):
     """What becomes of the PodGroup."""
     objects: Literal["", "make", "delete"] = ""
     """What becomes of the objects of plugins and volumes (Services, ConfigMaps, Secrets, claims): ``make`` makes those
-    that are missing, before any pod; ``delete`` takes back what plugins have made."""
+    that are missing, before any pod, and is asked for as long as the job is under way; ``delete`` takes back what
+    plugins have made, before the status is written which no longer names it."""
     create: tuple[tuple[str, int], ...] = ()
     """Pods, as task and index."""
     delete_job: bool = False
     """Whether the job is deleted, because its time to live is over."""
     events: tuple[PlanEvent, ...] = ()
+    forget: tuple[str, ...] = ()
+    """The uids of evicted pods that are dealt with."""
     wake_at: float | None = None
     """When to decide again even if nothing changes, in seconds since the epoch."""

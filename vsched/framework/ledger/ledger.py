@@ -155,7 +155,10 @@ class Ledger:
         self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
     def end(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
-        """Take a task to have ended, to see what there is room for then. It may have been placed in this session."""
+        """Take a task to have ended, to see what there is room for then. It may have been placed in this session.
+
+        A task with claims may not: what it claims is not given back.
+        """
         status = job.moved[task.uid][0] if task.uid in job.moved else task.status
         if status is task.status:
             self.evict(job, task, row, cause)
@@ -164,8 +167,6 @@ class Ledger:
         elif status is Status.ALLOCATED:
             self.evicted += 1
             self._take(job, task, row, status, Status.RELEASING)
-            if self._claims is not None and (task.claims is not None or self._implicit):
-                self._claims.withdraw(task, row)
             self.log.append(LedgerEntry(job, task, row, status, Status.RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
@@ -207,7 +208,7 @@ class Ledger:
         assert self._claims is not None, "the caller has looked"
         if before is Status.PENDING:
             self._claims.give_back(task, row)
-        elif status is Status.RELEASING and before is task.status:
+        elif status is Status.RELEASING:
             self._claims.restore(task, row)
         else:
             self._claims.reinstate(task, row)

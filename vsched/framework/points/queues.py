@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vsched.framework.points.plugin import Point, QueueDivision
@@ -37,13 +37,6 @@ class Allocatable(Point):
     @abstractmethod
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """None where it may."""
-
-    def room_above(self, queue: Queue, column: int) -> Mapping[str, int]:
-        """How much more of a resource each queue above may hold, with all queues below it; by name.
-
-        Nothing for queues without a limit of the resource.
-        """
-        return {}
 
 
 class ClaimLimit(Point):

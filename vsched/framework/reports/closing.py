@@ -17,7 +17,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.limits import SILENT
-from vsched.framework.reports.planned import planned_start, unplanned, with_start
+from vsched.framework.reports.planned import planned_start, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
@@ -138,7 +138,6 @@ def job_outcome(
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(waiting.session, view),
         planned=planned,
-        unplanned=unplanned(waiting.session, view),
         ahead_of="" if waiting.session.kept is None else waiting.session.kept.ahead_of(view),
     )
 

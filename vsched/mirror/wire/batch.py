@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Timestamp, Wire
+from vsched.mirror.wire.base import NO_BYTES, ApiObject, Raw, Timestamp, Wire
 
 
 class LifecyclePolicy(Wire):
@@ -108,7 +108,7 @@ class VolcanoJobStatus(Wire):
     retry_count: int = 0
     running_duration: str | None = None
     controlled_resources: dict[str, str] | None = None
-    conditions: list[ObjectCondition] | None = None
+    conditions: list[dict[str, Any]] | None = None
 
 
 class VolcanoJob(ApiObject):

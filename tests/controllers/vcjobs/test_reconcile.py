@@ -1,0 +1,141 @@
+"""What is done about a vcjob, from its first look to its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.controllers.vcjobs.world import World, started
+from tests.support.vcjobs import task, vcjob
+from vsched.controllers.vcjobs.spec import Action, Dependency, Event, LifecyclePolicy, VolumeSpec
+
+ABORT, RESUME, RESTART = Action.ABORT_JOB, Action.RESUME_JOB, Action.RESTART_JOB
+
+
+def on(event: Event, action: Action, seconds: float = 0.0) -> LifecyclePolicy:
+    return LifecyclePolicy(action, frozenset({event}), timeout_seconds=seconds)
+
+
+def test_pods_are_made_once_the_podgroup_is_admitted() -> None:
+    world = World(vcjob(task(replicas=2))).settle()
+    assert (world.phase, world.made, world.group is not None) == ("Pending", [], True)
+    world.admit().settle()
+    assert world.made == ["train-worker-0", "train-worker-1"]
+    assert world.phase == "Pending"
+    world.run("train-worker-0").settle()
+    assert world.phase == "Pending"
+    world.run().settle()
+    assert world.phase == "Running"
+    assert world.status["taskStatusCount"] == {"worker": {"phase": {"Running": 2}}}
+
+
+def test_a_job_whose_pods_succeed_is_completed_and_its_podgroup_goes() -> None:
+    world = started(vcjob(task(replicas=2), plugins={"svc": ()}))
+    assert world.objects
+    for name in list(world.pods):
+        world.set(name, "Succeeded")
+    world.settle()
+    assert world.phase == "Completed"
+    assert world.group is None
+    assert not world.objects
+    assert world.status["succeeded"] == 2
+    assert "controlledResources" not in world.status
+
+
+def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> None:
+    world = started(vcjob(task(replicas=2), policies=(on(Event.POD_FAILED, RESTART),)))
+    for retry in (1, 2):
+        group = world.group
+        world.fail("train-worker-1").settle()
+        assert (world.phase, world.status["retryCount"], world.status["version"]) == ("Pending", retry, retry)
+        assert world.group is not None
+        assert world.group.uid != (group and group.uid)
+        assert not world.pods
+        world.admit().settle().run().settle()
+        assert world.phase == "Running"
+    world.fail("train-worker-1", 3).settle()
+    assert (world.phase, world.status["retryCount"]) == ("Failed", 3)
+    assert world.pods.keys() == {"train-worker-1"}, "the pod that has failed is kept, the other one is killed"
+    assert "failed with exit code 3" in world.job.status.message
+
+
+@pytest.mark.parametrize(
+    ("action", "restarted"),
+    [
+        pytest.param(Action.RESTART_POD, {"train-worker-3"}, id="one pod"),
+        pytest.param(Action.RESTART_PARTITION, {"train-worker-2", "train-worker-3"}, id="its partition"),
+        pytest.param(Action.RESTART_TASK, {f"train-worker-{index}" for index in range(4)}, id="its task"),
+    ],
+)
+def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: Action, restarted: set[str]) -> None:
+    policy = LifecyclePolicy(action, exit_code=7)
+    world = started(vcjob(task(replicas=4, size=2), task("ps"), policies=(policy,)))
+    before, group = dict(world.pods), world.group
+    world.fail("train-worker-3", 7).settle()
+    assert world.group == group
+    assert {name for name, pod in world.pods.items() if pod.uid != before[name].uid} == restarted
+    assert (world.status["retryCount"], world.status.get("version", 0)) == (1, 0)
+    world.run().settle()
+    assert world.phase == "Running"
+    assert world.status["retryCount"] == 1
+
+
+def test_abort_and_resume_by_command() -> None:
+    world = started(vcjob(task(replicas=2))).set("train-worker-0", "Succeeded").ask(ABORT)
+    world.step()
+    assert world.phase == "Aborting"
+    world.settle()
+    assert (world.phase, set(world.pods), world.group) == ("Aborted", {"train-worker-0"}, None)
+    world.ask(RESUME, "c-2").settle()
+    assert (world.phase, world.status["retryCount"], world.pods) == ("Pending", 1, {})
+    world.admit().settle().run().settle()
+    assert world.phase == "Running"
+
+
+def test_a_command_that_the_status_names_is_not_counted_again() -> None:
+    world = started(vcjob()).ask(RESTART)
+    again = world.command
+    for _ in range(2):
+        world.settle()
+        world.command = again
+    assert world.settle().status["retryCount"] == 1
+    assert world.ask(RESTART, "c-2").settle().status["retryCount"] == 2
+
+
+def test_tasks_wait_for_those_that_they_depend_on() -> None:
+    job = vcjob(task("ps", 2), task(replicas=2, dependency=Dependency(("ps",))), min_available=2)
+    world = World(job).settle().admit().settle()
+    assert world.made == ["train-ps-0", "train-ps-1"]
+    world.run("train-ps-0").settle()
+    assert len(world.made) == 2
+    world.run("train-ps-1").settle()
+    assert world.made[2:] == ["train-worker-0", "train-worker-1"]
+
+
+def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
+    world = World(vcjob(volumes=(VolumeSpec("/data", "shared"),)))
+    world.claims = ("shared",)
+    world.settle()
+    assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")
+    assert world.events == ["PVCError: there is no PersistentVolumeClaim shared in namespace ml"]
+    world.claims = ()
+    world.settle()
+    assert world.group is not None
+    assert world.job.status.reason == ""
+
+
+def test_fewer_replicas_take_the_last_pods_away() -> None:
+    world = started(vcjob(task(replicas=3, minimum=1), policies=(on(Event.POD_EVICTED, RESTART),)))
+    (before,) = world.job.tasks
+    world.job = vcjob(task(replicas=1), policies=world.job.policies, status=world.job.status)
+    world.settle()
+    assert before.replicas == 3
+    assert set(world.pods) == {"train-worker-0"}
+    assert (world.phase, world.status.get("retryCount", 0)) == ("Running", 0)
+
+
+def test_a_finished_job_lives_for_its_time_to_live() -> None:
+    world = started(vcjob(ttl_seconds=60)).set("train-worker-0", "Succeeded").settle()
+    assert world.plan().wake_at == pytest.approx(world.now + 60)
+    assert not world.gone
+    world.wait(61).step()
+    assert world.gone

@@ -1,0 +1,197 @@
+"""What is wrong with a vcjob: all that Volcano's webhooks refuse (reference 7.1), one line each with the field.
+
+A webhook keeps such a job out. Where none is installed, the controller says the same and makes nothing of the job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
+from vsched.controllers.vcjobs.plugins.mpi import Mpi
+from vsched.controllers.vcjobs.podgroup import podgroup_spec
+from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.errors import BadObject
+from vsched.mirror.wire import batch as wire
+from vsched.model.amounts.durations import parse_duration
+
+EVENTS = frozenset(Event) - {Event.POD_RUNNING, Event.OUT_OF_SYNC, Event.COMMAND_ISSUED}
+"""The events that a policy may name. The others are for the controller alone."""
+ACTIONS = frozenset(Action) - {Action.SYNC_JOB, Action.ENQUEUE_JOB}
+"""The actions that a policy may name."""
+_TOPOLOGY_POLICIES = ("", "none", "best-effort", "restricted", "single-numa-node")
+_ITERATIONS = ("", "any", "all")
+_MODES = (None, "", "hard", "soft")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST = 63
+
+
+def refusals(job: wire.VolcanoJob, read: VcJob) -> list[str]:
+    """Why the job cannot be run as it is written; ``read`` is the same job with all defaults."""
+    found = [*_of_job(job.spec, read)]
+    if not read.tasks:
+        return [*found, "spec.tasks: none (expected at least one)"]
+    for index, task in enumerate(job.spec.tasks or ()):
+        found += _of_task(f"spec.tasks[{index}]", task, read, index)
+    found += _of_names(read)
+    found += _of_dependencies(read)
+    return found or [*_of_requests(read)]
+
+
+def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
+    yield from _least("spec.minAvailable", spec.min_available, 0)
+    yield from _least("spec.maxRetry", spec.max_retry, 0)
+    yield from _least("spec.minSuccess", spec.min_success, 1)
+    yield from _least("spec.ttlSecondsAfterFinished", spec.ttl_seconds_after_finished, 0)
+    if read.min_available > read.replicas:
+        total = f"the {read.replicas} replicas of all tasks"
+        yield f"spec.minAvailable: {read.min_available} is more than {total}"
+    yield from _of_policies("spec.policies", spec.policies)
+    yield from _of_volumes(spec.volumes or ())
+    yield from _of_topology("spec.networkTopology", spec.network_topology)
+    yield from _of_plugins(read)
+
+
+def _of_task(path: str, task: wire.VolcanoTask, read: VcJob, index: int) -> Iterator[str]:
+    with_defaults = read.tasks[index]
+    yield from _least(f"{path}.replicas", task.replicas, 0)
+    yield from _least(f"{path}.minAvailable", task.min_available, 0)
+    yield from _least(f"{path}.maxRetry", task.max_retry, -1)
+    if with_defaults.min_available > task.replicas >= 0:
+        yield f"{path}.minAvailable: {with_defaults.min_available} is more than replicas ({task.replicas})"
+    if not _is_label(with_defaults.name):
+        yield f"{path}.name: {with_defaults.name!r} (expected at most {_LONGEST} small letters, digits and '-')"
+    longest = f"{read.name}-{with_defaults.name}-{max(task.replicas - 1, 0)}"
+    if len(longest) > _LONGEST:
+        yield f"{path}.name: the name of a pod, {longest}, has {len(longest)} characters (expected at most {_LONGEST})"
+    if not (with_defaults.template.get("spec") or {}).get("containers"):
+        yield f"{path}.template.spec.containers: none (expected at least one)"
+    yield from _one_of(f"{path}.topologyPolicy", task.topology_policy, _TOPOLOGY_POLICIES)
+    if task.depends_on is not None:
+        yield from _one_of(f"{path}.dependsOn.iteration", task.depends_on.iteration, _ITERATIONS)
+    yield from _of_policies(f"{path}.policies", task.policies)
+    if task.partition_policy is not None:
+        yield from _of_partitions(f"{path}.partitionPolicy", task.partition_policy, task.replicas)
+
+
+def _of_partitions(path: str, policy: wire.PartitionPolicy, replicas: int) -> Iterator[str]:
+    yield from _least(f"{path}.totalPartitions", policy.total_partitions, 1)
+    yield from _least(f"{path}.partitionSize", policy.partition_size, 1)
+    yield from _least(f"{path}.minPartitions", policy.min_partitions, 0)
+    total, size = policy.total_partitions, policy.partition_size
+    if total * size != replicas:
+        yield f"{path}: {total} partitions of {size} pods are {total * size} pods (expected replicas, {replicas})"
+    if policy.min_partitions > total:
+        yield f"{path}.minPartitions: {policy.min_partitions} is more than totalPartitions ({total})"
+    yield from _of_topology(f"{path}.networkTopology", policy.network_topology)
+
+
+def _of_topology(path: str, topology: wire.JobTopology | None) -> Iterator[str]:
+    if topology is None:
+        return
+    yield from _one_of(f"{path}.mode", topology.mode, _MODES)
+    if topology.highest_tier_allowed is not None and topology.highest_tier_name:
+        yield f"{path}: both highestTierAllowed and highestTierName (expected one of them)"
+
+
+def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> Iterator[str]:
+    events: Counter[str] = Counter()
+    codes: Counter[int] = Counter()
+    for index, policy in enumerate(policies or ()):
+        where = f"{path}[{index}]"
+        named = {*(policy.events or ()), policy.event} - {""}
+        if named and policy.exit_code is not None:
+            yield f"{where}: both event and exitCode (expected one of them)"
+        if not named and policy.exit_code is None:
+            yield f"{where}: neither event nor exitCode"
+        if policy.exit_code == 0:
+            yield f"{where}.exitCode: 0 (expected the exit code of a failure)"
+        for event in sorted(named - EVENTS):
+            yield f"{where}.event: {event!r} (expected one of {', '.join(sorted(EVENTS))})"
+        if policy.action not in ACTIONS:
+            yield f"{where}.action: {policy.action!r} (expected one of {', '.join(sorted(ACTIONS))})"
+        yield from _of_timeout(f"{where}.timeout", policy.timeout)
+        events.update(named)
+        codes.update([] if policy.exit_code is None else [policy.exit_code])
+    for what, number in [*events.items(), *codes.items()]:
+        if number > 1:
+            yield f"{path}: {'event' if isinstance(what, str) else 'exitCode'} {what} is in {number} policies"
+    if Event.ANY in events and len(events) > 1:
+        yield f"{path}: event * stands for all others (expected no other event beside it)"
+
+
+def _of_timeout(path: str, text: str | None) -> Iterator[str]:
+    if text is not None and (parse_duration(text) or -1.0) < 0.0:
+        yield f"{path}: {text!r} (expected a duration such as 10m)"
+
+
+def _of_volumes(volumes: Sequence[wire.JobVolume]) -> Iterator[str]:
+    paths: Counter[str] = Counter()
+    for index, volume in enumerate(volumes):
+        where = f"spec.volumes[{index}]"
+        if not volume.mount_path:
+            yield f"{where}.mountPath: missing"
+        elif paths[volume.mount_path]:
+            yield f"{where}.mountPath: {volume.mount_path} is there twice"
+        paths[volume.mount_path] += 1
+        claim = bytes(volume.volume_claim) not in (b"", b"null")
+        if not claim and not volume.volume_claim_name:
+            yield f"{where}: neither volumeClaim nor volumeClaimName"
+        if claim and volume.volume_claim_name:
+            yield f"{where}: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"
+        if volume.volume_claim_name and not _SUBDOMAIN.fullmatch(volume.volume_claim_name):
+            yield f"{where}.volumeClaimName: {volume.volume_claim_name!r} cannot be the name of a claim"
+
+
+def _of_plugins(read: VcJob) -> Iterator[str]:
+    for name, _ in read.plugins:
+        if name not in PLUGINS:
+            yield f"spec.plugins: {name!r} (expected {', '.join(PLUGINS)})"
+    for plugin in plugins_of(read):
+        # Others can do without the task that they look for: a job with such a plugin runs, and is told.
+        yield from plugin.problems(read) if plugin.name == Mpi.name else ()
+
+
+def _of_names(read: VcJob) -> Iterator[str]:
+    for name, number in Counter(task.name for task in read.tasks).items():
+        if number > 1:
+            yield f"spec.tasks: {number} tasks are called {name}"
+
+
+def _of_dependencies(read: VcJob) -> Iterator[str]:
+    names = {task.name for task in read.tasks}
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for index, task in enumerate(read.tasks):
+        for needed in task.dependency.tasks if task.dependency is not None else ():
+            order.add(task.name, needed)
+            if needed not in names:
+                yield f"spec.tasks[{index}].dependsOn.name: there is no task {needed!r}"
+    try:
+        order.prepare()
+    except CycleError as error:
+        yield f"spec.tasks: tasks wait for each other: {' -> '.join(reversed(error.args[1]))}"
+
+
+def _of_requests(read: VcJob) -> Iterator[str]:
+    try:
+        podgroup_spec(read, {})
+    except BadObject as error:
+        yield f"spec.tasks: {error}"
+
+
+def _least(path: str, value: int | None, least: int) -> Iterator[str]:
+    if value is not None and value < least:
+        yield f"{path}: {value} (expected {least} or more)"
+
+
+def _one_of(path: str, value: str | None, expected: Sequence[str | None]) -> Iterator[str]:
+    if value not in expected:
+        yield f"{path}: {value!r} (expected {', '.join(name for name in expected if name)})"
+
+
+def _is_label(name: str) -> bool:
+    return len(name) <= _LONGEST and _LABEL.fullmatch(name) is not None

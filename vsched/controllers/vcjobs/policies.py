@@ -1,0 +1,145 @@
+"""What has happened to a vcjob, and which action its policies want (reference 7.2).
+
+Events are read from the state of the pods, not from their changes: a pod that has failed is an event until an action
+has dealt with it. So an event is not lost with the process that has seen it. Every action that does something outdates
+the pods of its event, and so it is taken once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from vsched.controllers.vcjobs.counts import FAILED, PENDING, RUNNING, SUCCEEDED
+from vsched.controllers.vcjobs.spec import Action, Event, LifecyclePolicy, TaskSpec, VcJob
+from vsched.controllers.vcjobs.states import RESTARTS
+from vsched.controllers.vcjobs.targets import outdated
+from vsched.controllers.vcjobs.view import JobView, PodState, Request
+
+_NO_LIMIT = -1
+"""``maxRetry`` of a task whose containers may restart for ever."""
+_UNKNOWN = "Unknown"
+"""The phase of a PodGroup that has lost some of its pods."""
+_ACTING = RESTARTS | {Action.ABORT_JOB, Action.COMPLETE_JOB, Action.TERMINATE_JOB}
+"""The actions that do something while a job is under way."""
+
+
+class Happened(NamedTuple):
+    """Something that has happened."""
+
+    event: Event
+    since: float
+    why: str
+    pod: PodState | None = None
+    exit_code: int | None = None
+
+
+class Due(NamedTuple):
+    """What the policies want now, and when they may want more."""
+
+    requests: tuple[Request, ...] = ()
+    """The first that is due, with those of the same action that are due as well."""
+    wake_at: float | None = None
+    waiting: frozenset[str] = frozenset()
+    """The uids of evicted pods for which the time of a policy is not over."""
+
+
+def due(view: JobView, now: float) -> Due:
+    """The actions that policies want for what has happened by now."""
+    if not view.job.policies and not any(task.policies for task in view.job.tasks):
+        return Due()
+    found: list[tuple[float, Request]] = []
+    later: list[float] = []
+    waiting: set[str] = set()
+    tasks = {task.name: task for task in view.job.tasks}
+    for happened in _happened(view, tasks):
+        policy = _policy_for(view.job, tasks, happened)
+        if policy is None:
+            continue
+        when = happened.since + policy.timeout_seconds
+        if policy.timeout_seconds > 0 and when > now:
+            later.append(when)
+            if happened.event is Event.POD_EVICTED and happened.pod is not None:
+                waiting.add(happened.pod.uid)
+        else:
+            found.append((when, _request(policy, happened)))
+    found.sort(key=lambda pair: pair[0])
+    first = found[0][1].action if found else None
+    requests = tuple(request for _, request in found if request.action is first)
+    return Due(requests, min(later, default=None), frozenset(waiting))
+
+
+def _request(policy: LifecyclePolicy, happened: Happened) -> Request:
+    pod = happened.pod
+    if pod is None:
+        return Request(policy.action, event=happened.event, why=happened.why)
+    return Request(policy.action, pod.task, pod.name, pod.partition, happened.event, happened.why)
+
+
+def _policy_for(job: VcJob, tasks: dict[str, TaskSpec], happened: Happened) -> LifecyclePolicy | None:
+    """The first policy that speaks of it: those of the task come before those of the job."""
+    task = tasks.get(happened.pod.task) if happened.pod is not None else None
+    for policy in (*(task.policies if task is not None else ()), *job.policies):
+        if _speaks_of(policy, happened):
+            return policy if policy.action in _ACTING else None
+    return None
+
+
+def _speaks_of(policy: LifecyclePolicy, happened: Happened) -> bool:
+    if happened.event in policy.events or Event.ANY in policy.events:
+        # Every pod is Pending at first: only its lasting is an event.
+        return happened.event is not Event.POD_PENDING or policy.timeout_seconds > 0
+    return policy.exit_code is not None and policy.exit_code == happened.exit_code
+
+
+def _happened(view: JobView, tasks: dict[str, TaskSpec]) -> Iterator[Happened]:
+    old = outdated(view.job, view.job.status)
+    by_task: dict[str, list[PodState]] = {name: [] for name in tasks}
+    for pod in view.pods.values():
+        if old.killed(pod) or old.surplus(pod):
+            continue
+        if pod.deleting:
+            yield _evicted(pod, pod.since)
+        else:
+            by_task[pod.task].append(pod)
+            yield from _of_pod(pod)
+    for pod in view.evicted:
+        if not (old.killed(pod) or old.surplus(pod)) and not _is_back(view, pod):
+            yield _evicted(pod, pod.since)
+    for name, pods in by_task.items():
+        yield from _of_task(tasks[name], pods)
+    if view.group is not None and view.group.phase == _UNKNOWN:
+        yield Happened(Event.UNKNOWN, view.group.since, "the PodGroup has lost pods: its phase is Unknown")
+
+
+def _evicted(pod: PodState, since: float) -> Happened:
+    return Happened(Event.POD_EVICTED, since, f"{Event.POD_EVICTED}: pod {pod.name} was deleted", pod)
+
+
+def _is_back(view: JobView, pod: PodState) -> bool:
+    """Whether another pod runs in the place of one that is gone."""
+    other = view.pods.get(pod.name)
+    return other is not None and other.uid != pod.uid and not other.deleting and other.phase in (RUNNING, SUCCEEDED)
+
+
+def _of_pod(pod: PodState) -> Iterator[Happened]:
+    if pod.phase == FAILED:
+        code = "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
+        why = f"{Event.POD_FAILED}: pod {pod.name} failed{code}"
+        yield Happened(Event.POD_FAILED, pod.since, why, pod, pod.exit_code)
+    elif pod.phase == PENDING:
+        yield Happened(Event.POD_PENDING, pod.since, f"{Event.POD_PENDING}: pod {pod.name} is pending", pod)
+
+
+def _of_task(task: TaskSpec, pods: Iterable[PodState]) -> Iterator[Happened]:
+    ended = [pod for pod in pods if pod.phase == SUCCEEDED]
+    if task.replicas and len(ended) >= task.replicas:
+        last = max(ended, key=lambda pod: (pod.since, pod.index))
+        why = f"{Event.TASK_COMPLETED}: all pods of task {task.name} have succeeded"
+        yield Happened(Event.TASK_COMPLETED, last.since, why, last)
+    alive = [pod for pod in pods if pod.phase in (PENDING, RUNNING)]
+    restarts = sum(pod.restarts for pod in alive)
+    if task.replicas and task.max_retry != _NO_LIMIT and restarts > task.max_retry:
+        worst = max(alive, key=lambda pod: (pod.restarts, pod.since, pod.index))
+        why = f"{Event.TASK_FAILED}: containers of task {task.name} have restarted {restarts} times"
+        yield Happened(Event.TASK_FAILED, worst.since, f"{why}, more than maxRetry {task.max_retry}", worst)

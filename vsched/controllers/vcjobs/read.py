@@ -1,0 +1,178 @@
+"""Reads a vcjob: the object as it is written becomes a ``VcJob`` with every default (reference 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from vsched.controllers.vcjobs.admission import refusals
+from vsched.controllers.vcjobs.plugins import with_pulled_in
+from vsched.controllers.vcjobs.spec import (
+    Action,
+    Dependency,
+    Event,
+    JobPhase,
+    JobStatus,
+    LifecyclePolicy,
+    Partitions,
+    TaskSpec,
+    Topology,
+    VcJob,
+    VolumeSpec,
+)
+from vsched.controllers.vcjobs.status import compact
+from vsched.errors import UNREADABLE
+from vsched.mirror.wire import batch as wire
+from vsched.mirror.wire.base import Raw, seconds_of
+from vsched.model.amounts.durations import parse_duration
+from vsched.writes.bodies import time_stamp
+
+DEFAULT_QUEUE = "default"
+DEFAULT_MAX_RETRY = 3
+ACTIONS, EVENTS, PHASES = frozenset(Action), frozenset(Event), frozenset(JobPhase)
+
+
+def job_of(job: wire.VolcanoJob) -> VcJob:
+    """The job with all defaults, and with what is wrong with it. What cannot be read has its default, too."""
+    read = _job_of(job)
+    return replace(read, refusals=tuple(refusals(job, read)))
+
+
+def _job_of(job: wire.VolcanoJob) -> VcJob:
+    metadata, spec = job.metadata, job.spec
+    tasks = tuple(_task(index, task) for index, task in enumerate(spec.tasks or ()))
+    return VcJob(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        created=seconds_of(metadata.creation_timestamp),
+        tasks=tasks,
+        min_available=spec.min_available or sum(task.min_available for task in tasks),
+        queue=spec.queue or DEFAULT_QUEUE,
+        scheduler_name=spec.scheduler_name,
+        max_retry=spec.max_retry or DEFAULT_MAX_RETRY,
+        min_success=spec.min_success,
+        ttl_seconds=spec.ttl_seconds_after_finished,
+        priority_class=spec.priority_class_name,
+        volumes=tuple(
+            VolumeSpec(volume.mount_path, volume.volume_claim_name, _data(volume.volume_claim) or None)
+            for volume in spec.volumes or ()
+        ),
+        plugins=_plugins(spec.plugins),
+        policies=_policies(spec.policies),
+        topology=_topology(spec.network_topology),
+        labels=metadata.labels or {},
+        annotations=metadata.annotations or {},
+        deleting=metadata.deletion_timestamp is not None,
+        generation=metadata.generation,
+        status=status_of(job.status),
+    )
+
+
+def _task(index: int, task: wire.VolcanoTask) -> TaskSpec:
+    partitions = _partitions(task.partition_policy)
+    least = task.min_available
+    if least is None:
+        least = partitions.minimum * partitions.size if partitions is not None else 0
+        least = least if least > 0 else task.replicas
+    return TaskSpec(
+        name=task.name or f"default{index}",
+        replicas=task.replicas,
+        min_available=least,
+        template=_template(task.template),
+        policies=_policies(task.policies),
+        topology_policy=task.topology_policy,
+        max_retry=task.max_retry or DEFAULT_MAX_RETRY,
+        dependency=_dependency(task.depends_on),
+        partitions=partitions,
+    )
+
+
+def _template(raw: Raw) -> dict[str, Any]:
+    template = _data(raw)
+    spec = template.get("spec")
+    if isinstance(spec, dict) and spec.get("hostNetwork") and not spec.get("dnsPolicy"):
+        spec["dnsPolicy"] = "ClusterFirstWithHostNet"
+    return template
+
+
+def _data(raw: Raw) -> dict[str, Any]:
+    """An object as JSON data; empty where it is none."""
+    try:
+        data = msgspec.json.decode(raw) if bytes(raw) else {}
+    except UNREADABLE:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _policies(policies: Sequence[wire.LifecyclePolicy] | None) -> tuple[LifecyclePolicy, ...]:
+    read = map(_policy, policies or ())
+    return tuple(policy for policy in read if policy is not None)
+
+
+def _policy(policy: wire.LifecyclePolicy) -> LifecyclePolicy | None:
+    if policy.action not in ACTIONS:
+        return None
+    named = (*(policy.events or ()), policy.event)
+    events = frozenset(Event(name) for name in named if name in EVENTS)
+    seconds = parse_duration(policy.timeout or "") or 0.0
+    return LifecyclePolicy(Action(policy.action), events, policy.exit_code, seconds)
+
+
+def _dependency(depends: wire.DependsOn | None) -> Dependency | None:
+    if depends is None or not depends.name:
+        return None
+    return Dependency(tuple(depends.name), every=depends.iteration != "any")
+
+
+def _partitions(policy: wire.PartitionPolicy | None) -> Partitions | None:
+    if policy is None:
+        return None
+    topology = _topology(policy.network_topology)
+    return Partitions(policy.total_partitions, policy.partition_size, policy.min_partitions, topology)
+
+
+def _topology(topology: wire.JobTopology | None) -> Topology | None:
+    if topology is None:
+        return None
+    return Topology(topology.mode or "hard", topology.highest_tier_allowed, topology.highest_tier_name or "")
+
+
+def _plugins(plugins: Mapping[str, list[str] | None] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    named = {name: arguments or () for name, arguments in (plugins or {}).items()}
+    return tuple(sorted(with_pulled_in(named).items()))
+
+
+def status_of(status: wire.VolcanoJobStatus) -> JobStatus:
+    """What the status says that decisions need."""
+    state = status.state
+    return JobStatus(
+        phase=JobPhase(state.phase) if state.phase in PHASES else JobPhase.NEW,
+        reason=state.reason,
+        message=state.message,
+        since=seconds_of(state.last_transition_time),
+        version=status.version,
+        retries=status.retry_count,
+        controlled=tuple(sorted((status.controlled_resources or {}).items())),
+        body=_body(status),
+    )
+
+
+def _body(status: wire.VolcanoJobStatus) -> dict[str, Any]:
+    """The status as JSON data, in the form in which it is written."""
+    state = status.state
+    body = msgspec.to_builtins(status)
+    since = seconds_of(state.last_transition_time)
+    body["state"] = compact(
+        {
+            "phase": state.phase,
+            "reason": state.reason,
+            "message": state.message,
+            "lastTransitionTime": time_stamp(since) if since else "",
+        }
+    )
+    return compact(body)
