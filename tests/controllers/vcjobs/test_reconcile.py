@@ -79,6 +79,19 @@ def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: Action, re
     assert world.status["retryCount"] == 1
 
 
+def test_a_pod_that_a_restart_still_terminates_is_not_evicted_when_the_next_one_begins() -> None:
+    policies = (on(Event.POD_FAILED, Action.RESTART_POD), on(Event.POD_EVICTED, Action.ABORT_JOB))
+    world = started(vcjob(task(replicas=4, minimum=1), policies=policies)).fail("train-worker-0")
+    world.step()
+    world.step()
+    assert (world.phase, world.pods["train-worker-0"].deleting) == ("Pending", True)
+    world.fail("train-worker-1").step()
+    world.step()
+    world.step()
+    assert (world.phase, world.status["retryCount"]) == ("Running", 2)
+    assert {name for name, pod in world.pods.items() if pod.deleting} == {"train-worker-0", "train-worker-1"}
+
+
 def test_abort_and_resume_by_command() -> None:
     world = started(vcjob(task(replicas=2))).set("train-worker-0", "Succeeded").ask(ABORT)
     world.step()

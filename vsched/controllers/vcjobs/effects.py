@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vsched.controllers.vcjobs.counts import ENDED, is_up
+from vsched.controllers.vcjobs.counts import ENDED, startable
 from vsched.controllers.vcjobs.naming import pod_name
 from vsched.controllers.vcjobs.objects import controlled_resources
 from vsched.controllers.vcjobs.podgroup import correction
@@ -45,8 +45,7 @@ def missing(view: JobView) -> tuple[tuple[str, int], ...]:
         return ()
     return tuple(
         (task.name, index)
-        for task in view.job.tasks
-        if is_up(view.job, task, view.pods.values())
+        for task in startable(view.job, view.pods.values())
         for index in range(task.replicas)
         if pod_name(view.job, task.name, index) not in view.pods
     )

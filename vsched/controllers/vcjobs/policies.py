@@ -41,32 +41,35 @@ class Due(NamedTuple):
     """The first that is due, with those of the same action that are due as well."""
     wake_at: float | None = None
     waiting: frozenset[str] = frozenset()
-    """The uids of evicted pods for which the time of a policy is not over."""
+    """The uids of evicted pods that no action has dealt with yet: the time of their policy is not over, or another
+    action is due first."""
 
 
 def due(view: JobView, now: float) -> Due:
     """The actions that policies want for what has happened by now."""
     if not view.job.policies and not any(task.policies for task in view.job.tasks):
         return Due()
-    found: list[tuple[float, Request]] = []
+    found: list[tuple[float, Request, str]] = []
     later: list[float] = []
     waiting: set[str] = set()
+    gone = {pod.uid for pod in view.evicted}
     tasks = {task.name: task for task in view.job.tasks}
-    for happened in _happened(view, tasks):
+    for happened in _happened(view, tasks, now):
         policy = _policy_for(view.job, tasks, happened)
         if policy is None:
             continue
         when = happened.since + policy.timeout_seconds
+        uid = happened.pod.uid if happened.pod is not None else ""
         if policy.timeout_seconds > 0 and when > now:
             later.append(when)
-            if happened.event is Event.POD_EVICTED and happened.pod is not None:
-                waiting.add(happened.pod.uid)
+            waiting.add(uid)
         else:
-            found.append((when, _request(policy, happened)))
-    found.sort(key=lambda pair: pair[0])
+            found.append((when, _request(policy, happened), uid))
+    found.sort(key=lambda each: each[0])
     first = found[0][1].action if found else None
-    requests = tuple(request for _, request in found if request.action is first)
-    return Due(requests, min(later, default=None), frozenset(waiting))
+    waiting.update(uid for _, request, uid in found if request.action is not first)
+    requests = tuple(request for _, request, _ in found if request.action is first)
+    return Due(requests, min(later, default=None), frozenset(waiting & gone))
 
 
 def _request(policy: LifecyclePolicy, happened: Happened) -> Request:
@@ -92,14 +95,15 @@ def _speaks_of(policy: LifecyclePolicy, happened: Happened) -> bool:
     return policy.exit_code is not None and policy.exit_code == happened.exit_code
 
 
-def _happened(view: JobView, tasks: dict[str, TaskSpec]) -> Iterator[Happened]:
+def _happened(view: JobView, tasks: dict[str, TaskSpec], now: float) -> Iterator[Happened]:
     old = outdated(view.job, view.job.status)
     by_task: dict[str, list[PodState]] = {name: [] for name in tasks}
     for pod in view.pods.values():
         if old.killed(pod) or old.surplus(pod):
             continue
         if pod.deleting:
-            yield _evicted(pod, pod.since)
+            # Its end is not known before it is gone: the time of a policy does not begin earlier.
+            yield _evicted(pod, now)
         else:
             by_task[pod.task].append(pod)
             yield from _of_pod(pod)

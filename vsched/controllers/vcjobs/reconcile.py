@@ -42,7 +42,7 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
     obstacle = _obstacle(view, status)
     going = leaving(view, status)
     counts = count(view.pods.values(), {pod.name for pod in going})
-    if not step.begun and (obstacle is None or status.phase not in (JobPhase.PENDING, JobPhase.RUNNING)):
+    if not step.begun and (obstacle is None or status.phase is not JobPhase.PENDING):
         cleared = keeps_group(status) or view.group is None
         step = counted(view.job, status, counts, cleared, now)
         status, events = step.status, [*events, *step.events]

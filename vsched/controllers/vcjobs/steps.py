@@ -10,7 +10,7 @@ from vsched.controllers.vcjobs.counts import Counts
 from vsched.controllers.vcjobs.policies import Due
 from vsched.controllers.vcjobs.spec import Event, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, begun, settled
-from vsched.controllers.vcjobs.targets import Target, message_of, outdated, target_of, targets_of
+from vsched.controllers.vcjobs.targets import Target, message_of, outdated, target_of, targets_of, targets_with
 from vsched.controllers.vcjobs.view import JobView, PlanEvent, Request
 
 
@@ -76,8 +76,8 @@ def _begin(view: JobView, requests: tuple[Request, ...], now: float) -> Step | N
 def _unfinished(view: JobView) -> list[Target]:
     """What the restart before restarts, as far as its pods are still there: they stay outdated."""
     old = outdated(view.job, view.job.status)
-    left = [pod for pod in view.pods.values() if old.killed(pod)]
-    return [target for target in targets_of(view.job.status) if any(map(target.covers, left))]
+    left = {target for pod in view.pods.values() if old.killed(pod) for target in targets_with(pod)}
+    return [target for target in targets_of(view.job.status) if target in left]
 
 
 def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, now: float) -> Step:

@@ -28,11 +28,6 @@ class Target(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
 
-    def covers(self, pod: PodState) -> bool:
-        if self.kind == _TASK:
-            return self.name == pod.task
-        return self.name == (pod.name if self.kind == _POD else f"{pod.task}/{pod.partition}")
-
 
 def target_of(request: Request) -> Target | None:
     """What the request restarts in part; None where it names nothing."""
@@ -43,6 +38,11 @@ def target_of(request: Request) -> Target | None:
         _PARTITION: f"{request.task}/{request.partition}" if request.partition else "",
     }[kind]
     return Target(kind, name) if name else None
+
+
+def targets_with(pod: PodState) -> tuple[Target, ...]:
+    """The targets that would restart this pod."""
+    return Target(_TASK, pod.task), Target(_POD, pod.name), Target(_PARTITION, f"{pod.task}/{pod.partition}")
 
 
 def message_of(targets: Iterable[Target], why: str) -> str:

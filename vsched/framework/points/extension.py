@@ -57,7 +57,6 @@ from vsched.framework.points.queues import (
     Preemptive,
     QueueDivider,
     Reserving,
-    StatedLimit,
     UsageMemory,
 )
 
@@ -94,7 +93,6 @@ __all__ = [
     "Reserving",
     "SessionContext",
     "SortKey",
-    "StatedLimit",
     "SubGroupOrder",
     "TaskOrder",
     "UsageMemory",
