@@ -30,7 +30,7 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.closing import no_such_group
+from vsched.framework.reports.verdicts import no_such_group
 from vsched.framework.session import Session
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of

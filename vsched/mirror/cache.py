@@ -14,6 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
+from vsched.mirror.state.gangs import GangPod
 from vsched.mirror.state.node_tables import dense_vector
 from vsched.mirror.state.resource_versions import Watched
 from vsched.model.amounts.resources import Amounts
@@ -77,7 +78,8 @@ class Cache(ObjectIntake):
         if kind == "HyperNode":
             changed = self.topology.set_problem(why)
         else:
-            changed = self._claims.set_unread(kind, why)
+            changed = self._claims.set_unread(kind, why) if kind in wire.KINDS else False
+            changed |= self._gangs.set_unread(kind, unread=bool(why))
         if changed:
             self.on_change()
 
@@ -300,6 +302,10 @@ class Cache(ObjectIntake):
         """The uid of the PodGroup object of this key, empty where there is none."""
         return self._groups.uid(key) or self._native.uid(key)
 
+    def gang_pod(self, uid: str) -> GangPod | None:
+        """What the owners of a pod say of its gang; None for a pod whose owners do not matter."""
+        return self._gangs.of(uid)
+
     def stand_in(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""
         return self._jobs.stand_in(key)
@@ -318,6 +324,7 @@ class Cache(ObjectIntake):
             "hypernodes": len(self.topology),
             **self._claims.describe(),
             "zoned_nodes": len(self._zones),
+            **self._gangs.describe(),
             "broken": len(self.broken),
             "blemished": len(self.blemished),
             "snapshots": self._snapshots,

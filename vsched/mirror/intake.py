@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
@@ -11,6 +11,7 @@ from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
+from vsched.mirror.ingest.gangs import Gang
 from vsched.mirror.ingest.hypernodes import hypernode_of
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.nodes import node_of
@@ -19,12 +20,14 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import ObjectProblems, Problems
 from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.claims.store import KINDS as CLAIMED
 from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
+from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.namespace_objects import NamespaceIndex, as_selections, in_order
 from vsched.mirror.state.native.store import NativeGroupStore
@@ -61,9 +64,11 @@ class ObjectIntake(WatchHandler):
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
         asks_seconds: float = ASKS_SECONDS,
+        workloads: WorkloadTable = NO_WORKLOADS,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__((kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED), on_change)
+        kinds = (kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED)
+        super().__init__((*kinds, *(kind.id for kind in workloads.followed)), on_change)
         self.axis = ResourceAxis()
         self._published_axis = self.axis.copy()
         """The columns of the last snapshot."""
@@ -90,6 +95,11 @@ class ObjectIntake(WatchHandler):
         self._jobs.workloads.on_change = self._native.requeue_of
         self.on_native: Handlers[NativeQueue] = Handlers()
         """Called with the queue of a native PodGroup that has become a job, changed, or is none any more."""
+        self._gangs = GangStore(workloads, scheduler_names, self._set_gang)
+        self.on_gang: Handlers[str] = Handlers()
+        """Called with the key of an implicit PodGroup whose pods' owners say something new about it."""
+        self.on_regathered: Handlers[str] = Handlers()
+        """Called with the uid of a pod that belongs to another gang now."""
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
@@ -115,6 +125,7 @@ class ObjectIntake(WatchHandler):
             queue_gates=queue_gates,
             ignored=ignored,
             asks_seconds=asks_seconds,
+            has_owners=self._gangs.has,
         )
         accounts = self._accounts if arbitrating else None
         self._pods = PodStore(
@@ -130,7 +141,9 @@ class ObjectIntake(WatchHandler):
             self.on_foreign,
             self._native.joined,
             self._responders.answered,
+            self._gangs,
         )
+        self._gangs.rejoin = self._regather
         self._native.rejoin = self._pods.rejoin
         self._snapshots = 0
         self._previous = 0.0
@@ -140,6 +153,17 @@ class ObjectIntake(WatchHandler):
         self._groups.put_native(key, spec)
         self.on_native(NativeQueue(key, None if spec is None else spec.queue))
 
+    def _set_gang(self, key: str, gang: Gang | None) -> None:
+        """The owners of its pods say something new about an implicit PodGroup."""
+        self._jobs.set_gang(key, gang)
+        self.on_gang(key)
+
+    def _regather(self, uids: Collection[str]) -> None:
+        """These pods belong to other gangs now."""
+        self._pods.regather(uids)
+        for uid in uids:
+            self.on_regathered(uid)
+
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
         remarks, matters = list[str](), False
@@ -148,6 +172,7 @@ class ObjectIntake(WatchHandler):
             match found:
                 case wire.Pod():
                     matters = self._native.see(key, found)
+                    self._gangs.see(key, found)
                     matters |= self._pods.put(key, found, remarks)
                 case wire.Node():
                     matters = self._nodes.see(node_of(found, self.axis))
@@ -186,6 +211,8 @@ class ObjectIntake(WatchHandler):
                 matters = self._claims.put(key, found, remarks)
             if isinstance(found, wire.Workload):
                 matters |= self._jobs.workloads.put(kind, key, found)
+            if isinstance(found, wire.Workload | wire.WorkloadObject):
+                matters |= self._gangs.put(kind, key, found, remarks)
             if self.arbitrating and kind != "Pod":
                 matters |= self._accounts.put(key, found)
         except UNUSABLE as error:
@@ -233,6 +260,7 @@ class ObjectIntake(WatchHandler):
             case "Pod":
                 known = self._jobs.tell_again(self._foreign.drop(key))
                 gone = self._pods.drop(key)
+                self._gangs.lose(key)
                 return self._native.lose(key) or gone or known
             case "Node":
                 return self._nodes.lose(key)
@@ -254,7 +282,10 @@ class ObjectIntake(WatchHandler):
             known = self._claims.drop(kind, key)
             divided = self.arbitrating and self._accounts.drop(kind, key)
             return known or divided
-        said = self._jobs.workloads.drop(kind, key)
+        said = self._gangs.drop(kind, key)
+        if kind not in wire.KINDS:
+            return said
+        said |= self._jobs.workloads.drop(kind, key)
         if issubclass(wire.KINDS[kind], wire.Selecting):
             return self._put_selection(kind, key, None) or said
         if kind == "PodDisruptionBudget":

@@ -96,6 +96,14 @@ class Ungate(msgspec.Struct, frozen=True):
     job: str
 
 
+UNSCHEDULABLE = "Unschedulable"
+"""The reason of pods that nodes are to be added for: node autoscalers look for it."""
+SCHEDULABLE = "Schedulable"
+"""The reason of pods that would fit, in gangs that no nodes are to be added for."""
+UNDETERMINED = "Undetermined"
+"""The reason of pods that were not tried."""
+
+
 class Unschedulable(msgspec.Struct, frozen=True):
     """Why one pod was not placed in this cycle."""
 
@@ -104,10 +112,13 @@ class Unschedulable(msgspec.Struct, frozen=True):
     name: str
     job: str
     reason: str
-    """``Unschedulable``; or ``Schedulable`` where the pod itself would fit and only the rest of its gang does not."""
+    """``UNSCHEDULABLE`` where nodes are to be added for it; else ``SCHEDULABLE``, ``UNDETERMINED``, or the code of what
+    it waits for (``framework.codes.Code``)."""
     message: str
     reasons: dict[str, int] = {}
     """Number of nodes by reason."""
+    fits: bool = False
+    """Whether the pod itself would fit, and only the rest of its gang does not."""
 
 
 SUB_GROUPS_MAX = 16

@@ -36,6 +36,7 @@ from vsched.framework.points.extension import (
     QueueScore,
     Reserving,
     SessionContext,
+    StatedLimit,
     Vote,
 )
 from vsched.framework.points.levers import QueueTerm
@@ -394,6 +395,14 @@ class Capacity(
         subtree = {**account.held(self._usage), **devices} if self._hierarchy else NO_SUBTREE
         own = devices if account.subtree is None else {}
         return QueueDivision(share, account.terms.deserved, share > 1, tuple(finite.items()), problem, subtree, own)
+
+    def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
+        """The capability of the queue, and of those above it in a tree."""
+        account = self._accounts.get(queue.name)
+        for one in () if account is None else (account, *account.above):
+            stated = self._queues.get(one.name)
+            if stated is not None and stated.capability:
+                yield StatedLimit(one.name, stated.capability, one.held(self._usage))
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits the queue: its own capability, else the limit of the queue above minus siblings' guarantees.

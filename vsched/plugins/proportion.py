@@ -6,7 +6,7 @@ A queue gets no request that would take it past its deserved amount.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -30,6 +30,7 @@ from vsched.framework.points.extension import (
     QueueScore,
     Reserving,
     SessionContext,
+    StatedLimit,
     Vote,
     stated_weights,
 )
@@ -244,6 +245,11 @@ class Proportion(
         if deserved is None:
             return None
         return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
+
+    def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
+        """Its capability."""
+        if queue.capability:
+            yield StatedLimit(queue.name, queue.capability, self._usage.queue(queue.name))
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits the queue: its own capability, else the cluster minus the guarantees of other queues."""

@@ -202,7 +202,7 @@ def test_merging_conditions(
         pytest.param(
             "job ns/a min=3 pods=3 cpu=3",
             "ns/a.0",
-            "Schedulable",
+            "Unschedulable",
             "would fit, and waits until its gang ns/a reaches its minimum of 3",
             id="only the rest of its gang is missing",
         ),
@@ -217,7 +217,7 @@ def test_merging_conditions(
         pytest.param(
             "job ns/a min=3 pods=1 cpu=1",
             "ns/a.0",
-            "Unschedulable",
+            "GangIncomplete",
             "only 1 of the 3 pods that the gang needs exist",
             id="what is wrong with its job is said of the pod too",
         ),

@@ -10,6 +10,7 @@ from vsched.framework.points.extension import (
     PastUse,
     QueueDivider,
     QueueDivision,
+    StatedLimit,
     UsageMemory,
     stated_weights,
 )
@@ -41,6 +42,10 @@ class PluginDivision(PluginTiers):
             if bound is not None:
                 return bound
         return None
+
+    def stated_limits(self, queue: Queue) -> list[StatedLimit]:
+        """What the queue and those above it may hold by their own statement, as far as plugins keep to it."""
+        return [limit for one in self.taking_part(QueueDivider) for limit in one.stated_limits(queue)]
 
     def weights(self, snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
         """float64[queues]: how much queues weigh where the cluster is divided among them."""

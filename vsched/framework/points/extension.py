@@ -57,6 +57,7 @@ from vsched.framework.points.queues import (
     Preemptive,
     QueueDivider,
     Reserving,
+    StatedLimit,
     UsageMemory,
 )
 
@@ -93,6 +94,7 @@ __all__ = [
     "Reserving",
     "SessionContext",
     "SortKey",
+    "StatedLimit",
     "SubGroupOrder",
     "TaskOrder",
     "UsageMemory",

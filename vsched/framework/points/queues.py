@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.framework.points.plugin import Point, QueueDivision
@@ -117,6 +117,15 @@ class UsageMemory(Point):
         """None where nothing is known."""
 
 
+class StatedLimit(NamedTuple):
+    """What a queue may hold by its own statement, however large the cluster is."""
+
+    queue: str
+    amounts: Amounts
+    held: Mapping[int, int]
+    """What it and those below it hold."""
+
+
 class QueueDivider(Point):
     """Divides the cluster among queues; the first plugin's answer is reported. Has no switch."""
 
@@ -128,3 +137,7 @@ class QueueDivider(Point):
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits how much of a resource the queue may hold; None where the plugin sets no limit for it."""
+
+    def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
+        """The limits that the queue and those above it state, where the plugin keeps to them."""
+        return iter(())

@@ -12,20 +12,18 @@ import msgspec
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
-from vsched.framework.refusal import Refusal
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.limits import SILENT
 from vsched.framework.reports.planned import planned_start, with_start
 from vsched.framework.reports.releases import releases
-from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
-from vsched.framework.session import PIPELINED, Session
-from vsched.framework.subgroups import Composite
+from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
+from vsched.framework.reports.unschedulable import UnschedulableReasons
+from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays
+from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.jobs.advice import Advice, advised, headline_of
+from vsched.model.jobs.advice import Advice, advised
 from vsched.model.jobs.job import STATED, Condition
-from vsched.model.jobs.native import title_of
 from vsched.model.jobs.runs import with_condition
 from vsched.model.plan import (
     SUB_GROUPS_MAX,
@@ -37,7 +35,6 @@ from vsched.model.plan import (
     Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
-from vsched.model.pods.task import Task
 
 NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 
@@ -48,13 +45,16 @@ def close(session: Session, trace: Trace) -> CycleReport:
         reasons = UnschedulableReasons(session)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
-        bound = bound_by(session)
-        for view in _views(session):
+        bound, views = bound_by(session), [*_views(session)]
+        for view in views:
             condition = session.plugins.job_condition(view)
             jobs[view.key] = job_outcome(reasons, view, condition, session.snapshot.advice.get(view.key))
-            for verdict in _verdicts(reasons, view, jobs[view.key], bound):
+        scale_ups = ScaleUps(reasons, bound).of((view, jobs[view.key]) for view in views)
+        for view in views:
+            scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
+            for verdict in verdicts(reasons, view, jobs[view.key], bound, scale_up):
                 unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
-        for verdict in _verdicts_of_strays(session):
+        for verdict in verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
         namespaces = namespace_outcomes(session)
@@ -209,97 +209,6 @@ def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, 
     else:
         latest = Condition(NOTICE, "False", "PriorityClassFound")
     return tuple(latest if one is known else one for one in conditions) if known is not None else (*conditions, latest)
-
-
-# -- tasks ----------------------------------------------------------------------------------------------------------
-
-
-def _verdicts(
-    waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: set[str]
-) -> Iterable[Unschedulable]:
-    """Why each pending task that this cycle did not bind is unschedulable."""
-    session = waiting.session
-    if not view.pending_count and not view.waiting:
-        return
-    refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
-    tried, moved = session.tried, view.moved
-    gang = headline_of(outcome.message)
-    for uid, task in view.job.pending.items():
-        if task.unsupported:
-            yield Unschedulable(
-                uid, task.namespace, task.name, view.key, UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1}
-            )
-            continue
-        if uid in bound or task.gated:
-            continue
-        fits = uid in tried or uid in moved
-        # Most of the thousands of waiting tasks have no refusal of their own, so the lookup is skipped for them.
-        own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
-        why = own or refusal
-        if isinstance(why, NodeReasons):
-            explained = waiting.holders.explain(view.key, task, why)
-            kept = session.protected.get(view.key)
-            named = explained.named(explained.why.message)
-            why = explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
-        reason, message, reasons = _task_reason(
-            waiting, view, outcome, gang, why, _waits_for(view, task) if fits else ""
-        )
-        yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons)
-
-
-def _waits_for(view: JobView, task: Task) -> str:
-    """What has to be so before a task with room on a node is bound."""
-    groups = view.sub_groups
-    if groups is not None and view.is_ready and not groups.are_whole((task,)):
-        lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
-        what = " groups" if isinstance(lacking, Composite) else ""
-        return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
-    return f"its gang {view.key} reaches its minimum of {view.min_member}"
-
-
-def _verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
-    """Why pods whose PodGroup does not exist are unschedulable. No job reports them, so they are reported here."""
-    for key, job in session.snapshot.strays.items():
-        message = no_such_group(key)
-        for uid, task in job.pending.items():
-            yield Unschedulable(
-                uid, task.namespace, task.name, key, "Unschedulable", message, {Code.NO_POD_GROUP.value: 1}
-            )
-
-
-def no_such_group(key: str) -> str:
-    """The message for a pod that names a PodGroup which does not exist."""
-    return f"{title_of(key)} does not exist: its pods wait for it to be created"
-
-
-def _task_reason(
-    waiting: UnschedulableReasons,
-    view: JobView,
-    outcome: JobOutcome,
-    gang: str,
-    why: NodeReasons | Refusal | None,
-    fits: str,
-) -> tuple[str, str, dict[str, int]]:
-    """Reason, message, and number of nodes by reason.
-
-    ``gang`` is the message that says why its job waits, and ``fits`` what a task waits for that found a node.
-    """
-    if isinstance(why, Refusal):
-        if why.reason == PIPELINED and gang and not in_sight(view):
-            return "Unschedulable", f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
-        if why.code is Code.CLAIM:
-            # Words of kube-scheduler for a pod that no node can take.
-            nodes = len(waiting.session.nodes)
-            return "Unschedulable", f"0/{nodes} nodes are available: {why.message}.", {why.reason: 1}
-        reason = UNSUPPORTED if why.code is Code.UNSUPPORTED else "Unschedulable"
-        return reason, waiting.refused(view, why).message, {why.reason: 1}
-    if why is not None:
-        return "Unschedulable", why.message, dict(why.reasons)
-    if fits:
-        return "Schedulable", f"would fit, and waits until {fits}", {}
-    if gang and not view.is_ready:
-        return "Unschedulable", f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
-    return "Unschedulable", "not tried in this cycle", {}
 
 
 # -- queues and namespaces ------------------------------------------------------------------------------------------

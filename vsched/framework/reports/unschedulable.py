@@ -95,7 +95,7 @@ class UnschedulableReasons:
 
     def _leaving(self, view: JobView) -> UnschedulableReason:
         """The reason for a job that will have its minimum once other pods have left the nodes chosen for it."""
-        waiting = [task for uid, task in view.job.pending.items() if _has_place(view, uid)]
+        waiting = [task for uid, task in view.job.pending.items() if has_place(view, uid)]
         left = [task for task in waiting if self.session.is_left(view.moved[task.uid][1])]
         first = min(left or waiting, key=lambda task: (task.created, task.name))
         message = f"{first.name} {place_of(self.session, view, first.uid).message}"
@@ -251,7 +251,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
     refused = [
         task
         for uid, task in view.job.pending.items()
-        if uid in refusals and (_has_place(view, uid) or (uid not in view.moved and not _waits(refusals[uid])))
+        if uid in refusals and (has_place(view, uid) or (uid not in view.moved and not _waits(refusals[uid])))
     ]
     short = _roles_short(session, view)
     return min(
@@ -264,7 +264,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
 def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
     """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
     why = session.task_refusals.get(uid)
-    if _has_place(view, uid):
+    if has_place(view, uid):
         return place_of(session, view, uid)
     return None if why is not None and _waits(why) else why
 
@@ -274,7 +274,7 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
     node = view.moved[uid][1]
     if session.is_left(node):
         return to_leave(node, session.asked_on(node))
-    others = (view.moved[one][1] for one in view.job.pending if _has_place(view, one))
+    others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
     return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
 
 
@@ -290,7 +290,7 @@ def _roles_short(session: Session, view: JobView) -> set[str]:
 
 def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
     """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
-    found = (task for uid, task in view.job.pending.items() if uid in session.tried or _has_place(view, uid))
+    found = (task for uid, task in view.job.pending.items() if uid in session.tried or has_place(view, uid))
     return sum(1 for task in found if counts(task))
 
 
@@ -303,7 +303,8 @@ def _of_role(role: str) -> Callable[[Task], bool]:
     return lambda task: task.role == role
 
 
-def _has_place(view: JobView, uid: str) -> bool:
+def has_place(view: JobView, uid: str) -> bool:
+    """Whether a task has a node that it waits for."""
     return uid in view.moved and view.moved[uid][0] is Status.PIPELINED
 
 

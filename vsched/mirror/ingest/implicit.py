@@ -53,6 +53,8 @@ class ImplicitPodGroup(NamedTuple):
     """The oldest of its pods, whose annotations count for all."""
     remarks: list[str]
     """Which of the workload's annotations cannot be used, and why."""
+    roles: Mapping[str, Task] = {}
+    """A pod of each role, where the job has minima by role."""
 
 
 def group_named(metadata: wire.Metadata) -> str:
@@ -71,9 +73,14 @@ def implied_name(metadata: wire.Metadata) -> str:
     group = group_named(metadata)
     if group and not group.startswith(IMPLIED):
         return ""
-    owner = controller_of(metadata)
-    own = IMPLIED + (owner.uid if owner is not None else wire.uid_of(metadata))
+    own = plain_name(metadata)
     return own if group in ("", own) else ""
+
+
+def plain_name(metadata: wire.Metadata) -> str:
+    """The name of the implicit PodGroup by a pod's controller alone, or by the pod where it has none."""
+    owner = controller_of(metadata)
+    return IMPLIED + (owner.uid if owner is not None else wire.uid_of(metadata))
 
 
 def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remarks: Remarks) -> JobSpec:

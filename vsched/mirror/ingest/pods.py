@@ -6,7 +6,7 @@ what depends on other objects (priority classes, default queues, membership).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
@@ -15,7 +15,7 @@ from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expec
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
-from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name
+from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name, plain_name
 from vsched.mirror.ingest.metadata import (
     NUMA_POLICIES,
     NUMA_POLICY,
@@ -93,6 +93,7 @@ class PodReader:
         queue_gates: bool = True,
         ignored: frozenset[str] = frozenset(),
         asks_seconds: float = ASKS_SECONDS,
+        has_owners: Callable[[str], bool] = lambda uid: False,
     ) -> None:
         self.shaper = Shaper(axis, limits=foreign)
         self.scheduler_names = scheduler_names
@@ -103,6 +104,8 @@ class PodReader:
         """Unsupported features that are to be ignored."""
         self._asks_seconds = asks_seconds
         """How long pods that opt in are asked to end by themselves, at most; 0: they are not asked."""
+        self._has_owners = has_owners
+        """Whether the owners of a pod may say which gang it belongs to."""
         self._reads_foreign = foreign
         """Whether pods of other schedulers count before they have a node, and limits are read, for arbitration."""
 
@@ -163,6 +166,8 @@ class PodReader:
         created = created_of(metadata)
         native = group_of_pod(spec.scheduling_group)
         own = implied_name(metadata) if ours and not native else ""
+        if not own and ours and not native and self._has_owners(wire.uid_of(metadata)):
+            own = plain_name(metadata)
         group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
         role = short(annotations.get(TASK_SPEC, ""), f"metadata.annotations[{TASK_SPEC}]")
         remarks: list[str] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from vsched.mirror.ingest.gangs import Gang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
@@ -85,6 +86,8 @@ class JobStore:
         self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
+        self._gangs: dict[str, Gang] = {}
+        """What the owners of their pods say of implicit PodGroups, by key."""
         self._dirty: dict[str, None] = {}
         self._unreviewed: dict[str, None] = {}
         """Keys of jobs that are still to be shown as changed for the review."""
@@ -154,6 +157,14 @@ class JobStore:
             self._groups[key] = spec
         self._respecify(key)
 
+    def set_gang(self, key: str, gang: Gang | None) -> None:
+        """Set what the owners of its pods say of an implicit PodGroup, None where they say nothing."""
+        if gang is None:
+            self._gangs.pop(key, None)
+        else:
+            self._gangs[key] = gang
+        self._respecify(key)
+
     def put(self, task: Task) -> None:
         """Add a task to its job, or replace its earlier record."""
         if task.job:
@@ -202,7 +213,9 @@ class JobStore:
         spec = self._implicit_spec(key, remarks)
         if job is None or spec is None:
             return None
-        return ImplicitPodGroup(spec, job.tasks[self._implicit[key].speaker], remarks)
+        speaker = job.tasks[self._implicit[key].speaker]
+        roles = {task.role: task for task in job.tasks.values()} if spec.min_task_member else {}
+        return ImplicitPodGroup(spec, speaker, remarks, roles)
 
     def reprice(self) -> None:
         """Priority classes or queues changed: compute the priorities of all jobs again."""
@@ -321,8 +334,10 @@ class JobStore:
         said = self._implicit.get(key)
         if said is None:
             return None
-        spec, workload = said.specs[said.speaker], self.workloads.of(key)
-        if workload:
+        spec, workload, gang = said.specs[said.speaker], self.workloads.of(key), self._gangs.get(key)
+        if gang is not None:
+            spec = gathered(spec, gang, remarks)
+        elif workload:
             spec = joined(spec, workload, remarks)
         return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
 

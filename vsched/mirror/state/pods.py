@@ -15,9 +15,11 @@ from vsched.errors import UNUSABLE, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS
 from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.durations import DurationStore
+from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
@@ -52,6 +54,7 @@ class PodStore:
         on_foreign: Callable[[Task], None] = lambda task: None,
         joined: Callable[[Task], Task] = lambda task: task,
         answered: Callable[[Task], Task] = lambda task: task,
+        gangs: GangStore | None = None,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -69,6 +72,8 @@ class PodStore:
         self._on_foreign = on_foreign
         self._joined = joined
         """Gives a pod of a native PodGroup the job that the group belongs to."""
+        self._gangs = GangStore(NO_WORKLOADS, (), lambda key, gang: None) if gangs is None else gangs
+        """Gives a pod the gang that its owners say."""
         self._answered = answered
         """Gives a pod that was asked to end by itself what its responders say."""
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
@@ -108,7 +113,10 @@ class PodStore:
         if facts is None:
             return self.drop(uid)
         remarks.extend(facts.remarks)
-        task = self._joined(facts.task) if facts.task.group else facts.task
+        task, implicit = facts.task, facts.implicit
+        if self._gangs.has(uid):
+            task, implicit = self._gangs.placed(task, implicit)
+        task = self._joined(task) if task.group else task
         task = self._answered(task) if task.asked is not None else task
         if facts.needs_class:
             self._classless[uid] = task.gated, task.unsupported
@@ -117,7 +125,7 @@ class PodStore:
             self._classless.pop(uid, None)
         before = self._tasks.get(uid)
         task = self._assumed.overlay(task, self._seen.version(uid))
-        if before is not None and _same(before, task) and self._jobs.implicit_of(before) == facts.implicit:
+        if before is not None and _same(before, task) and self._jobs.implicit_of(before) == implicit:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
@@ -126,7 +134,7 @@ class PodStore:
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
             self._on_foreign(task)
         self._store(task)
-        self._jobs.imply(task, facts.implicit)
+        self._jobs.imply(task, implicit)
         if task.finished and task.job and (before is None or not before.finished):
             self._unlearnt.append(task)
         return before is None or _matters(before, task)
@@ -194,6 +202,21 @@ class PodStore:
             if joined is not None and joined is not task:
                 self._store(joined)
         self._assumed.reprice(uids, self._joined)
+
+    def regather(self, uids: Collection[str]) -> None:
+        """The owners of these pods say something else about their gangs."""
+        for uid in uids:
+            task = self._tasks.get(uid)
+            if task is None:
+                continue
+            moved, implicit = self._gangs.again(task)
+            if uid in self._classless:
+                self._classless[uid] = moved.gated, moved.unsupported
+                moved = self._with_class(moved)
+            if moved is not task:
+                self._store(moved)
+            self._jobs.imply(moved, implicit)
+        self._assumed.reprice(uids, lambda task: self._gangs.again(task)[0])
 
     def answer(self, uid: str) -> bool:
         """The responders of this pod say something new; True where that can matter."""

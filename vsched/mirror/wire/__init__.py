@@ -31,6 +31,7 @@ from vsched.mirror.wire.objects import (
     Selecting,
     Service,
     StatefulSet,
+    WorkloadObject,
 )
 from vsched.mirror.wire.pods import Pod
 from vsched.mirror.wire.topology import HyperNode
@@ -93,6 +94,7 @@ __all__ = [
     "StorageClass",
     "VolumeAttachment",
     "Workload",
+    "WorkloadObject",
     "complaint",
     "decode",
     "identity_of",
@@ -100,6 +102,7 @@ __all__ = [
     "named",
     "namespace_in",
     "read",
+    "read_workload",
     "uid_of",
 ]
 
@@ -153,6 +156,7 @@ Object = (
     | NativePodGroup
     | CompositePodGroup
     | SchedulingWorkload
+    | WorkloadObject
     | Malformed
 )
 
@@ -173,16 +177,20 @@ ARBITRATED = frozenset({"Consumer", "Allocation", "Bucket"})
 HEEDED: dict[str, type[Wire]] = {"Command": Command, "ResourceClaimTemplate": ResourceClaimTemplate}
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 
+_WORKLOADS = msgspec.json.Decoder(WorkloadObject)
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
 }
 
 
 def identity_of(kind: str, metadata: Metadata) -> str:
-    """The key of an object of ``KINDS`` in the mirror: the uid of a pod, else the name, with the namespace if any."""
+    """The key of an object in the mirror: the uid of a pod, else the name, with the namespace if any."""
     if kind == "Pod":
         return uid_of(metadata)
-    return f"{metadata.namespace or 'default'}/{metadata.name}" if RESOURCES[kind].namespaced else metadata.name
+    known = RESOURCES.get(kind)  # workloads of other kinds are in namespaces
+    if known is not None and not known.namespaced:
+        return metadata.name
+    return f"{metadata.namespace or 'default'}/{metadata.name}"
 
 
 def namespace_in(key: str) -> str:
@@ -213,6 +221,20 @@ def read(kind: str, data: bytes | msgspec.Raw) -> Object:
         return decode(kind, data)
     except BadObject as error:
         return Malformed(kind, _identity(data), str(error))
+
+
+def read_workload(kind: str, data: bytes) -> Object:
+    """An object of a kind that only the table of workload kinds names; an invalid one is returned as ``Malformed``."""
+    try:
+        found = _WORKLOADS.decode(data)
+        check_names(kind, found.metadata)
+        found.document = msgspec.json.decode(data)
+    except BadObject as error:
+        return Malformed(kind, _identity(data), str(error))
+    except UNREADABLE as error:
+        identity = _identity(data)
+        return Malformed(kind, identity, f"{named(kind, identity)}: {located(error)}")
+    return found
 
 
 def _decoded(kind: str, data: bytes | msgspec.Raw) -> Object:

@@ -231,6 +231,8 @@ class SelectingSpec(Wire):
     selector: Raw = NO_BYTES
     replicas: int | None = None
     """The wanted number of pods of a workload; Services have none."""
+    pod_management_policy: Raw = NO_BYTES
+    """Of StatefulSets: whether they make their pods one after another."""
 
 
 class Selecting(ApiObject):
@@ -260,4 +262,14 @@ class DaemonSet(ApiObject):
 
 
 class Job(ApiObject):
-    """batch/v1 Job: only its annotations about the PodGroup of its pods are read."""
+    """batch/v1 Job: its annotations about the PodGroup of its pods, and its spec where they say that it is a gang."""
+
+    spec: Raw = NO_BYTES
+
+
+class WorkloadObject(ApiObject):
+    """An object of a kind that only the table of workload kinds names; its paths are read from the whole object."""
+
+    api_version: str = ""
+    document: dict[str, Any] = msgspec.field(default_factory=dict, name="vsched/document")
+    """All of it, as decoded from JSON."""

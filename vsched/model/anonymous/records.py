@@ -99,6 +99,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "unsupported": sentence,
         "wishes": each(sentence),
         "native": parts,
+        "gang": sentence,
     },
     NativeGroup: {"version": word, "invalid": sentence, "children": parts},
     ChildGroup: {

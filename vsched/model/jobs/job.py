@@ -101,6 +101,8 @@ class JobSpec(msgspec.Struct, frozen=True):
     """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
+    gang: str = ""
+    """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
 
     @property
     def scheduling_condition(self) -> Condition | None:

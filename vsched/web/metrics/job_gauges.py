@@ -130,7 +130,7 @@ def reason_of(task: Task, verdict: Unschedulable | None) -> str:
     if verdict is None or verdict.uid != task.uid:
         return UNTRIED
     if not verdict.reasons:
-        return INCOMPLETE if verdict.reason == "Schedulable" else UNTRIED
+        return INCOMPLETE if verdict.fits else UNTRIED
     reason = min(verdict.reasons, key=lambda reason: (-verdict.reasons[reason], reason))
     for particular, general in _PARTICULAR:
         reason = particular.sub(general, reason)

@@ -1,0 +1,339 @@
+"""Pods of other operators become gangs by their owners, in whatever order objects arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.operators import Obj, made_of, owned, pod, sample
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.model.jobs.job import JobSpec
+from vsched.settings.workloads import built_in_table, table_of
+
+
+def uid_of(kind: str, name: str) -> str:
+    return f"{kind}-{name}".lower()
+
+
+class Seen:
+    """A mirror of what operators make."""
+
+    def __init__(self, table: str = "") -> None:
+        self.workloads = table_of(table, "file", built_in_table()) if table else built_in_table()
+        self.cache = Cache(frozenset({"vsched"}), workloads=self.workloads)
+        self.version = 0
+
+    def tell(self, *objects: Obj, type: str = "MODIFIED") -> None:
+        for obj in objects:
+            self.version += 1
+            made = owned(obj, uid_of)
+            uid = uid_of(obj["kind"], obj["metadata"]["name"])
+            version = {"resourceVersion": str(self.version)}
+            made["metadata"] = {"namespace": "default", "uid": uid, **made["metadata"], **version}
+            group = obj["apiVersion"].rpartition("/")[0]
+            known = self.workloads.by_owner.get((group, obj["kind"]))
+            kind = obj["kind"] if known is None else known.id
+            data = orjson.dumps(made)
+            found = wire.read(kind, data) if kind in wire.KINDS else wire.read_workload(kind, data)
+            self.cache.apply(kind, type, found)
+
+    def jobs(self) -> dict[str, JobSpec]:
+        """What is shown, by name of the PodGroup without its prefix."""
+        found = self.cache.snapshot(0.0).jobs
+        return {key.removeprefix("default/podgroup-"): job.spec for key, job in found.items()}
+
+    def gangs(self) -> dict[str, tuple[int, dict[str, int], int]]:
+        """The minimum, the minima by role, and how many pods there are."""
+        found = self.cache.snapshot(0.0).jobs
+        return {
+            key.removeprefix("default/podgroup-"): (
+                job.spec.min_member,
+                dict(job.spec.min_task_member),
+                len(job.tasks),
+            )
+            for key, job in found.items()
+        }
+
+    def sizes(self) -> tuple[int, ...]:
+        """How many pods with owners, owners and gangs are kept."""
+        found = self.cache.describe()
+        return found["owned_pods"], found["pod_owners"], found["owned_gangs"]
+
+    def waiting(self) -> dict[str, str]:
+        """Why pods wait for their owners."""
+        return {
+            task.name: task.unsupported
+            for job in self.cache.snapshot(0.0).jobs.values()
+            for task in job.tasks.values()
+            if task.unsupported
+        }
+
+
+CASES = [
+    pytest.param(
+        "jobset",
+        {"jobset-train": (5, {"driver": 1, "worker": 4}, 5)},
+        id="a JobSet is one gang of all its Jobs, with a minimum for each role",
+    ),
+    pytest.param(
+        "leaderworkerset",
+        {
+            "leaderworkerset-llm-0": (3, {"leader": 1, "worker": 2}, 3),
+            "leaderworkerset-llm-1": (3, {"leader": 1, "worker": 2}, 3),
+        },
+        id="each group of a LeaderWorkerSet is a gang",
+    ),
+    pytest.param("trainjob", {"jobset-tune": (3, {}, 3)}, id="the JobSet of a TrainJob is the gang"),
+    pytest.param(
+        "pytorchjob",
+        {"pytorchjob-bert": (4, {"master": 1, "worker": 3}, 4)},
+        id="master and workers of a PyTorchJob start together",
+    ),
+    pytest.param(
+        "mpijob",
+        {"mpijob-pi": (4, {"launcher": 1, "worker": 3}, 4)},
+        id="the launcher of an MPIJob, which a Job makes, is in the gang of the workers",
+    ),
+    pytest.param(
+        "raycluster",
+        {"raycluster-lab": (3, {"head": 1, "small": 2}, 5)},
+        id="a RayCluster that grows starts with its minimum",
+    ),
+    pytest.param(
+        "rayjob",
+        {"raycluster-sum-cluster": (3, {"head": 1, "small": 2}, 3), "job-sum": (1, {}, 1)},
+        id="the RayCluster of a RayJob is the gang, and the pod that submits is by itself",
+    ),
+    pytest.param(
+        "sparkapplication",
+        {"sparkapplication-etl-driver": (1, {}, 1), "sparkapplication-etl-executor": (2, {}, 3)},
+        id="the driver of a SparkApplication starts first, then the minimum of its executors",
+    ),
+    pytest.param("statefulset", {"statefulset-ring": (4, {}, 4)}, id="a StatefulSet that says so is a gang"),
+    pytest.param("job", {"job-sweep": (4, {}, 4)}, id="a Job that says so is a gang"),
+    pytest.param(
+        "workflow",
+        {"pod-nightly-prepare": (1, {}, 1), "workflow-nightly-fan": (3, {}, 3)},
+        id="steps of a Workflow are by themselves, unless their pods name a gang",
+    ),
+    pytest.param(
+        "podgang",
+        {"podgang-chat-0": (3, {"chat-0-decode": 1, "chat-0-prefill": 2}, 3)},
+        id="prefill and decode pods of a PodGang are one gang with minima by role",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "gangs"), CASES)
+@given(data=st.data())
+def test_what_an_operator_makes_is_a_gang_in_whatever_order_it_is_seen(name: str, gangs: Any, data: Any) -> None:
+    obj = sample(name)
+    seen = Seen()
+    seen.tell(*data.draw(st.permutations([obj, *made_of(obj)])))
+    assert seen.gangs() == gangs
+    assert not seen.waiting()
+
+
+@pytest.mark.parametrize(("name", "gangs"), CASES)
+def test_a_gang_is_gone_with_its_pods_and_owners(name: str, gangs: Any) -> None:
+    obj = sample(name)
+    made = [obj, *made_of(obj)]
+    seen = Seen()
+    seen.tell(*made)
+    seen.tell(obj, type="DELETED")
+    assert seen.gangs() == gangs, "pods keep their gang when the owner goes before them"
+    seen.tell(*made[1:], type="DELETED")
+    assert not seen.gangs()
+    assert seen.sizes() == (0, 0, 0), "nothing is kept of it"
+
+
+@pytest.mark.parametrize(
+    ("name", "gang", "queue"),
+    [
+        pytest.param("jobset", "jobset-train", "default", id="the label of Kueue"),
+        pytest.param("trainjob", "jobset-tune", "default", id="the annotation of an owner further out"),
+        pytest.param("pytorchjob", "pytorchjob-bert", "default", id="a path of the table"),
+        pytest.param("rayjob", "job-sum", "default", id="an owner of a pod that is in no gang"),
+    ],
+)
+def test_the_queue_is_what_an_owner_names(name: str, gang: str, queue: str) -> None:
+    obj = sample(name)
+    text = orjson.dumps(obj).replace(b'"default"', b'"research"')
+    seen = Seen()
+    obj = orjson.loads(text)
+    seen.tell(obj, *made_of(obj))
+    assert seen.jobs()[gang].queue == "research"
+
+
+def test_a_pod_waits_for_the_owner_that_says_what_its_gang_is() -> None:
+    obj = sample("pytorchjob")
+    seen = Seen()
+    seen.tell(*made_of(obj))
+    why = "it waits for PyTorchJob bert, an owner of it, which has not been seen yet"
+    assert set(seen.waiting().values()) == {why}
+    assert seen.cache.snapshot(0.0).jobs["default/podgroup-pytorchjob-bert"].gated == 4
+    seen.tell(obj)
+    assert not seen.waiting()
+    assert seen.cache.snapshot(0.0).jobs["default/podgroup-pytorchjob-bert"].gated == 0
+
+
+def test_a_pod_waits_for_an_owner_of_its_owner() -> None:
+    obj = sample("rayjob")
+    made = made_of(obj)
+    seen = Seen()
+    seen.tell(*made)
+    assert {*seen.waiting().values()} == {"it waits for RayJob sum, an owner of it, which has not been seen yet"}
+    seen.tell(obj)
+    assert not seen.waiting()
+
+
+def test_a_pod_waits_for_the_object_that_its_label_names() -> None:
+    seen = Seen()
+    seen.tell(*made_of(sample("podgang"))[:1])
+    label = "which its label grove.io/podgang names"
+    assert {*seen.waiting().values()} == {f"it waits for PodGang chat-0, {label}, which has not been seen yet"}
+
+
+def test_nobody_waits_for_a_kind_that_may_not_be_read() -> None:
+    obj = sample("pytorchjob")
+    seen = Seen()
+    seen.cache.set_unread("PyTorchJob.kubeflow.org", "forbidden")
+    seen.tell(*made_of(obj))
+    assert seen.gangs() == {"pytorchjob-bert": (1, {}, 4)}, "as Volcano has them"
+    seen.cache.set_unread("PyTorchJob.kubeflow.org", "")
+    assert len(seen.waiting()) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "gangs"),
+    [
+        pytest.param(
+            "jobset",
+            {"metadata": {"name": "train", "annotations": {"vsched.io/gang": "false"}}},
+            {"job-train-driver-0": (1, {}, 1), "job-train-worker-0": (1, {}, 2), "job-train-worker-1": (1, {}, 2)},
+            id="an annotation says that it is no gang",
+        ),
+        pytest.param(
+            "jobset",
+            {"metadata": {"name": "train", "annotations": {"scheduling.volcano.sh/group-min-member": "3"}}},
+            {"jobset-train": (3, {}, 5)},
+            id="an annotation states another minimum",
+        ),
+        pytest.param(
+            "job",
+            {"metadata": {"name": "sweep"}},
+            {"job-sweep": (1, {}, 4)},
+            id="a Job that says nothing is as Volcano has it",
+        ),
+        pytest.param(
+            "statefulset",
+            {"metadata": {"name": "ring"}},
+            {"statefulset-ring": (1, {}, 4)},
+            id="a StatefulSet that says nothing is as Volcano has it",
+        ),
+    ],
+)
+def test_annotations_say_otherwise(name: str, edit: Obj, gangs: Any) -> None:
+    obj = sample(name)
+    made = made_of(obj)
+    seen = Seen()
+    seen.tell({**obj, **edit}, *made)
+    assert seen.gangs() == gangs
+
+
+def test_a_job_is_a_gang_only_as_long_as_it_says_so() -> None:
+    obj = sample("job")
+    plain = {**obj, "metadata": {"name": "sweep"}}
+    seen = Seen()
+    seen.tell(plain, *made_of(obj))
+    assert (seen.gangs(), seen.sizes()) == ({"job-sweep": (1, {}, 4)}, (0, 0, 0))
+    seen.tell(obj)
+    assert seen.gangs() == {"job-sweep": (4, {}, 4)}
+    seen.tell(plain, made_of(obj)[0])
+    assert seen.gangs() == {"job-sweep": (1, {}, 4)}
+
+
+def test_an_edit_of_the_owner_changes_the_gang() -> None:
+    obj = sample("pytorchjob")
+    seen = Seen()
+    seen.tell(obj, *made_of(obj))
+    obj["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 5
+    seen.tell(obj)
+    assert seen.gangs() == {"pytorchjob-bert": (6, {"master": 1, "worker": 5}, 4)}
+
+
+def test_an_owner_that_cannot_be_read_says_so_and_its_pods_wait() -> None:
+    obj = sample("pytorchjob")
+    pods = made_of(obj)
+    obj["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = "three"
+    seen = Seen()
+    seen.tell(obj, *pods)
+    problem = seen.cache.broken["PyTorchJob.kubeflow.org", "default/bert"].message
+    assert problem == (
+        "PyTorchJob.kubeflow.org default/bert: replicas: 'three' as the replicas of worker "
+        "(expected a whole number, zero or more)"
+    )
+    assert len(seen.waiting()) == 4
+
+
+@pytest.mark.parametrize("spec", [{"schedulingGroup": {"podGroupName": "g"}}, {"schedulerName": "other"}])
+def test_pods_with_a_native_group_or_of_other_schedulers_are_left_alone(spec: Obj) -> None:
+    obj = sample("pytorchjob")
+    pods = made_of(obj)
+    for each in pods:
+        each["spec"] |= spec
+    seen = Seen()
+    seen.tell(obj, *pods)
+    assert not seen.gangs()
+    assert seen.cache.describe()["owned_pods"] == 0
+
+
+def test_pods_that_name_another_podgroup_stay_there() -> None:
+    obj = sample("pytorchjob")
+    pods = made_of(obj)
+    for each in pods:
+        each["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "theirs"}
+    seen = Seen()
+    seen.tell(*pods, obj)
+    assert not seen.gangs()
+    assert len(seen.cache.snapshot(0.0).strays["default/theirs"].tasks) == 4
+
+
+def test_pods_that_name_the_podgroup_of_their_gang_are_in_it() -> None:
+    obj = sample("mpijob")
+    made = made_of(obj)
+    for each in made:
+        if each["kind"] == "Pod":
+            each["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "podgroup-mpijob-pi"}
+    seen = Seen()
+    seen.tell(*made, obj)
+    assert seen.gangs() == {"mpijob-pi": (4, {"launcher": 1, "worker": 3}, 4)}
+
+
+def test_a_kind_of_ones_own_comes_from_a_file() -> None:
+    table = (
+        "workloads: [{apiVersions: [example.com/v1], kind: Service, roles: [{each: spec.parts, nameFrom: name, "
+        "pods: {part: '{name}'}, replicas: replicas}], split: [{labels: [replica]}]}]"
+    )
+    obj = {
+        "apiVersion": "example.com/v1",
+        "kind": "Service",
+        "metadata": {"name": "chat"},
+        "spec": {"parts": [{"name": "prefill", "replicas": 2}, {"name": "decode", "replicas": 1}]},
+    }
+    pods = [
+        pod(f"chat-{replica}-{part}-{number}", obj, {"part": part, "replica": replica})
+        for replica in "ab"
+        for part, count in (("prefill", 2), ("decode", 1))
+        for number in range(count)
+    ]
+    seen = Seen(table)
+    seen.tell(obj, *pods)
+    minima = {"decode": 1, "prefill": 2}
+    assert seen.gangs() == {"service-chat-a": (3, minima, 3), "service-chat-b": (3, minima, 3)}
+    assert seen.jobs()["service-chat-a"].gang == "Service chat"

@@ -1,0 +1,223 @@
+"""Which pods wait for nodes to be added: a node autoscaler adds nodes for these, and for no others.
+
+cluster-autoscaler and Karpenter look at the condition ``PodScheduled`` of a pod: where its reason is ``Unschedulable``,
+they add nodes for it; any other reason they pass over. So a pod gets this reason only where added nodes let it start:
+its gang lacks nodes and nothing else, and its queue lets the gang run beside all the others that nodes are added for.
+All pods of such a gang get it at once, those with room on a node, too: an autoscaler gives that room to whichever pods
+it sees, and with a part of the gang it would add too few nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import StatedLimit
+from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of
+from vsched.framework.wording import at_limit
+from vsched.model.amounts.resources import Vector, add, times
+from vsched.model.plan import JobOutcome
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+
+QUEUE_CODES = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE, Code.QUEUE_ADMISSION))
+"""Codes of limits that may follow from the size of the cluster: with more nodes they leave more."""
+NODES_HELP = QUEUE_CODES | {
+    Code.NO_NODES,
+    Code.RESOURCES,
+    Code.TAINTS,
+    Code.CORDONED,
+    Code.SELECTOR,
+    Code.PORTS,
+    Code.POD_AFFINITY,
+    Code.SPREAD,
+    Code.USAGE,
+    Code.NODE_GROUP,
+    Code.TIME_WINDOW,
+    Code.VOLUMES,
+    Code.DEVICES,
+    Code.TOPOLOGY,
+    Code.RESERVED,
+    Code.KEPT,
+    Code.GANG_SIZE,
+    Code.ROLE_MINIMUM,
+    Code.BUDGET,
+    Code.PROTECTED,
+    Code.ORDER,
+}
+"""Codes of reasons that added nodes may lift."""
+
+
+class ScaleUp(NamedTuple):
+    """For which pods of a waiting job nodes are to be added, and why not for the others."""
+
+    pods: Set[str] = frozenset()
+    """Uids."""
+    code: str = ""
+    """Why not for all; empty where the reason of the job says it."""
+    why_not: str = ""
+    """The same in words."""
+
+
+NO_NODES_WANTED = ScaleUp()
+
+
+class _Asking(NamedTuple):
+    """A job that nodes may be added for, if the limits of its queue allow."""
+
+    view: JobView
+    tasks: Sequence[Task]
+    least: int
+    """How many of the tasks it needs at once."""
+
+
+class ScaleUps:
+    """Decides for which pods nodes are to be added, for a session whose actions have run."""
+
+    def __init__(self, reasons: UnschedulableReasons, bound: Set[str]) -> None:
+        self._session = reasons.session
+        self._bound = bound
+        self._limits: dict[str, list[StatedLimit]] = {}
+        self._promised: dict[str, Vector] = {}
+        """By queue: what the pods ask for that nodes are to be added for."""
+
+    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]]) -> dict[str, ScaleUp]:
+        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out.
+
+        Where a queue states limits, jobs count against them in their order.
+        """
+        found: dict[str, ScaleUp] = {}
+        limited: list[_Asking] = []
+        for view, outcome in waiting:
+            asking = self._asking(view, outcome)
+            if isinstance(asking, ScaleUp):
+                if asking is not NO_NODES_WANTED:
+                    found[view.key] = asking
+            elif self._stated(view):
+                limited.append(asking)
+            else:
+                found[view.key] = ScaleUp({task.uid for task in asking.tasks})
+        for asking in sorted(limited, key=self._rank):
+            found[asking.view.key] = self._within_limits(asking)
+        return found
+
+    def _rank(self, asking: _Asking) -> tuple[object, ...]:
+        """Jobs whose gates were opened go first, because their queues keep room for them."""
+        return not asking.view.job.reserving, self._session.plugins.job_key(asking.view), asking.view.key
+
+    # -- what nodes would help ---------------------------------------------------------------------------------------
+
+    def _asking(self, view: JobView, outcome: JobOutcome) -> _Asking | ScaleUp:
+        """The tasks that lack nodes alone; or why no nodes are wanted."""
+        session = self._session
+        if not view.pending_count and not view.waiting:
+            return NO_NODES_WANTED
+        refusal = session.job_refusals.get(view.key)
+        if outcome.code not in NODES_HELP and (outcome.code != Code.OTHER or refusal is not None):
+            return NO_NODES_WANTED
+        if refusal is not None and not self._may_pass(refusal):
+            return ScaleUp(code=refusal.code)
+        placed = in_sight(view)
+        tasks: list[Task] = []
+        first: Refusal | None = None
+        refusals, moved = session.task_refusals, view.moved
+        for uid, task in view.job.pending.items():
+            if uid in self._bound or task.gated or task.unsupported or (placed and has_place(view, uid)):
+                continue
+            # Most tasks have no refusal of their own, so the lookup is skipped for them.
+            why = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
+            if not isinstance(why, Refusal) or has_place(view, uid) or self._may_pass(why):
+                tasks.append(task)
+            elif first is None:
+                first = why
+        least = session.plugins.tasks_missing(view)
+        if not tasks or len(tasks) < least:
+            withheld = Code.UNSUPPORTED if view.job.unplaceable else Code.GATED
+            return ScaleUp(code=withheld if first is None else first.code)
+        over = self._beyond_others(view, tasks, least)
+        return _Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
+
+    def _may_pass(self, refusal: Refusal) -> bool:
+        """Whether added nodes may lift a refusal: a limit that the queue itself states stays as it is."""
+        if refusal.code not in NODES_HELP:
+            return False
+        queue = self._session.snapshot.queues.get(refusal.subject)
+        if refusal.code not in QUEUE_CODES or queue is None or not queue.capability:
+            return True
+        stated, find = dict(queue.capability), self._session.snapshot.axis.find
+        for short in refusal.shortages:
+            column = find(short.resource)
+            if column is not None and column in stated and short.held + short.asked > stated[column]:
+                return False
+        return True
+
+    def _beyond_others(self, view: JobView, tasks: Sequence[Task], least: int) -> Refusal | None:
+        """The refusal of the job by limits on running jobs, on namespaces and on claims, which nodes do not change."""
+        plugins, queue = self._session.plugins, self._session.snapshot.queues[view.queue]
+        needed = tasks[: max(1, least)]
+        refusal = None if view.is_ready else plugins.start_limit(view)
+        for shape, count in () if refusal is not None else _counts(needed):
+            refusal = refusal or plugins.namespace_limit(view.namespace, shape, count)
+        return refusal or plugins.claim_limit(queue, needed)
+
+    # -- what queues state -------------------------------------------------------------------------------------------
+
+    def _stated(self, view: JobView) -> list[StatedLimit]:
+        """What the job's queue and those above it may hold by their own statement."""
+        found = self._limits.get(view.queue)
+        if found is None:
+            plugins = self._session.plugins
+            found = self._limits[view.queue] = plugins.stated_limits(self._session.snapshot.queues[view.queue])
+        return found
+
+    def _within_limits(self, asking: _Asking) -> ScaleUp:
+        """The tasks that stay within the limits: all, or what the gang needs and as many more as there are."""
+        view, tasks = asking.view, asking.tasks
+        if self._take(view, tasks) is None:
+            return ScaleUp({task.uid for task in tasks})
+        ordered = self._session.plugins.ordered_tasks(tasks)
+        least = max(1, asking.least)
+        over = self._take(view, ordered[:least])
+        if over is not None:
+            return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
+        pods = {task.uid for task in ordered[:least]}
+        for task in ordered[least:]:
+            over = self._take(view, (task,))
+            if over is not None:
+                break
+            pods.add(task.uid)
+        return ScaleUp(pods, Code.QUEUE_CAPABILITY, over or "")
+
+    def _take(self, view: JobView, tasks: Sequence[Task]) -> str | None:
+        """Count the tasks against the limits; where they are too many, nothing is counted and it says why."""
+        asked: Vector = {}
+        for shape, count in _counts(tasks):
+            add(asked, times(shape.request, count))
+        for limit in self._stated(view):
+            short = next(self._short(limit, asked), None)
+            if short is not None:
+                return at_limit(view.queue, limit.queue, short, Bound(short.limit, short.limit, limit.queue))
+        for limit in self._stated(view):
+            add(self._promised.setdefault(limit.queue, {}), asked.items())
+        return None
+
+    def _short(self, limit: StatedLimit, asked: Vector) -> Iterator[Shortage]:
+        names, promised = self._session.snapshot.axis.names, self._promised.get(limit.queue, {})
+        for column, most in limit.amounts:
+            wanted = asked.get(column, 0)
+            before = promised.get(column, 0)
+            held = limit.held.get(column, 0) + before
+            if wanted and held + wanted > most:
+                yield Shortage(names[column], held, wanted, most, before)
+
+
+def _counts(tasks: Sequence[Task]) -> Iterable[tuple[Shape, int]]:
+    """How many of the tasks have each shape; mostly all have one."""
+    first = tasks[0].shape
+    if all(task.shape is first for task in tasks):
+        return ((first, len(tasks)),)
+    return Counter(task.shape for task in tasks).items()

@@ -1,0 +1,119 @@
+"""What is said of each pod that a cycle did not place: a reason in one word, and a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from vsched.framework.codes import Code
+from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.obstacles import UNSUPPORTED
+from vsched.framework.refusal import Refusal
+from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
+from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
+from vsched.framework.session import PIPELINED, Session
+from vsched.framework.subgroups import Composite
+from vsched.model.jobs.advice import headline_of
+from vsched.model.jobs.native import title_of
+from vsched.model.plan import SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
+from vsched.model.pods.task import Task
+
+
+def verdicts(
+    waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: Set[str], scale_up: ScaleUp
+) -> Iterable[Unschedulable]:
+    """Why each pending task that this cycle did not bind is unschedulable."""
+    session = waiting.session
+    if not view.pending_count and not view.waiting:
+        return
+    refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
+    tried, moved = session.tried, view.moved
+    gang = headline_of(outcome.message)
+    for uid, task in view.job.pending.items():
+        if task.unsupported:
+            yield Unschedulable(
+                uid, task.namespace, task.name, view.key, UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1}
+            )
+            continue
+        if uid in bound or task.gated:
+            continue
+        fits = uid in tried or uid in moved
+        # Most of the thousands of waiting tasks have no refusal of their own, so the lookup is skipped for them.
+        own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
+        why = own or refusal
+        if isinstance(why, NodeReasons):
+            explained = waiting.holders.explain(view.key, task, why)
+            kept = session.protected.get(view.key)
+            named = explained.named(explained.why.message)
+            why = explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
+        waits_for = _waits_for(view, task) if fits else ""
+        message, reasons = _task_message(waiting, view, outcome, gang, why, waits_for)
+        fits = bool(waits_for) and why is None
+        if uid in scale_up.pods:
+            reason = UNSCHEDULABLE
+        else:
+            reason = SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up)
+            if scale_up.why_not and scale_up.why_not not in message:
+                message = f"{message}; more nodes would not help: {scale_up.why_not}"
+        yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons, fits)
+
+
+def _other_reason(view: JobView, outcome: JobOutcome, why: NodeReasons | Refusal | None, scale_up: ScaleUp) -> str:
+    """The reason of a pod that no nodes are to be added for: the code of what it waits for."""
+    if isinstance(why, Refusal) and why.code not in NODES_HELP and (why.reason != PIPELINED or in_sight(view)):
+        return UNSUPPORTED if why.code is Code.UNSUPPORTED else why.code
+    return scale_up.code or outcome.code or UNDETERMINED
+
+
+def _waits_for(view: JobView, task: Task) -> str:
+    """What has to be so before a task with room on a node is bound."""
+    groups = view.sub_groups
+    if groups is not None and view.is_ready and not groups.are_whole((task,)):
+        lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
+        what = " groups" if isinstance(lacking, Composite) else ""
+        return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
+    return f"its gang {view.key} reaches its minimum of {view.min_member}"
+
+
+def verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
+    """Why pods whose PodGroup does not exist are unschedulable. No job reports them, so they are reported here."""
+    for key, job in session.snapshot.strays.items():
+        message = no_such_group(key)
+        for uid, task in job.pending.items():
+            yield Unschedulable(
+                uid, task.namespace, task.name, key, Code.NO_POD_GROUP, message, {Code.NO_POD_GROUP.value: 1}
+            )
+
+
+def no_such_group(key: str) -> str:
+    """The message for a pod that names a PodGroup which does not exist."""
+    return f"{title_of(key)} does not exist: its pods wait for it to be created"
+
+
+def _task_message(
+    waiting: UnschedulableReasons,
+    view: JobView,
+    outcome: JobOutcome,
+    gang: str,
+    why: NodeReasons | Refusal | None,
+    fits: str,
+) -> tuple[str, dict[str, int]]:
+    """Message, and number of nodes by reason.
+
+    ``gang`` is the message that says why its job waits, and ``fits`` what a task waits for that found a node.
+    """
+    if isinstance(why, Refusal):
+        if why.reason == PIPELINED and gang and not in_sight(view):
+            return f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
+        if why.code is Code.CLAIM:
+            # Words of kube-scheduler for a pod that no node can take.
+            nodes = len(waiting.session.nodes)
+            return f"0/{nodes} nodes are available: {why.message}.", {why.reason: 1}
+        return waiting.refused(view, why).message, {why.reason: 1}
+    if why is not None:
+        return why.message, dict(why.reasons)
+    if fits:
+        return f"would fit, and waits until {fits}", {}
+    if gang and not view.is_ready:
+        return f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
+    return "not tried in this cycle", {}

@@ -1,0 +1,321 @@
+"""Gangs of pods that other operators make: from the pods' owners, as the table of workload kinds describes them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.bounds import ROLES_MAX, short
+from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joined, plain_name
+from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, scheduling_annotations
+from vsched.mirror.ingest.native import KUEUE_QUEUE
+from vsched.mirror.ingest.paths import Place, items_of
+from vsched.mirror.ingest.workload_kinds import Count, RoleRule, Split, WorkloadKind, alternatives_of
+from vsched.model.jobs.job import JobSpec
+from vsched.model.shared import shared
+
+GANG = "vsched.io/gang"
+"""Annotation of a workload: whether its pods are a gang, instead of what the table says of its kind."""
+GANG_NAME = "vsched.io/gang-name"
+"""Annotation of pods: those of one owner with the same name here are a gang of their own."""
+
+_NONE: Mapping[str, str] = {}
+_SLUG = re.compile(r"[^a-z0-9-]+")
+_SLUG_LENGTH = 40
+
+
+class Role(NamedTuple):
+    """A role of the pods of one object."""
+
+    name: str
+    label_sets: tuple[tuple[tuple[str, str], ...], ...]
+    """Sets of labels, each of which makes a pod one of this role; empty: the pods that no other role takes."""
+    minimum: int
+    replicas: int
+
+    def takes(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels of a pod make it one of this role."""
+        return any(all(labels.get(key) == value for key, value in each) for each in self.label_sets)
+
+    def may_have(self, chosen: Mapping[str, str]) -> bool:
+        """Whether a pod of this role may have these labels."""
+        sets = self.label_sets or ((),)
+        return any(all(chosen.get(key, value) == value for key, value in each) for each in sets)
+
+
+class GangFacts(NamedTuple):
+    """What an object says about the gangs of its pods."""
+
+    roles: tuple[Role, ...] = ()
+    minimum: int | None = None
+    """Of all roles together; None for the sum of theirs."""
+    queue: str = ""
+    priority_class: str = ""
+    idle: bool = False
+    """Whether it is to have no pods."""
+    split: Split | None = None
+
+
+class Owner(NamedTuple):
+    """An object that owns pods, or owns what owns them."""
+
+    uid: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class OwnerRecord(NamedTuple):
+    """An owner, as far as it matters to the gangs of pods."""
+
+    owner: Owner
+    entry: WorkloadKind | None
+    """Its kind in the table; None for one that only leads to such an object."""
+    facts: GangFacts
+    controller: wire.OwnerReference | None
+    gang: bool | None
+    """What its annotation says."""
+    annotations: tuple[tuple[str, str], ...]
+    kueue: str
+    """The queue by the label of Kueue."""
+
+    @property
+    def forms_gangs(self) -> bool:
+        """Whether its pods form gangs."""
+        if self.entry is None or not self.entry.forms_gangs:
+            return False
+        return self.gang is True if self.entry.annotated else self.gang is not False
+
+
+class Gang(NamedTuple):
+    """A gang as the owners of its pods describe it."""
+
+    found: str = ""
+    """The object that it was found by, as ``JobSet train``."""
+    minimum: int = 0
+    """0 where the owners state none."""
+    roles: tuple[tuple[str, int], ...] = ()
+    queue: str = ""
+    priority_class: str = ""
+    annotations: tuple[tuple[str, str], ...] = ()
+    """Of all owners; those of inner ones count before those of outer ones."""
+    owner: Owner | None = None
+    """The owner of its PodGroup; None for the controller of the pods."""
+
+
+def group_and_kind(reference: wire.OwnerReference) -> tuple[str, str]:
+    """The API group and the kind that an owner reference names."""
+    return reference.api_version.rpartition("/")[0], reference.kind
+
+
+# -- what an object says ----------------------------------------------------------------------------------------------
+
+
+def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
+    """What an object says of the gangs of its pods; raises BadObject."""
+    place = Place(document)
+    roles = tuple(_roles(entry, place))
+    if len(roles) > ROLES_MAX:
+        raise BadObject(f"{len(roles)} roles (expected at most {ROLES_MAX})")
+    return GangFacts(
+        roles,
+        None if entry.minimum is None else _count(entry.minimum, place, "minimum"),
+        _text(entry.queue, place),
+        _text(entry.priority, place),
+        bool(entry.suspended and place.holds(entry.suspended)) or (bool(roles) and not any(r.replicas for r in roles)),
+        next((each for each in entry.split if not each.when or place.holds(each.when)), None),
+    )
+
+
+def record_of(
+    owner: Owner, entry: WorkloadKind | None, metadata: wire.Metadata, facts: GangFacts, remarks: Remarks
+) -> OwnerRecord:
+    """An owner as it matters here; an annotation that cannot be used gets a remark."""
+    annotations = metadata.annotations or _NONE
+    said = annotations.get(GANG)
+    if said is not None and said not in BOOLEANS:
+        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): passed over")
+    return OwnerRecord(
+        owner,
+        entry,
+        facts,
+        controller_of(metadata),
+        None if said is None else BOOLEANS.get(said),
+        scheduling_annotations(metadata),
+        shared((metadata.labels or _NONE).get(KUEUE_QUEUE, "")),
+    )
+
+
+def _roles(entry: WorkloadKind, place: Place) -> Iterator[Role]:
+    for rule in entry.roles:
+        if not rule.each:
+            yield _role(rule, rule.name, place)
+            continue
+        for found in place.values(rule.each):
+            for key, item in items_of(found):
+                inner = Place(place.whole, item)
+                named = inner.first(rule.name_from) if rule.name_from else key.lower()
+                if not isinstance(named, str) or not named:
+                    raise BadObject(f"{rule.each}: an item without {rule.name_from or 'a key'} (expected its name)")
+                yield _role(rule, named, inner)
+
+
+def _role(rule: RoleRule, name: str, place: Place) -> Role:
+    replicas = _count(rule.replicas, place, f"replicas of {name}")
+    replicas = 1 if replicas is None else replicas
+    minimum = None if rule.minimum is None else _count(rule.minimum, place, f"minimum of {name}")
+    sets = tuple(
+        tuple((key, value.replace("{name}", name)) for key, value in sorted(each.items())) for each in rule.label_sets
+    )
+    least = replicas if minimum is None else minimum
+    return Role(shared(short(name, "the name of a role")), tuple(filter(None, sets)), least, replicas)
+
+
+def _count(count: Count, place: Place, what: str) -> int | None:
+    """A number of pods; None where no alternative leads to one."""
+    for one in alternatives_of(count):
+        if one.when and not place.holds(one.when):
+            continue
+        found = one.value if one.value is not None else place.first(one.path)
+        if found is None:
+            continue
+        number = _whole(found, one.path, what)
+        for path in one.at_most:
+            most = place.first(path)
+            number = number if most is None else min(number, _whole(most, path, what))
+        for path in one.times:
+            factor = place.first(path)
+            number *= 1 if factor is None else _whole(factor, path, what)
+        return min(max(number - one.less, 0), INT32 - 1)
+    return None
+
+
+def _whole(found: object, path: str, what: str) -> int:
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < INT32:
+        raise BadObject(f"{path}: {str(found)[:40]!r} as the {what} (expected a whole number, zero or more)")
+    return found
+
+
+def _text(paths: Sequence[str], place: Place) -> str:
+    for path in paths:
+        found = place.first(path)
+        if found is not None and not isinstance(found, str):
+            raise BadObject(f"{path}: {str(found)[:40]!r} (expected a name)")
+        if found:
+            return shared(short(found, path))
+    return ""
+
+
+# -- what follows for a pod -------------------------------------------------------------------------------------------
+
+
+class Membership(NamedTuple):
+    """The gang that a pod belongs to."""
+
+    name: str
+    """Of its PodGroup."""
+    role: str
+    gang: Gang
+
+
+def membership_of(metadata: wire.Metadata, chain: Sequence[OwnerRecord]) -> Membership | None:
+    """The gang of a pod by its owners, from the inside out; None where they say nothing about it.
+
+    The outermost owner whose pods form gangs counts: a JobSet before its Jobs.
+    """
+    at = next((number for number in reversed(range(len(chain))) if chain[number].forms_gangs), None)
+    labels, annotations = metadata.labels or _NONE, metadata.annotations or _NONE
+    own = annotations.get(GANG_NAME, "")
+    plain = plain_name(metadata)
+    if at is None:
+        if own and chain:
+            gang = _gang(chain, GangFacts(), _NONE, chain[-1].owner)
+            return Membership(f"{plain}-{slug(own)}", "", gang)
+        if all(each.entry is None or each.entry.annotated for each in chain):
+            return None
+        return Membership(plain, "", _gang(chain, GangFacts(), _NONE, None))
+    record = chain[at]
+    facts, base = record.facts, IMPLIED + record.owner.uid
+    role = _role_of(facts.roles, labels)
+    outer = chain[at:]
+    if own:
+        return Membership(f"{base}-{slug(own)}", role, _gang(outer, GangFacts(), _NONE, record.owner))
+    split = facts.split
+    if split is None:
+        return Membership(base, role, _gang(outer, facts, _NONE, record.owner))
+    if split.pod:
+        return Membership(IMPLIED + wire.uid_of(metadata), role, _gang(outer, GangFacts(), _NONE, None))
+    chosen = {key: labels[key] for key in split.labels if key in labels}
+    name = "-".join((base, *map(slug, chosen.values())))
+    return Membership(name, role, _gang(outer, facts, chosen, record.owner))
+
+
+def _gang(chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: Owner | None) -> Gang:
+    """The gang of the pods with these labels, with what its owners say about it."""
+    roles = [role for role in facts.roles if role.may_have(chosen)]
+    minima = Counter[str]()
+    for role in roles:
+        minima[role.name] += role.minimum
+    together = minima.total()
+    minimum = facts.minimum if facts.minimum is not None else max(together, 1 if roles else 0)
+    counts = len(roles) > 1 and together <= minimum
+    annotations: dict[str, str] = {}
+    for record in reversed(chain):
+        annotations.update(record.annotations)
+    return Gang(
+        str(chain[0].owner),
+        minimum,
+        tuple(sorted((+minima).items())) if counts else (),
+        annotations.get(QUEUE_NAME, "")
+        or next((each.facts.queue for each in chain if each.facts.queue), "")
+        or next((each.kueue for each in chain if each.kueue), ""),
+        next((each.facts.priority_class for each in chain if each.facts.priority_class), ""),
+        tuple(sorted(annotations.items())),
+        owner,
+    )
+
+
+def _role_of(roles: Sequence[Role], labels: Mapping[str, str]) -> str:
+    for role in roles:
+        if role.label_sets and role.takes(labels):
+            return role.name
+    return next((role.name for role in roles if not role.label_sets), "")
+
+
+def slug(text: str) -> str:
+    """A text as part of the name of an object; different texts stay different."""
+    found = _SLUG.sub("-", text.lower()).strip("-")
+    if found == text and len(found) <= _SLUG_LENGTH:
+        return found
+    return "-".join(filter(None, (found[:_SLUG_LENGTH].rstrip("-"), hashlib.sha256(text.encode()).hexdigest()[:8])))
+
+
+def gathered(spec: JobSpec, gang: Gang, remarks: Remarks) -> JobSpec:
+    """The job of a gang: what its pods say counts before what its owners say."""
+    stated = GROUP_MIN_MEMBER in dict(spec.annotations) or any(key == GROUP_MIN_MEMBER for key, _ in gang.annotations)
+    if gang.annotations:
+        spec = joined(spec, dict(gang.annotations), remarks)
+    priority_class = gang.priority_class or spec.priority_class
+    same_class = priority_class == spec.priority_class
+    counts = not stated and gang.minimum > 0
+    return msgspec.structs.replace(
+        spec,
+        queue=spec.queue or gang.queue,
+        min_member=gang.minimum if counts else spec.min_member,
+        min_task_member=gang.roles if counts else (),
+        priority_class=priority_class,
+        class_only_named=spec.class_only_named and same_class,
+        gang=gang.found,
+    )
