@@ -22,7 +22,7 @@ from vsched.explain.queues import explain_queue, past_use
 from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
-from vsched.explain.why.planned import goes_before
+from vsched.explain.why.planned import goes_before, why_no_start
 from vsched.explain.why.undisturbed import undisturbed
 from vsched.explain.words.requests import notes_of_requests
 from vsched.framework.callout import Callout
@@ -148,6 +148,12 @@ class Explaining:
         """The pod of a key."""
         return find_pod(self._snapshot, self._report, key)
 
+    def _starts(self, key: str, waits: bool) -> Iterator[str]:
+        """Notes on planned starts."""
+        yield from goes_before(self._report, key)
+        if waits:
+            yield why_no_start(self._report.jobs.get(key))
+
     def of_job(self, job: Job) -> Explanation:
         """Explain the state of a job."""
         key = job.key
@@ -172,7 +178,7 @@ class Explaining:
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
-            notes=tuple(filter(None, (*self._notes(job), self._past_use(job, waits), *goes_before(self._report, key)))),
+            notes=tuple(filter(None, (*self._notes(job), self._past_use(job, waits), *self._starts(key, waits)))),
             pods=self._pods(job) if waits else {},
             claims=self._claims(job.tasks.values()),
         )

@@ -94,3 +94,24 @@ class Code(StrEnum):
     REFUSED = "Refused"
     """An external service refuses the job or the pod."""
     OTHER = "Other"
+
+
+class NoStart(StrEnum):
+    """Why no start is planned for a job without room, where the policy plans starts."""
+
+    DEPTH = "DepthReached"
+    """The starts of as many jobs are planned as may be at once."""
+    LEFT_OUT = "LeftOut"
+    """The policy plans no starts for such jobs."""
+    RUNNING_JOBS = "RunningJobs"
+    """Limits on running jobs do not let it start."""
+    INCOMPLETE = "Incomplete"
+    """Too few of its pods are there and may be placed."""
+    NOT_SOUGHT = "NotSought"
+    """A start was sought in vain for so many jobs before it that none was sought."""
+    LIMITS = "Limits"
+    """Queue or namespace do not let it in even when all work has ended whose end is known."""
+    ROOM = "Room"
+    """The nodes have too little room for it then."""
+    DEVICES = "Devices"
+    """Too few of the devices that it claims are free then."""

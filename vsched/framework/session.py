@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.framework.callout import Callout
+from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
@@ -21,6 +22,7 @@ from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.kept import KeptRoom
+from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import obstacle
@@ -111,7 +113,7 @@ class Session:
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot, policy)
+        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot, policy, self.claims)
         """The planned starts, and the room that is kept for them; None without such a plugin."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
@@ -192,7 +194,7 @@ class Session:
                 yield task
 
 
-def _kept(nodes: NodeTable, planner: PlannedStarts, snapshot: Snapshot, policy: Policy) -> KeptRoom:
+def _kept(nodes: NodeTable, planner: PlannedStarts, snapshot: Snapshot, policy: Policy, claims: Claims) -> KeptRoom:
     """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
     jobs, longest = snapshot.jobs, policy.longest_runs(snapshot.queues)
 
@@ -200,7 +202,7 @@ def _kept(nodes: NodeTable, planner: PlannedStarts, snapshot: Snapshot, policy: 
         job = jobs[task.job]
         return planner.ends_by(job.spec, task, longest(job))
 
-    return KeptRoom(nodes, ends_by, lambda task: jobs[task.job].spec.queue)
+    return KeptRoom(nodes, ends_by, LimitsOf(snapshot.queues, jobs), claims.has_devices)
 
 
 def _standings(

@@ -180,6 +180,9 @@ class JobOutcome(msgspec.Struct, frozen=True):
     """Of its sub-groups that ask for closeness and have such pods, the first ``SUB_GROUPS_MAX``."""
     planned: PlannedStart | None = None
     """Its planned start; None where room is not kept for it."""
+    unplanned: str = ""
+    """Why no start is planned for it though it has no room, as a code (``framework.codes.NoStart``); empty where one is
+    planned, and where the policy plans no starts."""
     ahead_of: str = ""
     """Key of the job with a planned start that it went ahead of: this cycle placed it on a node that is kept for that
     job."""

@@ -180,6 +180,12 @@ class Capacity(
                 return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None
 
+    def room_above(self, queue: Queue, column: int) -> Mapping[str, int]:
+        """What the limits of the queues above leave, in a tree."""
+        account = self._accounts.get(queue.name)
+        limits = [(one, one.terms.limit.get(column, inf)) for one in (() if account is None else account.above)]
+        return {one.name: int(limit) - one.taken(self._usage).get(column, 0) for one, limit in limits if limit < inf}
+
     def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """None if the queue and all queues above it stay within their quotas of devices with the tasks' claims."""
         account = self._accounts.get(queue.name)

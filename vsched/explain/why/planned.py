@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsched.framework.codes import NoStart
 from vsched.framework.wording import listed
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, JobOutcome
+
+_THEN = "even when all work has ended whose end is known"
+WHY_NONE = {
+    NoStart.DEPTH: "the starts of as many jobs are planned as may be at once (depth of easy-backfill)",
+    NoStart.LEFT_OUT: "reserveFor of easy-backfill leaves it out at present",
+    NoStart.RUNNING_JOBS: "limits on running jobs do not let it start at present",
+    NoStart.INCOMPLETE: "too few of its pods are there and may be placed",
+    NoStart.NOT_SOUGHT: "none was found for many jobs before it, so none was sought",
+    NoStart.LIMITS: f"its queue or its namespace would not let it in, {_THEN}",
+    NoStart.ROOM: f"the nodes would have too little room for it, {_THEN}",
+    NoStart.DEVICES: f"too few of the devices that it claims would be free, {_THEN}",
+}
 
 
 def goes_before(report: CycleReport, key: str) -> Iterator[str]:
@@ -18,3 +31,10 @@ def goes_before(report: CycleReport, key: str) -> Iterator[str]:
             yield f"until its start, {listed('job', planned.ahead)} may use its nodes: begun since it waits"
         if key in planned.ahead:
             yield f"it goes before {other}, on nodes that are kept for the start of that job"
+
+
+def why_no_start(outcome: JobOutcome | None) -> str:
+    """A note on a job without room that says why no start is planned for it; empty where that is no question."""
+    if outcome is None or not outcome.unplanned:
+        return ""
+    return f"no start is planned for it: {WHY_NONE[NoStart(outcome.unplanned)]} ({outcome.unplanned})"

@@ -19,6 +19,8 @@ from vsched.model.nodes.table import Floats, Mask
 from vsched.model.pods.task import Task
 
 NOTHING = ClaimPlan()
+UNLIMITED_ON_A_NODE = 1 << 20
+"""More tasks than a node can have."""
 _WITHOUT_PARTS: Sequence[ClaimPart] = ()
 _NOTHING_UNREAD: Mapping[str, str] = {}
 
@@ -136,6 +138,15 @@ class TaskClaims:
             return [ClaimRoom(self.obstacle.message, self.obstacle.code, np.zeros(self._nodes, dtype=np.int64), 0)]
         return [limit for part in self._parts for limit in part.limits(self.task)]
 
+    def room(self, *, later: bool) -> int:
+        """How many tasks with such claims all nodes together can serve at most."""
+        served = self.served(later=later)
+        found = int(served.sum()) * UNLIMITED_ON_A_NODE
+        for limit in self.limits():
+            most = int(np.minimum(limit.most, UNLIMITED_ON_A_NODE)[served].sum())
+            found = min(found, most if limit.together is None else min(most, limit.together))
+        return found
+
     def _inexact(self) -> Sequence[ClaimPart]:
         """The kinds of claims whose masks do not say everything."""
         return [part for part in self._parts if not part.is_exact(self.task)]
@@ -198,6 +209,10 @@ class Claims:
     def concerns(self, task: Task) -> bool:
         """Whether the task has claims."""
         return bool(self._concerned(task))
+
+    def has_devices(self, task: Task) -> bool:
+        """Whether the task has claims of devices."""
+        return any(isinstance(part, MeasuresShortages) for part in self._concerned(task))
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""

@@ -45,6 +45,7 @@ class PluginDecisions(PluginTiers):
         self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
+        self._rooms_above = [plugin.room_above for plugin in self.taking_part(Allocatable)]
         self._claim_limits = [plugin.claim_limit for plugin in self.taking_part(ClaimLimit)]
         self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
@@ -106,6 +107,14 @@ class PluginDecisions(PluginTiers):
             if refusal is not None:
                 return refusal
         return None
+
+    def room_above(self, queue: Queue, column: int) -> dict[str, int]:
+        """How much more of a resource each queue above may hold: the least of all plugins."""
+        found: dict[str, int] = {}
+        for ask in self._rooms_above:
+            for name, room in ask(queue, column).items():
+                found[name] = min(room, found.get(name, room))
+        return found
 
     def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
         """The first refusal of ``count`` more pods in the namespace, whatever the queue."""

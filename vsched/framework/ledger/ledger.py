@@ -155,10 +155,7 @@ class Ledger:
         self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
 
     def end(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
-        """Take a task to have ended, to see what there is room for then. It may have been placed in this session.
-
-        A task with claims may not: what it claims is not given back.
-        """
+        """Take a task to have ended, to see what there is room for then. It may have been placed in this session."""
         status = job.moved[task.uid][0] if task.uid in job.moved else task.status
         if status is task.status:
             self.evict(job, task, row, cause)
@@ -167,6 +164,8 @@ class Ledger:
         elif status is Status.ALLOCATED:
             self.evicted += 1
             self._take(job, task, row, status, Status.RELEASING)
+            if self._claims is not None and (task.claims is not None or self._implicit):
+                self._claims.withdraw(task, row)
             self.log.append(LedgerEntry(job, task, row, status, Status.RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
@@ -208,7 +207,7 @@ class Ledger:
         assert self._claims is not None, "the caller has looked"
         if before is Status.PENDING:
             self._claims.give_back(task, row)
-        elif status is Status.RELEASING:
+        elif status is Status.RELEASING and before is task.status:
             self._claims.restore(task, row)
         else:
             self._claims.reinstate(task, row)

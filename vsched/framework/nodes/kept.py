@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.codes import Code
+from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
@@ -27,42 +29,90 @@ KEPT = f"node(s) had room that is kept for {A_START}"
 """The reason for a node whose room is kept. Messages put the start of the job in the place of ``A_START``."""
 KEPT_IN_QUEUE = f"node(s) had room, but the room of the queue is kept for {A_START}"
 """The reason for a node with room where the job's queue may hold nothing besides the planned job."""
+KEPT_ELSEWHERE = f"node(s) had room, but the room of {{}} is kept for {A_START}"
+"""The same of a queue above, or of a namespace."""
+Places = Sequence[tuple[Task, int]]
+"""Tasks with rows."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""
+
+
+class Overlap(NamedTuple):
+    """The nodes that two planned starts have in common."""
+
+    other: Planned
+    here: Ints
+    """Their positions in one of them."""
+    there: Ints
+    """Their positions in the other."""
 
 
 class Planned:
     """The planned start of one job."""
 
-    __slots__ = ("ahead", "at", "ending", "extra", "job", "need", "number", "positions", "rows")
+    __slots__ = (
+        "ahead",
+        "at",
+        "beside",
+        "ending",
+        "extra",
+        "has_devices",
+        "job",
+        "number",
+        "own",
+        "places",
+        "positions",
+        "rows",
+    )
 
     def __init__(
         self,
         job: JobView,
         at: float,
-        rows: Ints,
-        need: Mapping[int, Ints],
-        ending: Mapping[int, Ints],
+        places: Places,
+        leaving: Mapping[int, Ints],
         number: int,
         ahead: Sequence[str],
-        extra: Mapping[int, int],
+        extra: Left,
+        *,
+        has_devices: bool,
     ) -> None:
         self.job = job
         self.at = at
         """Seconds since the epoch."""
-        self.rows = rows
+        self.places = places
+        """Its tasks, with the rows where they will start."""
+        self.rows: Ints = np.unique(np.array([row for _, row in places], dtype=np.int64))
         """int64[..]: the rows of its nodes, ascending."""
-        self.need = need
-        """int64[rows] by column: what it will take there, and what other planned starts will."""
-        self.ending = ending
+        self.own = _sums(self.rows, places)
+        """int64[rows] by column: what it will take there."""
+        self.beside: list[Overlap] = []
+        """The planned starts before it that have nodes in common with it."""
+        self.ending = {column: leaving[column][self.rows] for column in self.own if column in leaving}
         """int64[rows] by column: what work holds there, or waits for, that ends before its start."""
         self.number = number
         """The number of the job's turn. Jobs that had their last turn before it are not bound by this plan."""
         self.ahead = ahead
         """Keys of the jobs that have begun on its nodes since it waits, and end before."""
-        self.extra = dict(extra)
-        """By column: what its queue may hold besides it at its start, of work that has not ended by then."""
-        self.positions = {row: at for at, row in enumerate(rows.tolist())}
+        self.extra = {limited: dict(amounts) for limited, amounts in extra.items()}
+        """What its queue, those above and its namespace may hold besides it at its start, of work that has not ended
+        by then."""
+        self.has_devices = has_devices
+        """Whether it claims devices. Which ones are free by then is not counted: until then its nodes take no work that
+        claims devices and does not end in time."""
+        self.positions = {row: at for at, row in enumerate(self.rows.tolist())}
+
+    def need(self, column: int) -> Ints | None:
+        """int64[rows]: what it will take there, and what planned starts before it will; None where it takes nothing."""
+        own = self.own.get(column)
+        if own is None:
+            return None
+        found: Ints = own.copy()
+        for other, here, there in self.beside:
+            theirs = other.own.get(column)
+            if theirs is not None and not other.is_over:
+                found[here] += theirs[there]
+        return found
 
     @property
     def is_over(self) -> bool:
@@ -73,13 +123,19 @@ class Planned:
 class KeptRoom:
     """The planned starts of a session, and what they leave to other tasks."""
 
-    def __init__(self, nodes: NodeTable, ends_by: EndsBy, queue_of: Callable[[Task], str]) -> None:
+    def __init__(
+        self, nodes: NodeTable, ends_by: EndsBy, limits_of: LimitsOf, has_devices: Callable[[Task], bool]
+    ) -> None:
         self.planned: list[Planned] = []
         self.in_vain = 0
         """For how many jobs a start was sought in vain."""
+        self.unplanned: dict[str, NoStart] = {}
+        """By job without room: why no start is planned for it."""
         self._nodes = nodes
         self._ends_by = ends_by
-        self._queue_of = queue_of
+        self.limits_of = limits_of
+        self.has_devices = has_devices
+        """Whether a task claims devices."""
         self._ends: dict[str, float] = {}
         self._turn = 0
         self._turns: dict[str, int] = {}
@@ -102,25 +158,26 @@ class KeptRoom:
         self,
         job: JobView,
         at: float,
-        places: Sequence[tuple[Task, int]],
+        places: Places,
         leaving: Mapping[int, Ints],
         ahead: Sequence[str] = (),
-        extra: Mapping[int, int] | None = None,
+        extra: Left | None = None,
     ) -> None:
         """Keep room for a job: its tasks with the rows where they will start.
 
         ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then;
-        ``extra`` is what its queue may hold besides it then, by column.
+        ``extra`` is what its queue, those above and its namespace may hold besides it then.
         """
-        rows = np.unique(np.array([row for _, row in places], dtype=np.int64))
-        need = _sums(rows, places)
+        has_devices = any(self.has_devices(task) for task, _ in places)
+        planned = Planned(job, at, places, leaving, self._turn, ahead, extra or {}, has_devices=has_devices)
         for other in self.planned:
-            _, here, there = np.intersect1d(rows, other.rows, assume_unique=True, return_indices=True)
-            for column in need.keys() & other.need.keys():
-                need[column][here] += other.need[column][there]
-        nothing = np.zeros(len(self._nodes), dtype=np.int64)
-        ending = {column: leaving.get(column, nothing)[rows] for column in need}
-        self.planned.append(Planned(job, at, rows, need, ending, self._turn, ahead, extra or {}))
+            _, here, there = np.intersect1d(planned.rows, other.rows, assume_unique=True, return_indices=True)
+            if len(here):
+                planned.beside.append(Overlap(other, here, there))
+            if at < other.at:
+                for task, _ in places:
+                    self._use_up(other, task, 1)
+        self.planned.append(planned)
 
     def of(self, key: str) -> Planned | None:
         """The planned start of a job that has no places yet; None where it has none."""
@@ -154,7 +211,7 @@ class KeptRoom:
         if not self.planned:
             return ()
         if self._foreseeing:
-            return [plan for plan in self.planned if plan.job.key != task.job]
+            return [plan for plan in self.planned if plan.job.key != task.job and not plan.is_over]
         turn = self._turns.get(task.job, inf)
         return [
             plan
@@ -164,7 +221,7 @@ class KeptRoom:
 
     def class_of(self, task: Task) -> Hashable:
         """Tasks of one shape and of equal class find the same room; empty for a task that nothing binds."""
-        bound = tuple([plan.job.key for plan in self.binding(task)])
+        bound = tuple([(plan.job.key, self._short(plan, task)) for plan in self.binding(task)])
         return (*bound, "later") if bound and self._foreseeing else bound
 
     def checks(self, task: Task) -> list[Check]:
@@ -186,28 +243,37 @@ class KeptRoom:
         return found
 
     def _reason(self, plan: Planned, task: Task) -> str:
-        return KEPT if self._queue_has_room(plan, task) else KEPT_IN_QUEUE
+        short = self._short(plan, task)
+        if short is None:
+            return KEPT
+        if short == self.limits_of(task)[0]:
+            return KEPT_IN_QUEUE
+        return KEPT_ELSEWHERE.format(f"queue {short.queue}" if short.queue else f"namespace {short.namespace}")
 
-    def _queue_has_room(self, plan: Planned, task: Task) -> bool:
-        """Whether the queue of a plan may hold a task besides the plan's job, where the task is of that queue."""
-        if self._queue_of(task) != plan.job.queue:
-            return True
-        return all(plan.extra.get(column, amount) >= amount for column, amount in task.shape.request)
+    def _short(self, plan: Planned, task: Task) -> Limited | None:
+        """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both."""
+        for limited in self.limits_of(task):
+            extra = plan.extra.get(limited)
+            if extra is not None and any(extra.get(key, amount) < amount for key, amount in asked(limited, task)):
+                return limited
+        return None
 
     def _room(self, plan: Planned, task: Task) -> Ints:
         """int64[nodes]: how many tasks like this one fit beside the job of a plan; on other nodes any number."""
         rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
-        if not self._foreseeing and not self._queue_has_room(plan, task):
+        if not self._foreseeing and self._short(plan, task) is not None:
             rooms[:] = 0
             return rooms
         most = rooms[plan.rows]
         for column, amount in task.shape.request:
-            need = plan.need.get(column)
+            need = plan.need(column)
             if need is not None:
                 free = self._nodes.future_idle(column)[plan.rows] - need
-                if not self._foreseeing:
+                if not self._foreseeing and column in plan.ending:
                     free += plan.ending[column]
                 np.minimum(most, np.where(need > 0, free // amount, UNLIMITED), out=most)
+        if plan.has_devices and not self._foreseeing and self.has_devices(task):
+            most[:] = 0
         rooms[plan.rows] = np.maximum(most, 0)
         return rooms
 
@@ -223,18 +289,26 @@ class KeptRoom:
 
     def _shift(self, job: JobView, task: Task, row: int, sign: int) -> None:
         for plan in self.planned:
+            if task.job == plan.job.key:
+                continue
             position = plan.positions.get(row)
-            if task.job == plan.job.key or (position is None and job.queue != plan.job.queue):
+            if not plan.extra and position is None:
                 continue
             if self.ends_by(task) > plan.at:
-                if job.queue == plan.job.queue:
-                    for column, amount in task.shape.request:
-                        if column in plan.extra:
-                            plan.extra[column] -= sign * amount
+                self._use_up(plan, task, sign)
             elif position is not None:
                 for column, amount in task.shape.request:
                     if column in plan.ending:
                         plan.ending[column][position] += sign * amount
+
+    def _use_up(self, plan: Planned, task: Task, sign: int) -> None:
+        """Count a task that will still be there, in what may be held besides the planned job."""
+        for limited in self.limits_of(task):
+            extra = plan.extra.get(limited)
+            if extra is not None:
+                for key, amount in asked(limited, task):
+                    if key in extra:
+                        extra[key] -= sign * amount
 
 
 def _sums(rows: Ints, places: Sequence[tuple[Task, int]]) -> dict[int, Ints]:

@@ -38,6 +38,13 @@ class Allocatable(Point):
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """None where it may."""
 
+    def room_above(self, queue: Queue, column: int) -> Mapping[str, int]:
+        """How much more of a resource each queue above may hold, with all queues below it; by name.
+
+        Nothing for queues without a limit of the resource.
+        """
+        return {}
+
 
 class ClaimLimit(Point):
     """Whether a queue may hold what the ResourceClaims of some tasks ask for; all plugins must agree.

@@ -15,7 +15,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.limits import SILENT
-from vsched.framework.reports.planned import planned_start, with_start
+from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons
@@ -138,6 +138,7 @@ def job_outcome(
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(waiting.session, view),
         planned=planned,
+        unplanned=unplanned(waiting.session, view),
         ahead_of="" if waiting.session.kept is None else waiting.session.kept.ahead_of(view),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vsched.framework.jobs import JobView
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
@@ -17,6 +18,14 @@ def planned_start(session: Session, key: str) -> PlannedStart | None:
     names = session.nodes.statics.names
     nodes = tuple(names[row] for row in found.rows[:PLANNED_NODES_MAX].tolist())
     return PlannedStart(found.at, nodes, len(found.rows), tuple(found.ahead[:PLANNED_NODES_MAX]))
+
+
+def unplanned(session: Session, view: JobView) -> str:
+    """Why no start is planned for a job without room, as a code; empty where that is no question."""
+    kept = session.kept
+    if kept is None or view.is_pipelined or kept.of(view.key) is not None:
+        return ""
+    return str(kept.unplanned.get(view.key, ""))
 
 
 def with_start(session: Session, headline: UnschedulableReason, planned: PlannedStart | None) -> UnschedulableReason:

@@ -244,6 +244,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "code": word,
         "sub_groups": parts,
         "planned": parts,
+        "unplanned": word,
         "ahead_of": name,
     },
     PlannedStart: {"nodes": each(node), "ahead": each(name)},

@@ -100,6 +100,7 @@ def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
         "tier": outcome.tier if outcome is not None else None,
         "sub_groups": list(outcome.sub_groups) if outcome is not None else [],
         "planned": outcome.planned if outcome is not None else None,
+        "unplanned": outcome.unplanned if outcome is not None else "",
         "ahead_of": ahead_of,
     }
 

@@ -1,0 +1,219 @@
+"""Planned starts keep every limit that allocate keeps, and work that starts before them leaves what they need of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from tests.actions.test_planning import POLICY, hours, starts
+from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_from
+from vsched.explain.estimate.passing import Decided, Passing
+from vsched.framework.codes import NoStart
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.amounts.counted import LIMITS, parse_counted
+from vsched.model.arbitration.records import Ceiling
+from vsched.model.snapshot import Snapshot
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings.built_in import REGISTRY
+
+TREE = "  - name: capacity\n    enableHierarchy: true\n"
+
+
+def policy(*, depth: int = 1, also: str = TREE) -> Policy:
+    return policy_from(POLICY.format(args=f"    arguments: {{depth: {depth}}}") + also)
+
+
+def within(snapshot: Snapshot, ceilings: str) -> Snapshot:
+    """The snapshot with what namespaces may hold: ``a cpu=2 limits.cpu=3``, one namespace a line."""
+    most: dict[str, Ceiling] = {}
+    for line in ceilings.splitlines():
+        namespace, *words = line.split()
+        counted = {name: parse_counted(name, amount) for name, amount in (word.split("=") for word in words)}
+        limits = {name: counted.pop(name) for name in LIMITS if name in counted}
+        most[namespace] = Ceiling({snapshot.axis.column(name): value for name, value in counted.items()}, limits)
+    return replace(snapshot, ceilings=most)
+
+
+def arbitrated(text: str, ceilings: str, found: Policy) -> Plan:
+    snapshot = mirror(manifests(text), arbitrating=True).snapshot(NOW)
+    return Plan([run_cycle(within(snapshot, ceilings), found.with_plugin(ALLOCATION), REGISTRY)])
+
+
+SHARED = f"""
+node n1 cpu=8
+node n2 cpu=8
+queue top capability=cpu:6
+queue a parent=top
+queue b parent=top
+job x/long min=1 queue=a age=900
+pods x/long 1 cpu=2 on=n1 started=0 {hours(60)}
+job x/short min=1 queue=b age=900
+pods x/short 1 cpu=2 on=n2 started=0 {hours(20)}
+job x/big min=1 pods=1 cpu=4 queue=a age=600
+"""
+"""The nodes have room for x/big, and the queue above has none until work of the sibling ends in 20 minutes."""
+
+
+@pytest.mark.parametrize(
+    ("job", "bound"),
+    [
+        pytest.param(f"queue=b cpu=1 {hours(20)}", True, id="work of a sibling that ends in time goes before"),
+        pytest.param(f"queue=b cpu=1 {hours(21)}", False, id="work of a sibling that ends later waits"),
+        pytest.param("queue=c cpu=2", True, id="work of a queue elsewhere is free to go"),
+    ],
+)
+def test_the_room_of_a_queue_above_is_kept(job: str, bound: bool) -> None:
+    found = plan(f"{SHARED}\nqueue c\njob x/small min=1 pods=1 {job} age=60", policy())
+    at, _ = starts(found) or (None, None)
+    assert at == 20
+    assert (found.bound == {"small": 1}) is bound
+    if not bound:
+        assert "the room of queue top is kept for the start of x/big at 08:20 UTC" in found.message("x/small")
+
+
+def test_what_the_queue_above_has_left_besides_goes_to_siblings() -> None:
+    text = SHARED.replace("pods=1 cpu=4", "pods=1 cpu=3") + "\njob x/small min=1 pods=1 cpu=1 queue=b age=60"
+    assert plan(text, policy()).bound == {"small": 1}, "2 + 3 + 1 of 6 in 20 minutes"
+    assert "small" not in plan(text.replace("pods=1 cpu=1", "pods=1 cpu=2"), policy()).bound
+
+
+def test_a_full_cluster_is_no_limit_of_the_root_once_work_has_ended() -> None:
+    text = (
+        f"node n1 cpu=4\nqueue a\nqueue b\njob x/w min=1 queue=b age=900\npods x/w 1 cpu=4 on=n1 started=0 {hours(30)}"
+    )
+    found = plan(f"{text}\njob x/big min=1 pods=1 cpu=4 queue=a age=600", policy())
+    assert starts(found) == (30, ("n1",)), "the work that holds the root's room is of another queue"
+
+
+def test_the_next_planned_start_keeps_the_limit_of_the_first() -> None:
+    text = SHARED.replace("queue=a age=600", "queue=a age=600\njob x/next min=1 pods=1 cpu=3 queue=b age=500")
+    found = plan(text, policy(depth=2))
+    assert starts(found) == (20, ("n2",))
+    assert starts(found, "x/next") is None, "4 + 3 are never of 6"
+    assert found.jobs["x/next"].unplanned == NoStart.LIMITS
+    found = plan(text.replace("pods=1 cpu=3", "pods=1 cpu=2"), policy(depth=2))
+    at, _ = starts(found, "x/next") or (None, None)
+    assert at == 60, "beside the first once x/long has ended"
+
+
+def test_limits_on_running_jobs_hold_for_planned_starts_together() -> None:
+    text = f"""
+node n1 cpu=4
+node n2 cpu=4
+queue q
+job x/one min=1 queue=other age=900
+pods x/one 1 cpu=4 on=n1 started=0 {hours(20)}
+job x/two min=1 queue=other age=900
+pods x/two 1 cpu=4 on=n2 started=0 {hours(40)}
+queue other
+job x/big min=1 pods=1 cpu=4 queue=q age=600
+job x/next min=1 pods=1 cpu=4 queue=q age=500
+"""
+    for most, expected in ((2, 40), (1, None)):
+        limited = policy(depth=2, also=f"  - name: job-limits\n    arguments: {{maxRunningJobs: {most}}}\n")
+        found = plan(text, limited)
+        assert starts(found) == (20, ("n1",))
+        at, _ = starts(found, "x/next") or (None, None)
+        assert at == expected
+
+
+CEILING = f"""
+node n1 cpu=8
+node n2 cpu=8
+job a/long min=1 age=900
+pods a/long 1 cpu=2 on=n1 started=0 {hours(60)}
+job a/short min=1 age=900
+pods a/short 1 cpu=2 on=n2 started=0 {hours(20)}
+job a/big min=1 pods=1 cpu=4 age=600
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "bound"),
+    [
+        pytest.param(f"a/small min=1 pods=1 cpu=1 {hours(20)}", True, id="work of the namespace that ends in time"),
+        pytest.param(f"a/small min=1 pods=1 cpu=1 {hours(21)}", False, id="work of the namespace that ends later"),
+        pytest.param("b/small min=1 pods=1 cpu=1", True, id="work of another namespace"),
+    ],
+)
+def test_a_job_at_the_ceiling_of_its_namespace_starts_when_enough_of_the_namespace_has_ended(
+    job: str, bound: bool
+) -> None:
+    found = arbitrated(f"{CEILING}\njob {job} age=60", "a cpu=6", policy(also=""))
+    at, _ = starts(found, "a/big") or (None, None)
+    assert at == 20
+    assert (found.bound == {"small": 1}) is bound
+    if not bound:
+        assert "the room of namespace a is kept for the start of a/big at 08:20 UTC" in found.message("a/small")
+
+
+def test_a_ceiling_on_limits_of_pods_is_kept_as_well() -> None:
+    text = re.sub(r"cpu=(\d)( on|$| age)", r"cpu=\1 limits=cpu:\1\2", CEILING, flags=re.MULTILINE)
+    found = arbitrated(f"{text}\njob a/small min=1 pods=1 cpu=1 limits=cpu:1 age=60", "a limits.cpu=6", policy(also=""))
+    at, _ = starts(found, "a/big") or (None, None)
+    assert at == 20
+    assert not found.bound
+
+
+def test_a_job_that_its_ceiling_never_lets_in_says_so() -> None:
+    found = arbitrated(CEILING, "a cpu=3", policy(also=""))
+    assert starts(found, "a/big") is None
+    assert found.jobs["a/big"].unplanned == NoStart.LIMITS
+
+
+# -- the property ------------------------------------------------------------------------------------------------------
+
+NODES = 3
+QUEUES = ("a", "b", "c")
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[str, str]:
+    """A cluster with a tree of queues and ceilings, running work with ends, and jobs that wait."""
+    lines = [f"node n{number} cpu=6" for number in range(NODES)]
+    lines.append(f"queue top capability=cpu:{draw(st.integers(4, 18))}")
+    lines += [f"queue {name} parent=top capability=cpu:{draw(st.integers(3, 18))}" for name in ("a", "b")]
+    lines.append(f"queue c capability=cpu:{draw(st.integers(3, 18))}")
+    ceilings = [f"{name} cpu={draw(st.integers(4, 18))}" for name in ("x", "y") if draw(st.booleans())]
+    namespaces = st.sampled_from(["x", "y"])
+    for number in range(NODES):
+        for part, minutes in enumerate(draw(st.lists(st.integers(1, 60), max_size=3))):
+            key = f"{draw(namespaces)}/r{number}{part}"
+            lines.append(f"job {key} min=1 queue={draw(st.sampled_from(QUEUES))} age=900")
+            lines.append(f"pods {key} 1 cpu=2 on=n{number} started=0 {hours(minutes)}")
+    for number in range(draw(st.integers(1, 4))):
+        size = draw(st.integers(1, 3))
+        lasts = draw(st.one_of(st.just(""), st.integers(1, 90).map(hours)))
+        cpu = draw(st.integers(1, 5))
+        queue = draw(st.sampled_from(QUEUES))
+        key = f"{draw(namespaces)}/w{number}"
+        lines.append(f"job {key} min={size} pods={size} cpu={cpu} queue={queue} age={500 - number} {lasts}")
+    return "\n".join(lines), "\n".join(ceilings)
+
+
+@settings(deadline=None, max_examples=60)
+@given(worlds(), st.sampled_from([1, 3]), st.sampled_from([TREE, "  - name: proportion\n"]))
+def test_a_planned_start_keeps_every_limit_that_allocate_keeps(world: tuple[str, str], depth: int, also: str) -> None:
+    text, ceilings = world
+    passing = Passing(mirror(manifests(text), arbitrating=True).snapshot(NOW))
+    found = policy(depth=depth, also=also).with_plugin(ALLOCATION)
+    first = run_cycle(within(passing.at(NOW, frozenset(passing.jobs)), ceilings), found, REGISTRY)
+    planned = sorted((one.planned.at, key) for key, one in first.jobs.items() if one.planned is not None)
+    event(f"{len(planned)} planned starts")
+    passing.settle(Decided(first, {key: one.phase for key, one in first.jobs.items()}), NOW)
+    minutes = {key: re.search(rf"{key.rpartition('/')[2]} .*expected-duration=(\d+)m", text) for key in passing.jobs}
+    ends = {key: NOW + 60 * float(match[1]) for key, match in minutes.items() if match is not None}
+    for at, key in planned:
+        over = [
+            task for name, job in passing.jobs.items() if ends.get(name, at + 1) <= at for task in job.tasks.values()
+        ]
+        passing.end([task for task in over if task.node])
+        report = run_cycle(within(passing.at(at, frozenset({key})), ceilings), found, REGISTRY)
+        assert {bind.job for bind in report.binds} == {key}, report.jobs[key].message
+        passing.settle(Decided(report, {name: one.phase for name, one in report.jobs.items()}), at)
+        ends.pop(key, None)

@@ -1,0 +1,53 @@
+"""Notes on planned starts: who goes before whom, and why no start is planned."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.actions.test_planning import CLUSTER, easy, hours
+from tests.support.explained import explained
+from vsched.explain.why.planned import WHY_NONE
+from vsched.framework.codes import NoStart
+
+
+def test_each_reason_has_its_sentence() -> None:
+    assert set(WHY_NONE) == set(NoStart)
+
+
+def test_who_goes_before_whom() -> None:
+    text = f"""
+node n1 cpu=4
+job x/long min=1 age=900
+pods x/long 1 cpu=2 on=n1 started=700 age=900 {hours(60)}
+job x/began min=1 age=60
+pods x/began 1 cpu=2 on=n1 started=60 age=60 {hours(20)}
+job x/big min=1 pods=1 cpu=4 age=600
+"""
+    told = explained(text, "x/big", easy())
+    assert "until its start, job x/began may use its nodes: begun since it waits" in told.notes
+    told = explained(text, "x/began", easy())
+    assert "it goes before x/big, on nodes that are kept for the start of that job" in told.notes
+
+
+@pytest.mark.parametrize(
+    ("job", "args", "code"),
+    [
+        pytest.param(
+            "x/late min=1 pods=1 cpu=4 age=60", {}, NoStart.DEPTH, id="another job has the only planned start"
+        ),
+        pytest.param("x/late min=3 pods=3 cpu=4 age=700", {}, NoStart.ROOM, id="it would not fit either way"),
+        pytest.param(
+            "x/late min=2 pods=2 cpu=4 age=60",
+            {"reserveFor": "{waited: 2m}", "depth": 2},
+            NoStart.LEFT_OUT,
+            id="the policy leaves it out",
+        ),
+    ],
+)
+def test_why_no_start_is_planned(job: str, args: dict[str, object], code: NoStart) -> None:
+    told = explained(f"{CLUSTER}\njob {job}", "x/late", easy(**args))
+    assert f"no start is planned for it: {WHY_NONE[code]} ({code})" in told.notes
+
+
+def test_nothing_is_said_of_starts_where_the_policy_plans_none() -> None:
+    assert not [note for note in explained(CLUSTER, "x/big").notes if "start" in note]

@@ -1,0 +1,344 @@
+"""The search for the earliest start of a job that finds no room, in virtual time.
+
+The moment is found by bisection over the ends of running work. A count of room, which is quick, says from when on the
+job may fit; whether it does is found out by placing it on the nodes as they will be, with the rules that hold for any
+placement. All of that is rolled back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.actions.held import Worksheet, tell_again, told_to
+from vsched.actions.places import Gang, place_gang
+from vsched.actions.placing import Goal, place_until_ready, worth_going_on
+from vsched.actions.planned_limits import PlannedLimits
+from vsched.actions.subgroups import place_whole
+from vsched.framework.codes import NoStart
+from vsched.framework.holding import lift
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.kept import KeptRoom, Places, Planned
+from vsched.framework.nodes.kept_limits import Left
+from vsched.framework.refusal import Refusal
+from vsched.framework.session import Session
+from vsched.model.nodes.table import Floats, Ints, Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+NO_CAUSE = EvictionCause("", "")
+"""Of tasks that are taken to have ended."""
+EMPTIEST_LAST = -1e6
+"""Score of an idle node for a job that starts later: other work can use such a node until then."""
+
+
+class Start(NamedTuple):
+    """When and where a job can start."""
+
+    at: float
+    places: Places
+    leaving: dict[int, Ints]
+    """int64[nodes] by column: what other work holds now that has ended by then."""
+    ahead: Sequence[str]
+    """Keys of jobs that have begun on its nodes since it waits, and have ended by then."""
+    left: Left
+    """What its queue, those above and its namespace may hold besides it then, of work that has not ended."""
+
+
+class Foresight:
+    """The search for the earliest start of one job."""
+
+    def __init__(self, session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], kept: KeptRoom) -> None:
+        self._session = session
+        self._queue = queue
+        self._job = job
+        self._tasks = tasks
+        self._missing = session.plugins.tasks_missing(job)
+        now = session.snapshot.now
+        shapes: dict[Shape, int] = {}
+        ends: list[float] = []
+        rows: list[int] = []
+        kinds: list[int] = []
+        working: list[Task] = []
+        for task, row in holding(session):
+            at = kept.ends_by(task)
+            if at < inf and task.job != job.key:
+                ends.append(at)
+                rows.append(row)
+                working.append(task)
+                kinds.append(shapes.setdefault(task.shape, len(shapes)))
+        times = np.maximum(np.array(ends, dtype=np.float64), now)
+        order = np.argsort(times, kind="stable")
+        times, kind = times[order], np.array(kinds, dtype=np.int64)[order]
+        self._rows: Ints = np.array(rows, dtype=np.int64)[order]
+        requests = [dict(shape.request) for shape in shapes]
+        self._amounts: dict[int, Ints] = {}
+        """int64[ends] by column: what ends, the first first."""
+        for column in sorted({column for task in tasks for column, _ in task.shape.request}):
+            asked = np.array([request.get(column, 0) for request in requests], dtype=np.int64)
+            self._amounts[column] = asked[kind] if len(kind) else kind
+        self._working = [working[number] for number in order]
+        self._left: Left = {}
+        """As of the last try: what may be held besides the job."""
+        self._limits = PlannedLimits(session, queue, tasks[: self._missing])
+        self._counted: Mask = np.zeros(len(times), dtype=np.bool_)
+        """bool[ends]: the tasks whose end the limits of queues and namespaces are asked about; none where they let the
+        job in at present."""
+        concerns = session.claims.concerns
+        self._has_claims = any(concerns(task) for task in tasks)
+        claiming = [self._has_claims and concerns(task) for task in self._working]
+        self._claiming: Mask = np.array(claiming, dtype=np.bool_)
+        """bool[ends]: the tasks whose claims may be what the job needs."""
+        self._earlier = [plan for plan in kept.planned if not plan.is_over]
+        shares = any(not plan.extra.keys().isdisjoint(kept.limits_of(tasks[0])) for plan in self._earlier)
+        self._is_limited = shares or self._limits.refusal() is not None
+        """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
+        lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)).tolist() if len(times) else []
+        self._steps = [(now, 0), *((float(times[last]), last + 1) for last in lasts)]
+        """Moments, and how many of the ends are over by then."""
+
+    def earliest(self) -> Start | NoStart:
+        """The earliest start, or why there is none even when all work has ended whose end is known."""
+        last, least = len(self._steps) - 1, self._least()
+        if least > last:
+            return NoStart.LIMITS
+        if not self._may_fit(last):
+            return NoStart.DEVICES if self._has_claims and self._lacks_devices(last) else NoStart.ROOM
+        first = self._first(least, last, self._may_fit)
+        if self._is_limited:
+            let_in = self._let_in(least)
+            if let_in is None:
+                return NoStart.LIMITS
+            first = max(first, let_in)
+        places = self._places(first)
+        if places is None and first < last:
+            if self._places(last) is None:
+                return NoStart.ROOM
+            first = self._first(first + 1, last, lambda step: self._places(step) is not None)
+            places = self._places(first)
+        if places is None:
+            return NoStart.ROOM
+        every = np.ones(len(self._rows), dtype=np.bool_)
+        leaving, ahead = self._leaving(first, every), self._ahead(first, places)
+        return Start(self._steps[first][0], places, leaving, ahead, self._left)
+
+    def _least(self) -> int:
+        """The first step that delays no earlier planned start at a limit, and leaves it the devices that it claims.
+
+        One more than the number of steps where there is none.
+        """
+        before = max((plan.at for plan in self._earlier if self._waits_for(plan)), default=-inf)
+        return next((step for step, (at, _) in enumerate(self._steps) if at >= before), len(self._steps))
+
+    def _waits_for(self, plan: Planned) -> bool:
+        """Whether the job may start only after another one: limits leave too little besides, or both claim devices."""
+        if plan.has_devices and any(self._session.claims.has_devices(task) for task in self._tasks):
+            return True
+        return any(
+            extra.get(key, amount) < amount
+            for limited, extra in plan.extra.items()
+            for key, amount in self._limits.takes(limited)
+        )
+
+    def _let_in(self, least: int) -> int | None:
+        """The first step at which the limits let the job in; None if none does.
+
+        Where tasks differ, those that start may be smaller than the first ones: then the last step may do, too.
+        """
+        refusal: Refusal | None = None
+        close: Mask = np.array([self._limits.is_close(task) for task in self._working], dtype=np.bool_)
+        for self._counted in (close, np.ones_like(close)):
+            done, before = 0, -inf
+            with self._session.statement() as statement:
+                for step, (at, count) in enumerate(self._steps):
+                    changed = self._end(done, count, self._counted)
+                    begin = [plan for plan in self._earlier if before < plan.at <= at]
+                    self._start(statement, begin, claiming=False)
+                    changed |= bool(begin)
+                    if step >= least and (changed or step == least):
+                        refusal = self._limits.refusal()
+                        if refusal is None:
+                            return step
+                    done, before = count, at
+            if refusal is None or not self._limits.is_wide(refusal):
+                break
+        return None if len({task.shape for task in self._tasks}) == 1 else len(self._steps) - 1
+
+    def _end(self, first: int, last: int, which: Mask) -> bool:
+        """Let some of the tasks (bool[ends]) end, from one number up to another; False if there is none among them."""
+        session, any_ended = self._session, False
+        for number in (np.flatnonzero(which[first:last]) + first).tolist():
+            task = self._working[number]
+            view = session.view(task.job)
+            if view is not None:
+                session.ledger.end(view, task, int(self._rows[number]), NO_CAUSE)
+                any_ended = True
+        return any_ended
+
+    def _start(self, statement: Statement, plans: Sequence[Planned], *, claiming: bool = True) -> bool:
+        """Let jobs start that were planned before this one; False where one does not get what it claims.
+
+        Without ``claiming``, tasks with claims do not start.
+        """
+        claims = self._session.claims
+        for plan in plans:
+            for task, row in plan.places:
+                if claiming or not claims.concerns(task):
+                    lift(self._session, statement, plan.job, task)
+                    found = claims.of(task)
+                    if found is not None and not found.passes(row, later=True):
+                        return False
+                    statement.pipeline(plan.job, task, row)
+        return True
+
+    def _is_let_in(self) -> bool:
+        """Whether neither the queue's share nor limits on running jobs keep the job from a turn."""
+        plugins = self._session.plugins
+        if self._is_limited and plugins.overused(self._queue):
+            return False
+        return plugins.start_limit(self._job) is None
+
+    def _ahead(self, step: int, places: Places) -> list[str]:
+        """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
+        on_nodes = np.isin(self._rows[: self._steps[step][1]], [row for _, row in places])
+        later = (self._working[number] for number in np.flatnonzero(on_nodes).tolist())
+        return sorted({task.job for task in later if (task.started or task.created) > self._job.created})
+
+    @staticmethod
+    def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:
+        """The first step from ``low`` on that is enough; ``high`` is."""
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        return low
+
+    def _leaving(self, step: int, which: Mask) -> dict[int, Ints]:
+        """int64[nodes] by column: what some of the work (bool[ends]) holds that has ended by then."""
+        among = np.flatnonzero(which[: self._steps[step][1]])
+        found: dict[int, Ints] = {}
+        for column, amounts in self._amounts.items():
+            found[column] = np.zeros(len(self._session.nodes), dtype=np.int64)
+            np.add.at(found[column], self._rows[among], amounts[among])
+        return found
+
+    @contextmanager
+    def _once_ended(self, step: int, which: Mask) -> Iterator[Statement]:
+        """A context in which the work of a step has ended: some of the tasks (bool[ends]) one by one, with what they
+        claim and count for; of the others, only what they hold on nodes."""
+        session = self._session
+        with session.ledger.foreseen(self._leaving(step, ~which)), session.statement() as statement:
+            self._end(0, self._steps[step][1], which)
+            yield statement
+
+    def _may_fit(self, step: int) -> bool:
+        """Whether the nodes have room for enough of the tasks, each kind counted without the others."""
+        selection = self._session.node_selection
+        with self._once_ended(step, self._claiming):
+            kinds = [selection.kind(task) for task in self._tasks]
+            firsts = dict(zip(reversed(kinds), reversed(self._tasks), strict=True))
+            fits = 0
+            for kind, count in Counter(kinds).items():
+                fits += min(count, int(np.minimum(selection.rooms(firsts[kind]), count).sum()))
+                if fits >= self._missing:
+                    return True
+        return False
+
+    def _lacks_devices(self, step: int) -> bool:
+        """Whether what the tasks claim is in use then, whatever else the nodes have room for."""
+        with self._once_ended(step, self._claiming):
+            counts = Counter(self._session.node_selection.kind(task) for task in self._tasks)
+            for task in self._tasks:
+                found = self._session.claims.of(task)
+                wanted = min(counts[self._session.node_selection.kind(task)], self._missing)
+                if found is not None and found.room(later=True) < wanted:
+                    return True
+        return False
+
+    def _places(self, step: int) -> Places | None:
+        """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
+        session, job = self._session, self._job
+        told = told_to(session, self._tasks)
+        tried = session.tried.intersection(told)
+        of_job = session.job_refusals.get(job.key)
+        nothing_short = session.node_selection.is_short
+        found: Places | None = None
+        at, count = self._steps[step]
+        each = self._counted | self._claiming
+        with self._once_ended(step, each) as statement:
+            begin = [plan for plan in self._earlier if plan.at <= at]
+            if self._start(statement, begin) and self._is_let_in():
+                self._place(statement)
+            if job.is_pipelined and session.plugins.job_pipelined(job) and self._leaves_starts():
+                placed = (entry for entry in statement.steps if entry.before is Status.PENDING and entry.job is job)
+                found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
+                self._left = self._limits.left(self._working[n] for n in np.flatnonzero(~each[:count]).tolist())
+        session.node_selection.is_short = nothing_short
+        session.tried.difference_update(told)
+        session.tried.update(tried)
+        tell_again(session, told)
+        if of_job is None:
+            session.job_refusals.pop(job.key, None)
+        else:
+            session.job_refusals[job.key] = of_job
+        return found
+
+    def _leaves_starts(self) -> bool:
+        """Whether limits on running jobs still let the earlier planned jobs start."""
+        limit = self._session.plugins.start_limit
+        return all(plan.job.is_pipelined or limit(plan.job) is None for plan in self._earlier)
+
+    def _place(self, statement: Statement) -> None:
+        """Place the tasks until the job has its minimum, as in a turn."""
+        session, queue, job = self._session, self._queue, self._job
+        sheet = Worksheet(self._tasks)
+        goal = Goal(
+            lambda: job.is_pipelined,
+            lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
+            lambda failed_roles, left: worth_going_on(job, failed_roles),
+        )
+        topology = job.spec.topology
+        if job.sub_groups is not None:
+            place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
+        elif topology is not None:
+            footing = session.places.footing
+            gang = Gang(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            place_gang(session, queue, sheet, statement, gang)
+        else:
+            with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):
+                place_until_ready(session, queue, job, sheet, statement, goal)
+
+    def _fullest_first(self) -> Floats:
+        """float64[nodes]: scores that prefer nodes with little idle room now."""
+        nodes = self._session.nodes
+        idle: Floats = np.zeros(len(nodes))
+        for column in self._amounts:
+            idle += np.maximum(nodes.idle[column], 0) / np.maximum(nodes.allocatable[column], 1)
+        return EMPTIEST_LAST * idle
+
+
+def holding(session: Session) -> Iterator[tuple[Task, int]]:
+    """Every task that holds room of a node, or waits for some, with its row; tasks that are leaving are left out."""
+    at = session.nodes.statics.row
+    for jobs in session.snapshot.holders.values():
+        for key, job in jobs.items():
+            view = session.jobs.get(key) or session.victimised.get(key)
+            moved = None if view is None or not view.moved else view.moved
+            for task in job.tasks.values():
+                if task.node and HOLDS[task.status].allocated and (moved is None or task.uid not in moved):
+                    row = at.get(task.node)
+                    if row is not None:
+                        yield task, row
+    for views in (session.jobs, session.victimised):
+        for view in views.values():
+            for status, node, task in view.moved.values():
+                if HOLDS[status].allocated or HOLDS[status].reserves:
+                    yield task, at[node]
