@@ -7,6 +7,7 @@ because it reads the rank that another one has given. ``PULLED_IN`` says which n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, KeyPair
 from vsched.controllers.vcjobs.plugins.env import Env
@@ -60,7 +61,12 @@ def needs_keys(job: VcJob) -> bool:
 
 def _parsed(job: VcJob) -> list[tuple[JobPlugin, list[str]]]:
     used = with_pulled_in(dict(job.plugins))
-    return [PLUGINS[name].parse(used[name]) for name in PLUGINS if name in used]
+    return [_parse(name, used[name]) for name in PLUGINS if name in used]
+
+
+@lru_cache(maxsize=256)  # asked for each pod of a job
+def _parse(name: str, arguments: tuple[str, ...]) -> tuple[JobPlugin, list[str]]:
+    return PLUGINS[name].parse(arguments)
 
 
 def _unknown(job: VcJob) -> list[str]:
