@@ -124,6 +124,38 @@ def test_tasks_wait_for_those_that_they_depend_on() -> None:
     assert world.made[2:] == ["train-worker-0", "train-worker-1"]
 
 
+def test_the_gang_is_that_of_the_tasks_that_can_start() -> None:
+    job = vcjob(task("ps", 2), task(replicas=3, dependency=Dependency(("ps",))))
+    world = World(job).settle().admit().settle()
+    assert world.group is not None
+    assert (world.group.spec["minMember"], world.group.spec["minTaskMember"]) == (2, {"ps": 2})
+    world.run().settle()
+    assert (world.group.spec["minMember"], world.group.spec["minTaskMember"]) == (5, {"ps": 2, "worker": 3})
+    assert world.phase == "Pending"
+    world.run().settle()
+    assert world.phase == "Running"
+
+
+@pytest.mark.parametrize(
+    ("least", "phase"), [pytest.param(1, "Running", id="running"), pytest.param(4, "Pending", id="pending")]
+)
+def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase: str) -> None:
+    later = (task("b", dependency=Dependency(("a",))), task("c", dependency=Dependency(("b",))))
+    world = World(vcjob(task("a", 2), *later, min_available=least)).settle().admit().settle()
+    assert world.fail("train-a-0").settle().phase == phase
+    world.set("train-a-1", "Succeeded").settle()
+    assert (world.phase, world.job.status.reason) == ("Failed", "DependencyFailed")
+    assert world.job.status.message == "task b, c cannot start: what it depends on has failed"
+
+
+def test_a_task_starts_while_one_of_those_that_it_may_wait_for_is_left() -> None:
+    either = Dependency(("a", "b"), every=False)
+    job = vcjob(task("a"), task("b"), task("c", dependency=either), min_available=1)
+    world = World(job).settle().admit().settle().fail("train-a-0").settle()
+    assert world.made == ["train-a-0", "train-b-0"]
+    assert world.run().settle().made[2:] == ["train-c-0"]
+
+
 def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
     world = World(vcjob(volumes=(VolumeSpec("/data", "shared"),)))
     world.claims = ("shared",)

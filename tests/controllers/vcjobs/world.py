@@ -12,6 +12,7 @@ from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.read import status_of
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.spec import Action, VcJob
+from vsched.controllers.vcjobs.stages import gang_of
 from vsched.controllers.vcjobs.view import GroupState, JobPlan, JobView, PodState, Request
 from vsched.mirror.wire.batch import VolcanoJobStatus
 
@@ -130,7 +131,7 @@ class World:
             self.group = None
         else:
             before = GroupState(self._uid(), "1", "", {}) if self.group is None else self.group
-            self.group = before._replace(spec=podgroup_spec(self.job, {}))
+            self.group = before._replace(spec=podgroup_spec(gang_of(self.view), {}))
         return f"{change} group"
 
     def _make(self, task: str, index: int) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.spec import Dependency, TaskSpec, VcJob
 from vsched.controllers.vcjobs.view import PodState
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
@@ -55,26 +54,3 @@ def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
         unknown=total.total(),
         tasks=tasks,
     )
-
-
-def startable(job: VcJob, pods: Iterable[PodState]) -> list[TaskSpec]:
-    """The tasks whose pods can be made: those that depend on no other, and those whose dependencies are up.
-
-    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready.
-    """
-    if all(task.dependency is None for task in job.tasks):
-        return list(job.tasks)
-    good = Counter(pod.task for pod in pods if _is_good(pod) and pod.version >= job.status.version)
-    up = {task.name for task in job.tasks if good[task.name] >= task.min_available}
-    return [task for task in job.tasks if _follows(task.dependency, up)]
-
-
-def _is_good(pod: PodState) -> bool:
-    return not pod.deleting and (pod.phase == SUCCEEDED or (pod.phase == RUNNING and pod.ready))
-
-
-def _follows(dependency: Dependency | None, up: Container[str]) -> bool:
-    if dependency is None:
-        return True
-    reached = (name in up for name in dependency.tasks)
-    return all(reached) if dependency.every else any(reached)

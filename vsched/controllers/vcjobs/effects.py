@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vsched.controllers.vcjobs.counts import ENDED, startable
+from vsched.controllers.vcjobs.counts import ENDED
 from vsched.controllers.vcjobs.naming import pod_name
 from vsched.controllers.vcjobs.objects import controlled_resources
 from vsched.controllers.vcjobs.podgroup import correction
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
+from vsched.controllers.vcjobs.stages import gang_of, startable
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY
 from vsched.controllers.vcjobs.targets import outdated
 from vsched.controllers.vcjobs.view import JobView, PodState
@@ -60,7 +61,7 @@ def group_change(view: JobView, status: JobStatus, making: bool) -> Literal["", 
         return ""
     if not keeps_group(status):
         return "delete"
-    return "update" if making and correction(group.spec, view.job, view.priorities) is not None else ""
+    return "update" if making and correction(group.spec, gang_of(view), view.priorities) is not None else ""
 
 
 def keeps_group(status: JobStatus) -> bool:

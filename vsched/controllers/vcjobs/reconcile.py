@@ -18,7 +18,6 @@ from vsched.controllers.vcjobs.effects import (
     objects_change,
     time_to_live,
 )
-from vsched.controllers.vcjobs.plugins import plugin_problems
 from vsched.controllers.vcjobs.policies import Due, due
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.states import UNDER_WAY
@@ -37,8 +36,6 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
     wanted = due(view, now)
     step = acted(view, request, wanted, now)
     status, events = step.status, [*step.events]
-    if view.job.status.phase is JobPhase.NEW and not view.job.refusals:
-        events += [PlanEvent("Warning", "PluginError", problem) for problem in plugin_problems(view.job)]
     obstacle = _obstacle(view, status)
     going = leaving(view, status)
     counts = count(view.pods.values(), {pod.name for pod in going})

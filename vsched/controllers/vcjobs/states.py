@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vsched.controllers.vcjobs.counts import SUCCEEDED, Counts
 from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
+from vsched.controllers.vcjobs.stages import has_stages, never_started
 
 RESTARTS = frozenset({Action.RESTART_JOB, Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
 PARTIAL = RESTARTS - {Action.RESTART_JOB}
@@ -75,7 +76,7 @@ def settled(job: VcJob, phase: JobPhase, counts: Counts, retries: int, cleared: 
         return Settled(JobPhase.PENDING)
     if phase is JobPhase.PENDING:
         there = counts.running + counts.succeeded + counts.failed
-        return Settled(JobPhase.RUNNING if job.min_available <= there else phase)
+        return Settled(JobPhase.RUNNING) if job.min_available <= there else _stuck(job, phase, counts)
     if phase is JobPhase.RUNNING:
         return _running(job, counts)
     if phase is JobPhase.RESTARTING:
@@ -95,7 +96,17 @@ def _running(job: VcJob, counts: Counts) -> Settled:
         return _ended(job, counts)
     if counts.pending > replicas - job.min_available:
         return Settled(JobPhase.PENDING)
-    return Settled(JobPhase.RUNNING)
+    return _stuck(job, JobPhase.RUNNING, counts)
+
+
+def _stuck(job: VcJob, phase: JobPhase, counts: Counts) -> Settled:
+    """A job fails whose pods have all ended while the tasks that are left wait for one that has failed."""
+    lost = never_started(job, counts) if has_stages(job) and not counts.alive else []
+    left = sum(task.replicas for task in job.tasks if task.name not in lost)
+    if not lost or counts.succeeded + counts.failed < left:
+        return Settled(phase)
+    message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
+    return Settled(JobPhase.FAILED, "DependencyFailed", message)
 
 
 def _ended(job: VcJob, counts: Counts) -> Settled:

@@ -42,8 +42,6 @@ def is_done(status: JobStatus, request: Request) -> bool:
 
 def _in_vain(job: VcJob, request: Request) -> PlanEvent:
     said = f"{request.action} does nothing to a job whose phase is {job.status.phase or JobPhase.PENDING}"
-    if request.action in PARTIAL:
-        said = f"{request.action} has to name what it restarts"
     return PlanEvent("Warning", Event.COMMAND_ISSUED, f"{said} ({request.why})")
 
 

@@ -1,0 +1,77 @@
+"""``dependsOn``: which tasks of a vcjob can start, which never will, and the gang of those that can (reference 7.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+
+from msgspec.structs import replace
+
+from vsched.controllers.vcjobs.counts import FAILED, RUNNING, SUCCEEDED, Counts
+from vsched.controllers.vcjobs.spec import Dependency, TaskSpec, VcJob
+from vsched.controllers.vcjobs.view import JobView, PodState
+
+
+def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
+    """The tasks whose pods can be made: those that depend on no other, and those whose dependencies are up.
+
+    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready.
+    """
+    if not has_stages(job):
+        return job.tasks
+    good = Counter(pod.task for pod in pods if _is_good(pod) and pod.version >= job.status.version)
+    up = {task.name for task in job.tasks if good[task.name] >= task.min_available}
+    return tuple(task for task in job.tasks if task.dependency is None or _holds(task.dependency, up))
+
+
+def has_stages(job: VcJob) -> bool:
+    """Whether some tasks wait for others."""
+    return any(task.dependency is not None for task in job.tasks)
+
+
+def gang_of(view: JobView) -> VcJob:
+    """The job as its PodGroup sees it: without tasks that still wait for others.
+
+    Those have no pods. A gang that counted them would never be whole, and the tasks that they wait for would not start.
+    """
+    job = view.job
+    if not has_stages(job):
+        return job
+    pods = view.pods.values()
+    begun = {task.name for task in startable(job, pods)} | {pod.task for pod in pods}
+    tasks = tuple(task for task in job.tasks if task.name in begun)
+    return replace(job, tasks=tasks, min_available=min(job.min_available, sum(task.min_available for task in tasks)))
+
+
+def never_started(job: VcJob, counts: Counts) -> list[str]:
+    """The tasks that wait for others which can no longer be up: all of their pods have ended, too few of them well."""
+    dead: set[str] = {task.name for task in job.tasks if _has_failed(task, counts)}
+    waiting = [task for task in job.tasks if task.dependency is not None and task.name not in counts.tasks]
+    found: list[str] = []
+    while True:
+        more = [task.name for task in waiting if task.name not in dead and not _can_hold(task.dependency, dead)]
+        if not more:
+            return found
+        found += more
+        dead.update(more)
+
+
+def _is_good(pod: PodState) -> bool:
+    return not pod.deleting and (pod.phase == SUCCEEDED or (pod.phase == RUNNING and pod.ready))
+
+
+def _has_failed(task: TaskSpec, counts: Counts) -> bool:
+    succeeded = counts.of(task.name, SUCCEEDED)
+    return succeeded + counts.of(task.name, FAILED) >= task.replicas and succeeded < task.min_available
+
+
+def _holds(dependency: Dependency, up: Container[str]) -> bool:
+    reached = (name in up for name in dependency.tasks)
+    return all(reached) if dependency.every else any(reached)
+
+
+def _can_hold(dependency: Dependency | None, dead: Container[str]) -> bool:
+    if dependency is None:
+        return True
+    left = (name not in dead for name in dependency.tasks)
+    return all(left) if dependency.every else any(left)
