@@ -104,6 +104,12 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The requests of its waiting pods together, by position in ``resources``."""
     user: str = ""
     """Its user, by the annotation or label ``vsched.io/user``; may be empty."""
+    start: float | None = None
+    """When its start is planned, seconds since the epoch; None where room is not kept for it."""
+    start_nodes: int = 0
+    """On how many nodes room is kept for it."""
+    ahead_of: str = ""
+    """The job with a planned start that it goes before: it began on a node that is kept for that job."""
 
     @property
     def waits(self) -> bool:

@@ -44,8 +44,9 @@ def job_rows(
     """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
     found = JobTable()
     rows = []
+    ahead = goes_before({**outcomes, **report.jobs})
     for key, job in snapshot.jobs.items():
-        row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns)
+        row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns, ahead.get(key, ""))
         if row.phase == Phase.COMPLETED and not row.pending and not row.running:
             continue
         pair = (row.queue, job.spec.namespace)
@@ -61,14 +62,22 @@ def job_rows(
     return found
 
 
-def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns: Sequence[int]) -> JobRow:
+def goes_before(outcomes: Mapping[str, JobOutcome]) -> dict[str, str]:
+    """By job that began on nodes which are kept for a planned start: the job that they are kept for."""
+    planned = ((key, found.planned) for key, found in outcomes.items() if found.planned is not None)
+    return {first: key for key, start in planned for first in start.ahead}
+
+
+def job_row(
+    job: Job, outcome: JobOutcome | None, position: int | None, columns: Sequence[int], ahead_of: str = ""
+) -> JobRow:
     """The row of a job, by its outcome if there is one."""
     spec, request = job.spec, job.pending_request
     asked = tuple([request.get(column, 0) for column in columns])
     if outcome is None:
         pending, running = len(job.pending), job.counts[Status.RUNNING]
         counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
-        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user)
+        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user, ahead_of=ahead_of)
     return JobRow(
         key=job.key,
         queue=spec.queue,
@@ -84,6 +93,9 @@ def job_row(job: Job, outcome: JobOutcome | None, position: int | None, columns:
         message=outcome.message,
         request=asked if outcome.pending else (0,) * len(columns),
         user=job.user,
+        start=None if outcome.planned is None else outcome.planned.at,
+        start_nodes=0 if outcome.planned is None else outcome.planned.node_count,
+        ahead_of=ahead_of,
     )
 
 

@@ -23,6 +23,7 @@ export function explained(found) {
   if (found.changes?.length) parts.push(...changes(found.changes));
   if (found.start) parts.push(heading("Estimated start"), make("p", { text: found.start.message }));
   if (found.place) parts.push(...place(found.place));
+  if (found.notes?.length) parts.push(heading("Notes"), make("ul", { class: "notes" }, ...found.notes.map((text) => make("li", { text }))));
   const others = (found.constraints ?? []).filter((one) => !one.repeats);
   if (others.length) parts.push(heading("What else stands in its way"), constraints(others));
   if (found.places) parts.push(heading("Domains by room"), ...places(found.places));
@@ -103,7 +104,7 @@ export function facts(pairs) {
 }
 
 /** What the picture knows of a job. */
-export function jobFacts(job, now, queue) {
+export function jobFacts(job, now, queue, starts) {
   return facts([
     ["queue", queue],
     ["user", job.user],
@@ -112,6 +113,7 @@ export function jobFacts(job, now, queue) {
     ["pods", `${count(job.pending)} pending, ${count(job.running)} running, ${count(job.ready)} ready of at least ${count(job.min_member)}`],
     ["age", age(now - job.created)],
     ["position", job.position === null ? null : `${count(job.position)} in the order of queue ${job.queue}`],
+    ...starts,
   ]);
 }
 

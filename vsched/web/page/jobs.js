@@ -4,6 +4,7 @@ import * as address from "./address.js";
 import { age, amount, byText, count, counted, label } from "./amounts.js";
 import { fill, find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid, column } from "./grid.js";
+import { startsAt } from "./starts.js";
 
 const AGES = 5_000; // How often ages are brought up to date where nothing else changes.
 const MOST_REASONS = 12;
@@ -155,10 +156,14 @@ export class Jobs {
   #columns() {
     const { resources } = this.picture;
     const told = (name, value, more) => column(name, value, value, { class: name, up: true, ...more });
+    const start = (job) => (job.start === null ? "-" : startsAt(job, this.picture.now()));
+    const starts = column("start", (job) => job.start ?? Infinity, start, { class: "start", up: true, title: "its planned start" });
+    const anyStarts = [...this.picture.jobs.values()].some((job) => job.start !== null);
     return [
       told("job", (job) => job.key, { put: putName }),
       told("queue", (job) => job.queue),
       column("position", (job) => job.position, undefined, { class: "number position", up: true, title: "in the order of its queue", put: putPosition }),
+      ...(anyStarts ? [starts] : []),
       told("phase", (job) => job.phase, { class: "phase" }),
       column("priority", (job) => job.priority, undefined, { class: "number rank" }),
       column("min", (job) => job.min_member),

@@ -13,6 +13,7 @@ import { showPolicy } from "./policy.js";
 import { Queues } from "./queues.js";
 import { Sessions } from "./sessions.js";
 import { Shares } from "./shares.js";
+import { Starts } from "./starts.js";
 import { showConnection, Summary } from "./summary.js";
 
 const LATE = 5; // Seconds: what the daemon says is here sooner, unless something in between holds it back.
@@ -36,6 +37,7 @@ const sections = [
   shares,
   nodes,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
+  new Starts({ open: (kind, key) => panel.open(kind, key) }),
   new Sessions(),
   new Evictions({ open: (kind, key) => panel.open(kind, key) }),
   panel,

@@ -8,6 +8,7 @@ import { ask, refusal } from "./feed.js";
 import { isOver, limit, ofDeserved, shareOf } from "./bars.js";
 import { opening, podParts, podsPath } from "./pods.js";
 import { STATES } from "./nodes.js";
+import { aheadOf, links, startsAt } from "./starts.js";
 
 const AGES = 5_000; // How often its age is brought up to date where nothing else changes.
 const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
@@ -91,7 +92,18 @@ export class Panel {
   }
 
   _job(job) {
-    return [jobFacts(job, this.picture.now(), opening(this.leads, "queue", job.queue))];
+    return [jobFacts(job, this.picture.now(), opening(this.leads, "queue", job.queue), this.#starts(job))];
+  }
+
+  /** When it starts, and who goes before whom, on nodes that are kept for planned starts. */
+  #starts(job) {
+    const facts = [];
+    if (job.ahead_of) facts.push(["goes before", opening(this.leads, "job", job.ahead_of)]);
+    if (job.start === null) return facts;
+    facts.push(["planned start", `${startsAt(job, this.picture.now())}, on ${counted(job.start_nodes, "node")}`]);
+    const before = aheadOf(this.picture.jobs).get(job.key);
+    if (before) facts.push(["before it", make("span", {}, ...links(before, this.leads))]);
+    return facts;
   }
 
   _queue(queue) {

@@ -13,7 +13,7 @@ export const FIELDS = {
   namespaces: "queue namespace weight share allocated waiting deserved",
   nodes: "name allocated cpu_usage memory_usage pods state group",
   jobs:
-    "key queue phase priority min_member ready pending running created position reason message request user",
+    "key queue phase priority min_member ready pending running created position reason message request user start start_nodes ahead_of",
   sessions: "number at reason snapshot_ms decide_ms handover_ms binds evictions waiting actions",
 };
 

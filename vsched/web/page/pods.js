@@ -62,12 +62,14 @@ export function evictionTable(evictions, open) {
 
 const when = (at) => (Date.now() - at * 1000 < DAY ? clock(at) : day(at));
 
-function row(title, first, ...cells) {
+/** A row of a table of links: its heading, and cells of words and links. */
+export function row(title, first, ...cells) {
   const made = cells.map((cell) => make("td", {}, ...[cell].flat()));
-  return make("tr", { title: title || null }, make("th", { scope: "row", text: first }), ...made);
+  return make("tr", { title: title || null }, make("th", { scope: "row" }, first), ...made);
 }
 
-function linked(label, heads, rows) {
+/** A table of such rows that scrolls sideways where it has to. */
+export function linked(label, heads, rows) {
   const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
   const made = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
   return make("div", { class: "scroll words-in", tabindex: 0, role: "region", "aria-label": label }, made);

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
 from vsched.web.findings import Findings
+from vsched.web.overview.jobs import goes_before
 from vsched.web.overview.nodes import standing
 
 View = dict[str, Any]
@@ -70,9 +73,7 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     if snapshot is None:
         return {}
     listed, outcomes = sorted(dict(snapshot.jobs).items()), dict(findings.jobs)
-    ahead = {
-        first: key for key, found in outcomes.items() if found.planned is not None for first in found.planned.ahead
-    }
+    ahead = goes_before(outcomes)
     return {
         key: {**_job(job, outcomes.get(key), ahead.get(key, "")), "position": positions.get(key)} for key, job in listed
     }
@@ -99,7 +100,7 @@ def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
         "domain": outcome.domain if outcome is not None else "",
         "tier": outcome.tier if outcome is not None else None,
         "sub_groups": list(outcome.sub_groups) if outcome is not None else [],
-        "planned": outcome.planned if outcome is not None else None,
+        "planned": msgspec.to_builtins(outcome.planned) if outcome is not None else None,
         "unplanned": outcome.unplanned if outcome is not None else "",
         "ahead_of": ahead_of,
     }

@@ -1,0 +1,56 @@
+"""Planned starts of a daemon at work, over HTTP: the views, the explanations, the metrics, and dumps that replay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.support.planned_starts import Starting, planned_starts
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def starting(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Starting]:
+    async with planned_starts(tmp_path_factory.mktemp("policy")) as found:
+        yield found
+
+
+async def asked(starting: Starting, path: str) -> Any:
+    async with aiohttp.request("GET", starting.url + path) as answer:
+        assert answer.status == 200, await answer.text()
+        return await answer.json() if answer.content_type == "application/json" else await answer.text()
+
+
+async def test_jobs_have_planned_starts_and_who_goes_before_whom(starting: Starting) -> None:
+    jobs = await asked(starting, "jobs")
+    planned = jobs["default/big"]["planned"]
+    assert 3000 < planned["at"] - time.time() <= 3600
+    assert (planned["nodes"], planned["node_count"]) == (["n1", "n2"], 2)
+    assert planned["ahead"] == ["default/short"]
+    assert "; its start is planned for " in jobs["default/big"]["message"]
+    assert jobs["default/short"]["ahead_of"] == "default/big"
+    assert (jobs["default/late"]["code"], jobs["default/late"]["unplanned"]) == ("Reserved", "DepthReached")
+    assert [job["planned"] for key, job in sorted(jobs.items()) if key != "default/big"] == [None] * 3
+
+
+async def test_explanations_say_who_goes_before_whom(starting: Starting) -> None:
+    notes = {
+        name: (await asked(starting, f"explain/default/{name}?kind=PodGroup"))["notes"]
+        for name in ("big", "short", "late")
+    }
+    assert "until its start, job default/short may use its nodes: begun since it waits" in notes["big"]
+    assert "it goes before default/big, on nodes that are kept for the start of that job" in notes["short"]
+    [note] = [note for note in notes["late"] if "no start" in note]
+    assert note.endswith("(DepthReached)")
+
+
+async def test_metrics_count_them(starting: Starting) -> None:
+    lines = (await asked(starting, "metrics")).splitlines()
+    for told in ("vsched_planned_starts 1.0", "vsched_backfilled_jobs 1.0", "vsched_reserved_waiting_jobs 1.0"):
+        assert told in lines
