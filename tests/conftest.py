@@ -28,8 +28,12 @@ settings.load_profile("shared-machine")
 # Nobody is asked but this machine: without the authorities of the system each process starts 40 ms sooner.
 os.environ.update(SSL_CERT_FILE=os.devnull, SSL_CERT_DIR=os.devnull)
 
-# What daemons in the test's own process log is not printed by commands that run beside them.
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
+# What daemons in the test's own process log is not printed by commands that run beside them. Each step of each watch
+# (debug) is not logged, as in a daemon without --log-level.
+structlog.configure(
+    logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
+    wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+)
 
 
 @pytest.hookimpl(optionalhook=True)
