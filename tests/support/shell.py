@@ -18,7 +18,7 @@ async def shell(cluster: Cluster, folder: Path, command: str, seconds: float = 6
     config = folder / "kubeconfig"
     cluster.write_kubeconfig(config)
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    surroundings = {"PATH": path, "HOME": str(folder), "KUBECONFIG": str(config)}
+    surroundings = {"PATH": path, "HOME": str(folder), "KUBECONFIG": str(config), "GOGC": "off"}
     process = await asyncio.create_subprocess_exec(
         "sh",
         "-e",
