@@ -23,9 +23,17 @@ from vsched.sim.api.server import ApiServer, Gate
 from vsched.sim.auth.access import AccessControl
 from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, UsageMeter, start_engine
+from vsched.sim.controllers import (
+    ControllerSettings,
+    Engine,
+    NodePool,
+    PodIndex,
+    UsageMeter,
+    start_engine,
+)
 from vsched.sim.fleet.device_file import DeviceFile
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
+from vsched.sim.fleet.pools import read_pools
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import Manifest, apply_all, read_manifests
 from vsched.sim.objects import native_groups
@@ -69,13 +77,14 @@ class Cluster:
         manifests: Sequence[Obj | Path] = (),
         residents: Sequence[Residents] | Path = (),
         devices: Path | None = None,
+        pools: Sequence[NodePool] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
         faults: FaultInjector | None = None,
         now: Clock = utc_now,
         seed: int | None = None,
     ) -> None:
-        """``devices`` is a file of the devices of nodes, which is followed.
+        """``devices`` is a file of the devices of nodes, which is followed; an autoscaler adds nodes of ``pools``.
 
         ``now`` gives the time stamps of objects; with a ``seed`` equal requests give equal names and uids.
         """
@@ -86,6 +95,7 @@ class Cluster:
         self._manifests = _read_all(manifests)
         self._residents = read_residents(residents) if isinstance(residents, Path) else residents
         self._device_file = DeviceFile(devices) if devices is not None else None
+        self._pools = read_pools(pools) if isinstance(pools, Path) else pools
         self._engine: Engine | None = None
         self.store = Store()
         native_groups.serve(self.store.registry, self._settings.native_groups)
@@ -119,7 +129,9 @@ class Cluster:
             await self._settle_residents()
             if self._settings.controllers is not None:
                 fleet = self._device_file.fleet if self._device_file is not None else None
-                self._engine = start_engine(self.store, self.client, self._settings.controllers, self._meter, fleet)
+                self._engine = start_engine(
+                    self.store, self.client, self._settings.controllers, self._meter, fleet, self._pools
+                )
             for index, node in enumerate(self._nodes):
                 self.client.create("nodes", node)
                 if not index % _NODES_A_TURN:

@@ -23,20 +23,26 @@ async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
     assert reply.names() == [
         "allocations.kube-arbitrator.incubator.k8s.io",
         "buckets.kube-arbitrator.incubator.k8s.io",
+        "capacitybuffers.autoscaling.x-k8s.io",
         "commands.bus.volcano.sh",
         "consumers.kube-arbitrator.incubator.k8s.io",
+        "cronjobs.batch.volcano.sh",
         "evictionrequests.lifecycle.k8s.io",
         "evictions.lifecycle.k8s.io",
         "hypernodes.topology.volcano.sh",
+        "jobflows.flow.volcano.sh",
+        "jobs.batch.volcano.sh",
+        "jobtemplates.flow.volcano.sh",
         "noderesourcetopologies.topology.node.k8s.io",
         "numatopologies.nodeinfo.volcano.sh",
         "podgroups.scheduling.volcano.sh",
+        "provisioningrequests.autoscaling.x-k8s.io",
         "queues.scheduling.volcano.sh",
     ]
     for item in reply.body["items"]:
         conditions = {each["type"]: each["status"] for each in item["status"]["conditions"]}
         approved = item["metadata"].get("annotations", {}).get("api-approved.kubernetes.io", "").startswith("https:")
-        approval = {APPROVED: str(approved)} if item["spec"]["group"].endswith("k8s.io") else {}
+        approval = {APPROVED: str(approved)} if item["spec"]["group"].endswith(".k8s.io") else {}
         assert conditions == {"NamesAccepted": "True", "Established": "True", **approval}
 
 

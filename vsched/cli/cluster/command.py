@@ -68,12 +68,26 @@ DEVICES = """\
 - {kind: DeviceClass, metadata: {name: any}, spec: {}}   # or whole DeviceClasses and ResourceSlices
 """
 """An example for ``--devices FILE`` with every key."""
+POOLS = """\
+- name: h100                              # needed; nodes are called name + number, and so is their instance type
+  min: 0                                  # how many nodes it always has
+  max: 4                                  # 10, unless said
+  delay: 30s                              # from the decision until a node is there; at once, unless said
+  idle: 10m                               # when a node without pods is removed; never, unless said
+  price: 2.5                              # the cheapest pool that has room for a pod is taken
+  outOfStock: ""                          # or the message of why none can be had
+  capacity: {cpu: 96, memory: 1Ti, nvidia.com/gpu: 8}   # and labels, taints, zones, ..., as for --nodes
+"""
+"""An example for ``--pools FILE`` with every key."""
 EPILOG = f"""\b
 The YAML of --nodes FILE:
 {indent(FLEET, "  ")}
 \b
 The YAML of --devices FILE:
 {indent(DEVICES, "  ")}
+\b
+The YAML of --pools FILE:
+{indent(POOLS, "  ")}
 \b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out sim.kubeconfig
@@ -99,6 +113,10 @@ Examples:
 
 \b
   vsched cluster --nodes 200 --faults config/faults.yaml
+
+\b
+  vsched cluster --nodes 1 --pools pools.yaml --kubeconfig-out sim.kubeconfig
+  kubectl --kubeconfig sim.kubeconfig get nodes,provisioningrequests -A -w
 
 \b
   vsched cluster --nodes 4 --devices devices.yaml --kubeconfig-out sim.kubeconfig
@@ -158,6 +176,14 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Devices of the nodes, which a pretended DRA driver publishes (see below); the file is followed.",
+)
+@click.option(
+    "--pools",
+    "pools_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Have an autoscaler add nodes of these pools (see below) for pods that say Unschedulable, and for "
+    "ProvisioningRequests.",
 )
 @click.option(
     "--default-duration", type=Period(zero=True, bounded=False), help="Pods that say nothing end after this, not never."
@@ -226,6 +252,7 @@ def command(
     manifests: tuple[Path, ...],
     residents: Path | None,
     devices_file: Path | None,
+    pools_file: Path | None,
     default_duration: float | None,
     termination_seconds: float,
     usage: tuple[float, float] | None,
@@ -261,6 +288,8 @@ def command(
         raise click.UsageError("--usage: nobody measures it with --api-only, where no pod runs")
     if devices_file is not None and api_only:
         raise click.UsageError("--devices: nobody publishes them with --api-only, where no driver runs")
+    if pools_file is not None and api_only:
+        raise click.UsageError("--pools: nobody adds nodes with --api-only, where no autoscaler runs")
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
@@ -279,6 +308,7 @@ def command(
         manifests=manifests,
         residents=residents or (),
         devices=devices_file,
+        pools=pools_file or (),
         settings=settings,
         faults=faults,
     )

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vsched.sim.client import LocalClient
+from vsched.sim.controllers.autoscaling.autoscaler import NodeAutoscaler
+from vsched.sim.controllers.autoscaling.pools import NodePool
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.claims import ResourceClaims
 from vsched.sim.controllers.devices.driver import BindingConditions, DeviceDriver
@@ -58,6 +60,7 @@ __all__ = [
     "DeviceFleet",
     "Engine",
     "JobTimes",
+    "NodePool",
     "PodIndex",
     "PodTimes",
     "UsageMeter",
@@ -158,8 +161,9 @@ def start_engine(
     settings: ControllerSettings,
     meter: UsageMeter | None = None,
     devices: DeviceFleet | None = None,
+    pools: Sequence[NodePool] = (),
 ) -> Engine:
-    """Starts all controllers, and the meter if there is one; the caller closes the engine."""
+    """Starts all controllers, the meter and the autoscaler where they are wanted; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index
     engine = Engine(store, pod_index, ControllerEventRecorder(client) if settings.events else None)
     if meter is not None:
@@ -167,5 +171,7 @@ def start_engine(
     fleet = devices or DeviceFleet()
     for controller in every_controller(client, pod_index, store.registry, settings, engine.catch_up, fleet):
         engine.add(controller)
+    if pools:
+        engine.add(NodeAutoscaler(client.named("cluster-autoscaler"), pod_index, pools))
     engine.start()
     return engine

@@ -66,19 +66,20 @@ def fleet(groups: list[FleetGroup], now: datetime | None = None) -> list[Obj]:
 def read_fleet(path: Path, now: datetime | None = None) -> list[Obj]:
     """The nodes of a file; raises BadInput with file and place for an invalid one."""
     nodes: list[Obj] = []
-    found = [each for document in read_documents(path) for each in _entries(document)]
+    found = [each for document in read_documents(path) for each in entries_of(document)]
     if not found:
         raise BadInput(f"{path}: nothing in it (expected groups of nodes, or Nodes)")
     for where, entry in found:
         if entry.get("kind") == "Node":
             nodes.append(_plain_node(where, entry))
         else:
-            nodes += fleet([_group(where, entry)], now)
+            nodes += fleet([group_of(where, entry)], now)
     _no_doubles(path, nodes)
     return nodes
 
 
-def _entries(document: Manifest) -> Iterator[tuple[str, Obj]]:
+def entries_of(document: Manifest) -> Iterator[tuple[str, Obj]]:
+    """The groups and Nodes of a document, with their places."""
     content: Any = document.obj
     if isinstance(content, dict) and content.get("kind") in ("List", "NodeList"):
         content = content.get("items")
@@ -92,7 +93,8 @@ def _entries(document: Manifest) -> Iterator[tuple[str, Obj]]:
         yield where, entry
 
 
-def _group(where: str, entry: Obj) -> FleetGroup:
+def group_of(where: str, entry: Obj) -> FleetGroup:
+    """A group of nodes as a mapping describes it; raises BadInput with the place of what is wrong."""
     known = {each.name for each in fields(FleetGroup)}
     for name in entry:
         if name not in known:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
+from vsched.sim.controllers.node_fit import is_open_to
 from vsched.sim.controllers.objects import (
     is_available,
     is_deleting,
@@ -17,11 +18,9 @@ from vsched.sim.controllers.objects import (
     pod_from,
     reference_to,
     template_hash,
-    tolerates,
     whole_or_percent,
 )
 from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 
 REVISION_LABEL = "controller-revision-hash"
 BURST = 100
@@ -71,20 +70,7 @@ def node_of(pod: Obj) -> str:
 def fits(daemon_set: Obj, node: Obj) -> bool:
     """Whether the pods of the set fit the labels and taints of the node."""
     spec = daemon_set["spec"]["template"]["spec"]
-    labels: Mapping[str, str] = node["metadata"].get("labels") or {}
-    if not (spec.get("nodeSelector") or {}).items() <= labels.items():
-        return False
-    required = (
-        (spec.get("affinity") or {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
-    )
-    terms = required.get("nodeSelectorTerms")
-    if terms and not any(
-        matches_label_selector({"matchExpressions": each.get("matchExpressions")}, labels) for each in terms
-    ):
-        return False
-    tolerations = _tolerations(spec)
-    hard = [each for each in node["spec"].get("taints") or () if each.get("effect") in ("NoSchedule", "NoExecute")]
-    return all(any(tolerates(toleration, taint) for toleration in tolerations) for taint in hard)
+    return is_open_to(spec, _tolerations(spec), node)
 
 
 def _tolerations(spec: Obj) -> list[Obj]:
