@@ -11,6 +11,13 @@ import pytest
 import pytest_asyncio
 
 from tests.support.planned_starts import Starting, planned_starts
+from vsched.cli.plan.live import what_if
+from vsched.cli.replay.differences import differences
+from vsched.framework.cycle import run_cycle
+from vsched.model.dump.cycle import Recording, decode, pack
+from vsched.settings import load_text
+from vsched.settings.built_in import REGISTRY
+from vsched.web.pages.recording import anonymous
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -54,3 +61,31 @@ async def test_metrics_count_them(starting: Starting) -> None:
     lines = (await asked(starting, "metrics")).splitlines()
     for told in ("vsched_planned_starts 1.0", "vsched_backfilled_jobs 1.0", "vsched_reserved_waiting_jobs 1.0"):
         assert told in lines
+
+
+async def dumped(starting: Starting) -> Recording:
+    async with aiohttp.request("GET", f"{starting.url}dump") as answer:
+        return decode(await answer.read())
+
+
+async def test_a_dump_that_is_run_again_plans_the_same_starts(starting: Starting) -> None:
+    recording = await dumped(starting)
+    assert recording.report is not None
+    for found in (recording, decode(pack(anonymous(recording, REGISTRY)))):
+        policy = load_text(found.policy, "the recorded policy", REGISTRY).policy
+        again = run_cycle(found.snapshot, policy, REGISTRY)
+        assert found.report is not None
+        assert differences(found.report, again) == []
+        assert [one.planned.node_count for one in again.jobs.values() if one.planned is not None] == [2]
+    assert (
+        recording.report.jobs["default/big"].planned == starting.daemon.telemetry.findings.jobs["default/big"].planned
+    )
+
+
+async def test_a_what_if_of_the_daemon_keeps_the_planned_starts(starting: Starting) -> None:
+    question = what_if(await dumped(starting), [])
+    planned = starting.daemon.telemetry.findings.jobs["default/big"].planned
+    assert planned is not None
+    for answer in (question.today, question.then):
+        assert answer.reports[-1].jobs["default/big"].planned == planned
+        assert answer.reports[-1].jobs["default/late"].code == "Reserved"
