@@ -181,7 +181,7 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
         ),
         pytest.param(
             faulty(plugins={"gpu": []}),
-            ["spec.plugins: 'gpu' (expected env, svc, ssh, tensorflow, mpi, pytorch, ray, hcclrank)"],
+            ["spec.plugins: 'gpu' (expected env, svc, ssh, pytorch, mpi, tensorflow, ray, hcclrank)"],
             id="no such plugin",
         ),
         pytest.param(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.podgroup import correction, podgroup_of, podgroup_spec
-from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology
+from vsched.controllers.vcjobs.podgroup import correction, minimum, podgroup_of, podgroup_spec
+from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology, VcJob
 from vsched.errors import BadObject
 from vsched.sim.apply.patches import merge_patch
 
@@ -157,3 +159,27 @@ def test_a_podgroup_follows_its_job(before: dict[str, Any], after: dict[str, Any
 def test_the_queue_of_a_podgroup_is_written_once() -> None:
     standing = podgroup_spec(vcjob(queue="a"), {})
     assert correction(standing, vcjob(queue="b"), {}) is None
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> VcJob:
+    """Jobs of a few tasks, with any minimum that admission lets through."""
+    tasks = [
+        task(f"t{number}", replicas, minimum=draw(st.integers(0, replicas)), cpu=f"{draw(st.integers(1, 9))}m")
+        for number, replicas in enumerate(draw(st.lists(st.integers(0, 5), min_size=1, max_size=4)))
+    ]
+    return vcjob(*tasks, min_available=draw(st.integers(0, sum(each.replicas for each in tasks))))
+
+
+@given(jobs())
+def test_the_minimum_asks_for_just_as_many_pods_as_the_job_wants_and_for_none_twice(job: VcJob) -> None:
+    found = minimum(job, {})
+    assert found.get("pods", 0) == job.min_available
+    each = {
+        one.name: int(one.template["spec"]["containers"][0]["resources"]["requests"]["cpu"][:-1]) for one in job.tasks
+    }
+    dearest = sorted((each[one.name] for one in job.tasks for _ in range(one.replicas)), reverse=True)
+    assert found.get("cpu", 0) <= sum(dearest[: job.min_available])
+    assert found.get("cpu", 0) >= sum(dearest[len(dearest) - job.min_available :])
+    if job.min_available >= sum(one.min_available for one in job.tasks):
+        assert found.get("cpu", 0) >= sum(each[one.name] * one.min_available for one in job.tasks)

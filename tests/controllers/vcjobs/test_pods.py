@@ -117,19 +117,6 @@ def test_a_numa_policy_becomes_an_annotation() -> None:
         pytest.param(
             {"priorityClassName": "low"}, {"priority_class": "high"}, ("priorityClassName", "low"), id="the template's"
         ),
-        pytest.param(
-            {"hostNetwork": True},
-            {},
-            ("dnsPolicy", "ClusterFirstWithHostNet"),
-            id="on the host's network, names resolve",
-        ),
-        pytest.param(
-            {"hostNetwork": True, "dnsPolicy": "Default"},
-            {},
-            ("dnsPolicy", "Default"),
-            id="unless the template says how",
-        ),
-        pytest.param({}, {}, ("dnsPolicy", None), id="otherwise nothing is said of names"),
     ],
 )
 def test_the_job_fills_in_what_a_template_leaves_out(

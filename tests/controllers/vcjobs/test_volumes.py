@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.naming import claim_name
-from vsched.controllers.vcjobs.pods import pod_of
 from vsched.controllers.vcjobs.spec import VolumeSpec
 from vsched.controllers.vcjobs.volumes import claims_of, controlled_volumes
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
-@pytest.mark.parametrize(
-    ("volume", "kind"),
-    [
-        pytest.param(VolumeSpec("/d", "mine"), "pvc", id="a claim that is there is not made"),
-        pytest.param(VolumeSpec("/d"), "emptyDir", id="a volume without a claim is an emptyDir"),
-    ],
-)
-def test_only_a_volume_with_the_spec_of_a_claim_makes_one(volume: VolumeSpec, kind: str) -> None:
-    job = vcjob(volumes=(volume,))
-    name = claim_name(job, 0)
+def test_a_claim_that_is_there_is_not_made() -> None:
+    job = vcjob(volumes=(VolumeSpec("/d", "mine"),))
     assert claims_of(job) == []
-    assert controlled_volumes(job) == {f"volume-{kind}-{name}": name}
-    source = pod_of(job, job.tasks[0], 0)["spec"]["volumes"][0]
-    assert ("emptyDir" in source) is (kind == "emptyDir")
+    assert controlled_volumes(job) == {"volume-pvc-mine": "mine"}
 
 
 def test_a_claim_has_the_same_name_each_time_and_belongs_to_the_job() -> None:

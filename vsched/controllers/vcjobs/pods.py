@@ -44,8 +44,6 @@ def _spec(job: VcJob, task: TaskSpec) -> Body:
         spec["schedulerName"] = job.scheduler_name
     if not spec.get("priorityClassName") and job.priority_class:
         spec["priorityClassName"] = job.priority_class
-    if spec.get("hostNetwork") and not spec.get("dnsPolicy"):
-        spec["dnsPolicy"] = "ClusterFirstWithHostNet"
     mount_volumes(job, spec)
     return spec
 

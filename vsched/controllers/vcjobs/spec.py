@@ -111,7 +111,7 @@ class VolumeSpec(msgspec.Struct, frozen=True):
     mount_path: str
     claim_name: str = ""
     claim: dict[str, Any] | None = None
-    """The spec of a claim that is to be made; None where the claim is there, or where the volume is an emptyDir."""
+    """The spec of a claim that is to be made; None where the claim is there."""
 
 
 class JobStatus(msgspec.Struct, frozen=True):

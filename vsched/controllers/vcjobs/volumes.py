@@ -18,8 +18,7 @@ def claims_of(job: VcJob) -> list[Body]:
 def mount_volumes(job: VcJob, spec: Body) -> None:
     """Give the spec of a pod the volumes of the job, mounted by every container.
 
-    A claim that is written more than once is one volume, mounted at each of its paths. A volume with neither name nor
-    spec of a claim is an emptyDir.
+    A claim that is written more than once is one volume, mounted at each of its paths.
     """
     names: set[str] = set()
     for position, volume in enumerate(job.volumes):
@@ -27,18 +26,12 @@ def mount_volumes(job: VcJob, spec: Body) -> None:
         name = volume_name(job, claim)
         if name not in names:
             names.add(name)
-            empty = volume.claim is None and not volume.claim_name
-            source: Body = {"emptyDir": {}} if empty else {"persistentVolumeClaim": {"claimName": claim}}
-            spec.setdefault("volumes", []).append({"name": name, **source})
+            spec.setdefault("volumes", []).append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
         for container in spec.get("containers", ()):
             container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume.mount_path})
 
 
 def controlled_volumes(job: VcJob) -> dict[str, str]:
     """The entries of volumes in ``status.controlledResources``."""
-    found = {}
-    for position, volume in enumerate(job.volumes):
-        claim = claim_name(job, position)
-        kind = "emptyDir" if volume.claim is None and not volume.claim_name else "pvc"
-        found[f"volume-{kind}-{claim}"] = claim
-    return found
+    claims = (claim_name(job, position) for position in range(len(job.volumes)))
+    return {f"volume-pvc-{claim}": claim for claim in claims}

@@ -21,7 +21,7 @@ from vsched.controllers.vcjobs.plugins.tensorflow import Tensorflow
 from vsched.controllers.vcjobs.spec import VcJob
 
 PLUGINS: dict[str, type[JobPlugin]] = {
-    plugin.name: plugin for plugin in (Env, Svc, Ssh, Tensorflow, Mpi, Pytorch, Ray, HcclRank)
+    plugin.name: plugin for plugin in (Env, Svc, Ssh, Pytorch, Mpi, Tensorflow, Ray, HcclRank)
 }
 PULLED_IN: dict[str, tuple[str, ...]] = {
     "tensorflow": ("svc",),
