@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_public_key
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.keys import new_keys
@@ -75,6 +76,8 @@ def test_keys_are_made_only_where_ssh_is_given_none() -> None:
 
 def test_new_keys_are_a_pair_that_differs_each_time() -> None:
     first, second = new_keys(), new_keys()
+    private = load_pem_private_key(first.private.encode(), None)
+    assert private.public_key() == load_ssh_public_key(first.public.encode())
     assert first.private.startswith("-----BEGIN RSA PRIVATE KEY-----\n")
     assert first.public.startswith("ssh-rsa ")
     assert first.public.endswith("\n")
