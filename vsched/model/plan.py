@@ -46,6 +46,11 @@ class Evict(msgspec.Struct, frozen=True):
     """Whether its responders are asked, by an EvictionRequest."""
 
     @property
+    def asks(self) -> bool:
+        """Whether the pod is asked to end by itself before."""
+        return bool(self.wait or self.responds)
+
+    @property
     def asks_budgets(self) -> bool:
         """Whether disruption budgets may forbid it; not where the wall time of the job is over."""
         return self.action != WALL_TIME

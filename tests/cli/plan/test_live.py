@@ -12,18 +12,21 @@ import yaml
 from click.testing import CliRunner
 
 from tests.support.held import holding
-from tests.support.plans import DEFAULT_POLICY, manifests, policy_from, policy_of
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, policy_from, policy_of
 from tests.support.questions import Asker, recording_of
 from tests.support.running import gang, node, nodes_of
+from tests.support.taking import taking
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain
+from vsched.cli.plan.view import Planned
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.history.records import CLUSTER as WHOLE
 from vsched.model.history.records import HistoryHour, HistoryRecord, Holder, history_of
 from vsched.model.jobs.advice import Advice, about
 from vsched.sim.cluster import Cluster
+from vsched.writes.bodies import time_stamp
 
 CLUSTER = """
     node n1 cpu=4 zone=a
@@ -316,3 +319,70 @@ def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None
     assert changed["b"]["deserved.cpu"] == ["3712m", "244m"]
     assert changed["a"]["times its share used"] == [0.93, 0.06]
     assert "times its share used 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
+
+
+CONTESTED = """
+    node n1 cpu=4
+    class high 100
+    job ml/old min=0 pods=1 cpu=4 phase=Running on=n1 started=60 {}
+    job ml/new min=1 pods=1 cpu=4 class=high age=60 {}
+"""
+PREEMPTING = taking("enqueue, allocate, preempt", "priority gang conformance", "predicates proportion")
+OPTS_IN = "vsched.io/cooperative-eviction=10m"
+ASKED = (
+    f"vsched.io/eviction-requested={time_stamp(NOW)} vsched.io/eviction-deadline={time_stamp(NOW + 600)} "
+    f"vsched.io/eviction-reason=preempt~for~ml/new vsched.io/eviction-expected={time_stamp(NOW + 181)}"
+)
+
+
+def contested(old: str, new: str = "") -> Planned:
+    """What three cycles decide on two jobs that want one node."""
+    recording = replace(recording_of(CONTESTED.format(old, new), policy=PREEMPTING), report=None)
+    return what_if(recording, [], cycles=3).then
+
+
+def decisions(planned: Planned) -> list[list[str]]:
+    """The pods that each cycle asks, evicts and binds."""
+    return [
+        [f"{'ask' if one.asks else 'evict'} {one.name}" for one in report.evictions]
+        + [f"bind {one.name}" for one in report.binds]
+        for report in planned.reports
+    ]
+
+
+def test_a_victim_that_does_not_opt_in_is_gone_before_the_next_cycle() -> None:
+    found = contested("")
+
+    assert decisions(found)[:2] == [["evict old.0"], ["bind new.0"]]
+    assert not found.ended
+
+
+def test_a_victim_that_is_asked_to_end_by_itself_leaves_at_its_deadline() -> None:
+    found = contested(OPTS_IN)
+
+    assert decisions(found)[:2] == [["ask old.0"], ["bind new.0"]]
+    assert found.ended == ["before cycle 2, 10m pass: ml/old.0 ends as asked"]
+
+
+def test_a_victim_that_was_asked_leaves_when_it_expects_to_be_done() -> None:
+    found = contested(ASKED, "nominated=n1")
+
+    assert decisions(found)[:2] == [[], ["bind new.0"]]
+    assert found.ended == ["before cycle 2, 3m pass: ml/old.0 ends as asked"]
+
+
+def test_the_answer_says_who_is_asked_and_when_they_end(tmp_path: Path) -> None:
+    asker = Asker(tmp_path, replace(recording_of(CONTESTED.format(OPTS_IN, ""), policy=PREEMPTING), report=None))
+    document = asker.answer("--cycles", "2")
+
+    [evicted] = document["then"]["cycles"][0]["evictions"]
+    assert evicted == {
+        "pod": "ml/old.0",
+        "action": "preempt",
+        "for": "ml/new",
+        "node": "n1",
+        "asked": True,
+        "waitSeconds": 600.0,
+    }
+    assert document["then"]["ended"] == document["notes"] == ["before cycle 2, 10m pass: ml/old.0 ends as asked"]
+    assert "10m pass: ml/old.0 ends as asked" in " ".join(asker.ask("--cycles", "2").stdout.split())

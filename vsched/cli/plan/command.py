@@ -25,6 +25,7 @@ from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.edits import InOrder, editing, edits_of
 from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, what_if
+from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document, Planned, as_document
@@ -118,10 +119,12 @@ def decide(
     rounds = None if rules is None else Rounds(cache, rules, policy)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
-    reports: list[CycleReport] = []
+    reports, moment, ended = list[CycleReport](), now, list[str]()
     with Caller() as caller:
-        for _ in range(cycles):
-            snapshot = cache.snapshot(now)
+        for number in range(cycles):
+            if number:
+                moment = next_moment(cache, reports, moment, ended)
+            snapshot = cache.snapshot(moment)
             if not reports:
                 _tell_of_broken_trees(snapshot)
             evicted: tuple[Evict, ...] = ()
@@ -134,7 +137,7 @@ def decide(
     if caller.problem:
         say(f"vsched: the extender does not answer: {caller.problem}", err=True)
     shares = None if rounds is None else rounds.shares()
-    return Planned(reports, snapshot.queues, manifests.ignored, now, shares)
+    return Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
 
 
 def _tell_of_broken_trees(snapshot: Snapshot) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vsched.cli.ask.recordings import decoded_recording
 from vsched.cli.plan.changes import Changes, Ran, changes_between
+from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
 from vsched.daemon.loop.callouts import Caller
@@ -16,6 +17,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording
+from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.installed import registry
@@ -93,6 +95,7 @@ def what_if(
         then.notes.append(f"the extender does not answer: {caller.problem}")
     if recording.snapshot.ceilings:
         then.notes.append("how the cluster is divided among namespaces (arbitration) stays as it was")
+    then.notes += after.planned.ended
     changes = changes_between(before, after, then.sent)
     asked = [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
     return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes)
@@ -109,11 +112,14 @@ def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:
 
 def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller) -> Ran:
     """Decide so often; between cycles what was decided has come true."""
-    mirror, reports = trial.mirror, []
-    for _ in range(cycles):
+    mirror, reports = trial.mirror, list[CycleReport]()
+    ended: list[str] = []
+    for number in range(cycles):
+        if number:
+            mirror.moment = next_moment(mirror, reports, mirror.moment, ended)
         snapshot = mirror.snapshot(mirror.moment)
         report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
         reports.append(report)
         mirror.settle(report)
-    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment)
+    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment, ended)
     return Ran(planned, mirror.snapshot(mirror.moment))

@@ -13,8 +13,9 @@ from vsched.cli.allocations.view import as_table
 from vsched.cli.plan.view import Planned, quantities
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.places import domain_name
+from vsched.framework.times import length
 from vsched.model.claims.plan import ClaimPlan
-from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
+from vsched.model.plan import CycleReport, Evict, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 
 ROWS_MAX = 20
@@ -30,6 +31,7 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
     parts: list[RenderableType] = [
         _decisions(number, len(reports), report) for number, report in enumerate(reports, start=1)
     ]
+    parts += [Text(one) for one in planned.ended]
     waiting = {key: job for key, job in planned.jobs.items() if job.pending and not job.implicit}
     if waiting or last.unschedulable:
         parts.append(_waiting(waiting, last.unschedulable))
@@ -99,13 +101,20 @@ def _found(report: CycleReport) -> Iterator[Decision]:
     for evict in report.evictions:
         job, group = evict.beneficiary, _group(report, evict.beneficiary)
         told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
-        yield told._replace(note=evict.action, beneficiary=pods.get(job, job), beneficiaries=group)
+        yield told._replace(note=f"{_asked(evict)}{evict.action}", beneficiary=pods.get(job, job), beneficiaries=group)
     for bind in report.binds:
         told = Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
         yield told._replace(claims=_claims(bind.claims))
     for one in report.nominations:
         group = _group(report, one.job)
         yield Decision("nominate", f"{one.namespace}/{one.name}", group, one.node or NONE, _reservation(one))
+
+
+def _asked(evict: Evict) -> str:
+    """``asked to end within 10m: ``; empty where the pod is evicted at once."""
+    if not evict.asks:
+        return ""
+    return f"asked to end within {length(evict.wait)}: " if evict.wait else "asked to end: "
 
 
 def _claims(plan: ClaimPlan | None) -> str:

@@ -27,6 +27,8 @@ class Planned(NamedTuple):
     """Objects that were left aside, by kind."""
     now: float = 0.0
     """When it was planned, seconds since the epoch."""
+    ended: Sequence[str] = ()
+    """What ended by itself between cycles, because it was asked to; a sentence each time."""
     shares: AllocationShares | None = None
     """Who deserves and holds what; None where nobody arbitrates."""
 
@@ -57,6 +59,7 @@ def as_document(planned: Planned) -> Document:
         **({"buckets": shares["buckets"]} if shares.get("buckets") else {}),
         "unschedulable": {key: _unschedulable(last.unschedulable[key]) for key in sorted(last.unschedulable)},
         "ignored": dict(sorted(planned.ignored.items())),
+        **({"ended": list(planned.ended)} if planned.ended else {}),
     }
 
 
@@ -71,6 +74,7 @@ def _cycle(report: CycleReport) -> Document:
                 "action": evict.action,
                 "for": evict.beneficiary,
                 "node": evict.node,
+                **({"asked": True, "waitSeconds": evict.wait} if evict.asks else {}),
             }
             for evict in report.evictions
         ],

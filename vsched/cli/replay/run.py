@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vsched.cli.ask.recordings import load
 from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.moments import next_moment
 from vsched.cli.replay.differences import Difference, differences
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
@@ -88,11 +89,12 @@ def _further(
     """The reports of more cycles; before each, the decisions of the one before are carried out in the snapshot."""
     if cycles < 1:
         return ()
-    head, reports = recording.head, []
+    head, reports = recording.head, list[CycleReport]()
     mirror = ClusterEditor(recording.snapshot, head.scheduler_names or OUR_NAMES, head.default_queue)
     mirror.snapshot(recording.snapshot.now)
     mirror.settle(report)
     for _ in range(cycles):
+        mirror.moment = next_moment(mirror, [report, *reports], mirror.moment, notes)
         nobody = Repeating(())
         reports.append(run_cycle(mirror.snapshot(mirror.moment), policy, registry(), None, nobody))
         mirror.settle(reports[-1])

@@ -41,6 +41,8 @@ class Settled(NamedTuple):
 
     started: list[Task]
     """Pods that the cycle bound; they run from now on."""
+    asked: list[Task]
+    """Pods that the cycle asked to end by themselves."""
     moved: bool
     """Whether another cycle at the same time may decide more: pods were evicted or ungated."""
 
@@ -95,7 +97,8 @@ class Passing:
         self._enter(dict.fromkeys(each.job for part in parts for each in part))
         started = [msgspec.structs.replace(task, started=now) for uid in bound if (task := self.task(uid)) is not None]
         self._cluster.put_tasks(started)
-        return Settled(started, bool(report.evictions or report.ungated))
+        asked = [task for each in gone if each.asks and (task := self.task(each.uid)) and task.asked]
+        return Settled(started, asked, bool(len(gone) > len(asked) or report.ungated))
 
     def _enter(self, keys: Iterable[str]) -> None:
         """Set phases: a job with its minimum of scheduled pods is Running; Completed if all of these have ended."""

@@ -22,7 +22,7 @@ from vsched.explain.order import WaitingOrder
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.framework.cycle import run_actions
-from vsched.framework.durations import Left, left
+from vsched.framework.durations import Basis, Left, left
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided
@@ -214,11 +214,12 @@ class Foreseeing:
 
     def _left(self, task: Task, now: float) -> Left:
         """How much longer a pod runs; cached for the present, because each run asks this for all running pods."""
-        known = self._known.get(task.uid) if now == self._snapshot.now else None
+        is_present = now == self._snapshot.now and task.asked is None
+        known = self._known.get(task.uid) if is_present else None
         if known is None:
             job = self._snapshot.jobs[task.job]
             known = left(self._snapshot.learnt, job.spec, task, now, self._longest(job))
-            if now == self._snapshot.now:
+            if is_present:
                 self._known[task.uid] = known
         return known
 
@@ -276,6 +277,7 @@ class _Running:
                     return self._over(first, now)
                 settled = self._passing.settle(made, now)
                 self._start(settled.started, now)
+                self._push(settled.asked, now)
                 if not settled.moved:
                     break
                 made = cycle(self._passing, now)
@@ -305,7 +307,8 @@ class _Running:
             now = max(now, moment - self._turn(task))
             # Skip pods that were evicted meanwhile: they are gone, or pending again.
             known = self._passing.task(task.uid)
-            if known is not None and HOLDS[known.status].uses:
+            stays = found.basis is Basis.ASKED and known is not None and known.asked is None  # it was withdrawn
+            if known is not None and HOLDS[known.status].uses and not stays:
                 gone.append(known)
                 self._ended.append((known, found))
         self._reached = now

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
+from math import ceil
 
 import msgspec
 from cachetools import LRUCache
@@ -14,7 +15,7 @@ from cachetools import LRUCache
 from vsched.errors import UNUSABLE, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS
 from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.claims.store import ClaimStore
@@ -26,7 +27,8 @@ from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.mirror.state.zones import ZoneStore
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import JobSpec
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -275,6 +277,7 @@ class PodStore:
     def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
         """Make the decisions of a cycle about pods true, for what-if simulations: bound pods run from ``now`` on.
 
+        Pods that are asked to end by themselves stay until a later cycle evicts them, or the caller drops them.
         Returns the pods that now run, and the ready pods that ran and are gone.
         """
         came, went = list[Task](), list[Task]()
@@ -285,6 +288,8 @@ class PodStore:
                 self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
                 came.append(task)
         for eviction in report.evictions:
+            if self._ask(eviction, now):
+                continue
             leaving = self._assumed.before(eviction.uid) or self._tasks.get(eviction.uid)
             if leaving is not None and leaving.status is Status.RUNNING and not leaving.unready:
                 went.append(leaving)
@@ -302,6 +307,16 @@ class PodStore:
             if task is not None:
                 self._store(msgspec.structs.replace(task, gated=False, awaits_queue=False, reserves=True))
         return came, went
+
+    def _ask(self, eviction: Evict, now: float) -> bool:
+        """Ask a pod to end by itself, if that is what was decided."""
+        task = self._tasks.get(eviction.uid)
+        if task is None or task.asked is not None or not eviction.asks:
+            return False
+        wait = min(eviction.wait or ASKS_SECONDS, ASKS_SECONDS)
+        request = EvictionRequest(now, ceil(now + wait), eviction.action, eviction.beneficiary)
+        self._store(msgspec.structs.replace(task.moved(Status.RELEASING, task.node), asked=request))
+        return True
 
     def accept(self, uid: str) -> None:
         """The API server accepted the binding."""

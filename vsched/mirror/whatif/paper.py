@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.claim_edits import EditableClaims
 from vsched.mirror.whatif.storage import StorageByLabel
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.pods.task import Task
+
+
+class Passed(NamedTuple):
+    """A time, and the pods that have ended by then."""
+
+    now: float
+    ended: Sequence[Task] = ()
 
 
 class PaperMirror(Cache):
@@ -30,6 +38,20 @@ class PaperMirror(Cache):
         for release in report.released:
             self._paper.settle_release(release)
 
+    def pass_time(self, report: CycleReport, now: float) -> Passed:
+        """Let time pass until the first of the pods that were asked to end by themselves have ended.
+
+        No time passes if the cycle decided something that the next cycle can go by at once.
+        """
+        if report.binds or report.ungated or not all(one.asks for one in report.evictions):
+            return Passed(now)
+        asked = [task for job in self._jobs.everyone() if job.asked for task in job.tasks.values() if task.asked]
+        then = min((task.asked.end for task in asked if task.asked), default=now)
+        ended = [task for task in asked if task.asked and task.asked.end <= max(now, then)]
+        ended.sort(key=lambda task: task.key)
+        self.settle(CycleReport(evictions=tuple(map(_gone, ended))))
+        return Passed(max(now, then), ended)
+
     def bind_volumes(self, claims: Iterable[str]) -> None:
         """Bind those of the claims (``namespace/name``) that do not wait for a pod, as the volume controller would."""
         self._paper.bind_volumes(claims)
@@ -37,3 +59,7 @@ class PaperMirror(Cache):
     def has_claimed(self, kind: str, key: str) -> bool:
         """Whether there is a volume, a device class or another such object of this kind and key."""
         return self._paper.has(kind, key)
+
+
+def _gone(task: Task) -> Evict:
+    return Evict(task.uid, task.namespace, task.name, task.node, task.job, action="", beneficiary="")

@@ -77,7 +77,7 @@ class RestoredMirror(PaperMirror):
         said = [(self._jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
         super().settle(report)
         for task, (implicit, owned) in zip(evicted, said, strict=True):
-            if task.owned and not task.returns:
+            if task.owned and not task.returns and self.task(task.uid) is None:
                 self._begin_anew(task, implicit, owned)
 
     def _begin_anew(self, task: Task, implicit: JobSpec | None, owned: OwnedClaims) -> None:
