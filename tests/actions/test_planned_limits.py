@@ -200,6 +200,8 @@ def worlds(draw: st.DrawFn) -> tuple[str, str]:
 @given(worlds(), st.sampled_from([1, 3]), st.sampled_from([TREE, "  - name: proportion\n"]))
 def test_a_planned_start_keeps_every_limit_that_allocate_keeps(world: tuple[str, str], depth: int, also: str) -> None:
     text, ceilings = world
+    if depth > 1:  # limits alone decide: a job may start on other nodes than planned, and so delay those after it
+        text = re.sub(r"^(node n\d cpu)=6$", r"\1=60", text, flags=re.MULTILINE)
     passing = Passing(mirror(manifests(text), arbitrating=True).snapshot(NOW))
     found = policy(depth=depth, also=also).with_plugin(ALLOCATION)
     first = run_cycle(within(passing.at(NOW, frozenset(passing.jobs)), ceilings), found, REGISTRY)
