@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.helm.releases import Released, secret_of, there
-from tests.support import devices, volumes
+from tests.support import devices, vcjobs, volumes
 from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.owners import queue
@@ -126,6 +126,8 @@ LATER = {
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",
     ("patch", "resourceclaims/binding"): "nobody asks for it: the API server checks it when a claim is allocated",
     ("update", "resourceclaims/binding"): "the same, for servers that check the other verb",
+    ("get", "podgroups"): "the PodGroup of a vcjob that a daemon made which was killed before it could say so",
+    ("get", "persistentvolumeclaims"): "the same of a claim",
 }
 """Rights that the run below may have no use for, and why they are needed."""
 
@@ -222,6 +224,7 @@ async def work(cluster: Cluster) -> None:
         cluster.client.delete("pods", "default", f"large-{number}")
     cluster.client.delete("pods", "default", "bare")
 
+    await work_with_vcjobs(cluster)
     nowhere = close(cluster, "other")
     nowhere["metadata"]["name"] = "close-nowhere"
     nowhere["target"]["name"] = "nowhere"
@@ -249,6 +252,20 @@ async def work(cluster: Cluster) -> None:
     await until(lambda: cluster.client.get(ALLOCATIONS, "two", "stray") is None)
     scale(cluster, "one", 0)
     await until(lambda: not cluster.client.list(PODGROUPS, "one"))
+
+
+async def work_with_vcjobs(cluster: Cluster) -> None:
+    """A vcjob with objects of plugins and a claim: it grows, is ended by a Command, and is deleted in the end."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    volume = {"mountPath": "/data", "volumeClaim": {**claim, "storageClassName": volumes.CLASS}}
+    about = {"plugins": {"svc": [], "ssh": []}, "volumes": [volume], "ttlSecondsAfterFinished": 0, "minAvailable": 1}
+    cluster.apply([vcjobs.vcjob("train", vcjobs.task("worker", 1), **about)])
+    await until(lambda: vcjobs.phase(cluster, "train") == "Running")
+    vcjobs.change(cluster, "train", lambda spec: {**spec, "tasks": [{**spec["tasks"][0], "replicas": 2}]})
+    await until(lambda: len(vcjobs.pods(cluster, "train")) == 2)
+    vcjobs.command(cluster, "AbortJob", "nobody", uid="of a job that is gone")
+    vcjobs.command(cluster, "TerminateJob", "train")
+    await until(lambda: not vcjobs.job(cluster, "train") and not vcjobs.commands(cluster))
 
 
 async def work_with_claims(cluster: Cluster) -> None:

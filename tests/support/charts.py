@@ -47,7 +47,7 @@ VALUES: dict[str, Obj] = {
     },
     "beside Volcano's controllers, with Volcano's pods": {
         "schedulerNames": ["vsched", "volcano"],
-        "controllers": {"queues": False, "podGroups": False, "gates": False},
+        "controllers": {"queues": False, "podGroups": False, "jobs": False, "gates": False},
         "evictionMode": "delete",
     },
     "one replica without a lease": {
@@ -72,7 +72,8 @@ VALUES: dict[str, Obj] = {
         "history": {"enabled": False},
         "leaderElection": {"leaseName": "other"},
     },
-    "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False}},
+    "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False, "volcanoNamespace": ""}},
+    "vcjobs alone": {"controllers": {"queues": False, "podGroups": False, "gates": False}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
 }
 """Sets of values, by what they are for."""

@@ -11,11 +11,9 @@ from vsched.collectors.source import SourceError
 from vsched.errors import BadInput, VschedError
 from vsched.files import content
 from vsched.kube.client import ApiClient
-from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import SECRETS
 from vsched.settings.metrics import Hidden, KubernetesSecret
 from vsched.settings.reach import ANYTHING, Reach
-
-SECRETS = ApiResource("", "v1", "secrets")
 
 
 class Keeper:

@@ -42,7 +42,7 @@ class QueueRecord(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A Command about a queue. Sorts by age."""
+    """A Command about an object of some kind. Sorts by age."""
 
     created: float
     namespace: str
@@ -280,17 +280,18 @@ def command_reference(namespace: str, name: str, uid: str) -> Reference:
     return Reference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
 
 
-def order_of(item: wire.Object) -> Order | None:
-    """A Command about a queue; None for other Commands. Raises BadObject."""
+def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -> Order | None:
+    """A Command about an object of this kind; None for other Commands. Raises BadObject."""
     if isinstance(item, wire.Malformed):
         raise BadObject(item.message)
     if not isinstance(item, wire.Command) or item.target is None:
         return None
     metadata, target = item.metadata, item.target
-    if (target.api_version.partition("/")[0], target.kind) != (BATCH_GROUP, "Queue"):
+    if (target.api_version.partition("/")[0], target.kind) != (group, kind):
         return None
     if not is_name(target.name):
-        raise BadObject(f"target.name: {target.name[:60]!a} cannot be the name of a queue (expected {NAMES})")
+        what = f"a {kind.lower()}"
+        raise BadObject(f"target.name: {target.name[:60]!a} cannot be the name of {what} (expected {NAMES})")
     return Order(
         created_of(metadata),
         metadata.namespace,

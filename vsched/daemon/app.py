@@ -73,7 +73,13 @@ class Daemon:
             base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
         )
         self.health = Health(
-            base.clock, watches.synced, watches.absent, self.usage.to_dict, base.role, self.rivals.to_dict
+            base.clock,
+            watches.synced,
+            watches.absent,
+            self.usage.to_dict,
+            base.role,
+            self.rivals.to_dict,
+            self.housekeeping.standing_back,
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -210,5 +216,6 @@ class Daemon:
             **self.listeners.numbers(),
             **self.inspection.numbers(),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
+            "vsched_vcjobs_left_alone": {"": float(bool(self.housekeeping.standing_back()))},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

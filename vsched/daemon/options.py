@@ -41,6 +41,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     may close any queue, whatever RBAC says of Queues."""
     podgroup_controller: bool = True
     """Create PodGroups for pods of ours that name none; off where Volcano's controllers do."""
+    job_controller: bool = True
+    """Run vcjobs (Jobs of ``batch.volcano.sh``); off where Volcano's controllers do."""
+    volcano_namespace: str = "volcano-system"
+    """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
     gate_controller: bool = True
     """Remove the scheduling gates of pods that wait for room in their queue; otherwise these are gates like others."""
     schedule: bool = True
@@ -124,6 +128,8 @@ def check(options: Options) -> None:
     for name in options.command_namespaces:
         if not is_name(name):
             raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
+    if options.volcano_namespace and not is_name(options.volcano_namespace):
+        raise BadInput(f"--volcano-namespace: {options.volcano_namespace!r} is not the name of a namespace")
     if not LABEL_KEY.fullmatch(options.user_key):
         raise BadInput(f"--user-key: {options.user_key!r} (expected the key of a label, as example.com/user)")
     if not options.policy_env_prefix:

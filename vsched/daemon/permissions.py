@@ -12,23 +12,30 @@ from typing import NamedTuple
 from vsched.collectors.custom_metrics import DEFAULTS
 from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
 from vsched.collectors.metrics_server import GROUP as METRICS
-from vsched.collectors.secrets import SECRETS
+from vsched.controllers.vcjobs.rivals import VOLCANO_LEASE
+from vsched.controllers.vcjobs.writes import OBJECTS
 from vsched.daemon.history.stored import place_of
 from vsched.daemon.lead.leader_address import SLICES
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of
-from vsched.daemon.policy.config_map import CONFIG_MAPS, map_key
+from vsched.daemon.policy.config_map import map_key
 from vsched.daemon.watches import FOLLOWED, Use
 from vsched.kube.lease.record import LEASES
-from vsched.mirror import wire
 from vsched.mirror.resources import (
     BATCH_GROUP,
     COMMANDS,
+    CONFIG_MAPS,
     DEVICE_CLASSES,
     DEVICE_GROUP,
     LIFECYCLE_GROUP,
+    NETWORK_POLICIES,
+    PODGROUPS,
     PODS,
     RESOURCE_CLAIMS,
+    SECRETS,
+    SERVICES,
     TOPOLOGY_GROUP,
+    VCJOB,
+    VCJOBS,
     VOLUME_CLAIMS,
     VOLUMES,
 )
@@ -103,12 +110,17 @@ def _keeps_podgroups(options: Options) -> bool:
     return options.schedule and options.podgroup_controller
 
 
+def _runs_jobs(options: Options) -> bool:
+    return options.schedule and options.job_controller
+
+
 def _opens_gates(options: Options) -> bool:
     return options.schedule and options.gate_controller
 
 
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
+_VCJOBS = "controllers.vcjobs"
 
 REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
@@ -158,6 +170,24 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind(f"{_PODGROUPS}.PodGroupController._change", "create", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind(f"{_PODGROUPS}.PodGroupController._change", "patch", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
+    RequestKind(f"{_VCJOBS}.controller.JobController._dismiss", "get", VCJOBS.group, "jobs", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.controller.JobController._remove", "delete", COMMANDS.group, "commands", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._write_status", "update", VCJOBS.group, "jobs/status", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._delete_job", "delete", VCJOBS.group, "jobs", _runs_jobs),
+    *(
+        RequestKind(f"{_VCJOBS}.writes.JobWrites._create", verb, resource.group, resource.plural, _runs_jobs)
+        for resource in (PODS, PODGROUPS, *OBJECTS.values())
+        for verb in ("create", "get")
+        if (verb, resource) != ("get", SECRETS)
+    ),
+    *(
+        RequestKind(f"{_VCJOBS}.writes.JobWrites._delete", "delete", resource.group, resource.plural, _runs_jobs)
+        for resource in (PODS, PODGROUPS, SERVICES, CONFIG_MAPS, NETWORK_POLICIES)
+    ),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._write_group", "patch", BATCH_GROUP, "podgroups", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._has_secret", "create", "", "secrets", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._delete_objects", "get", "", "services", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites._update_data", "patch", "", "configmaps", _runs_jobs),
     RequestKind("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
     RequestKind(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "consumers", _arbitrates),
@@ -201,6 +231,7 @@ CALLERS = frozenset(
     {
         *(request.where for request in REQUESTS),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
+        "controllers.vcjobs.rivals.VolcanoControllers._read_lease",
         "daemon.lead.leader_address.LeaderLabel.former",
         "daemon.lead.leader_address.label_write",
         "daemon.lead.leader_address.slice_write",
@@ -221,6 +252,9 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
     for kind, followed in FOLLOWED.items():
         if _is_followed(kind, followed.use, options):
             rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
+    if _runs_jobs(options) and options.volcano_namespace:
+        # In any namespace, as there cannot be a Role in one that does not exist.
+        rights |= {Right("get", LEASES.group, LEASES.plural, "", VOLCANO_LEASE)}
     if options.leader_elect:
         rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
     if options.keeps_history:
@@ -244,7 +278,8 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
 
 def _is_followed(kind: str, use: Use, options: Options) -> bool:
     wanted = {Use.BOTH: True, Use.SCHEDULING: options.schedule, Use.ARBITRATION: options.arbitrate}
-    return wanted[use] and (kind in wire.KINDS or _keeps_queues(options))
+    heeded = {"Command": _keeps_queues(options) or _runs_jobs(options), VCJOB: _runs_jobs(options)}
+    return wanted[use] and heeded.get(kind, True)
 
 
 def _of_lease(namespace: str, name: str) -> Iterator[Right]:

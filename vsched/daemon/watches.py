@@ -15,7 +15,7 @@ from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
-from vsched.mirror.resources import COMMANDS, OLDER, RESOURCES, SELDOM_SERVED
+from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB
 from vsched.model.jobs.job import USER
 
 ObjectSink = PartsSink[wire.Object]
@@ -87,8 +87,9 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
 )
 
 FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) for kind, required, use in _TABLE} | {
-    # People open and close queues by Commands; the annotation of a queue does it too.
-    "Command": Followed(COMMANDS, False, Use.SCHEDULING),
+    # People open and close queues by Commands, and suspend and resume vcjobs; queues have an annotation, too.
+    "Command": Followed(HEEDED["Command"], False, Use.SCHEDULING),
+    VCJOB: Followed(HEEDED[VCJOB], False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
 

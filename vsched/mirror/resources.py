@@ -27,8 +27,13 @@ _DEVICES = partial(ApiResource, DEVICE_GROUP, "v1")
 _TAINT_RULES = partial(ApiResource, DEVICE_GROUP, plural="devicetaintrules", namespaced=False)
 
 PODS, EVENTS, NODES = _CORE("pods"), _CORE("events"), _CORE("nodes", namespaced=False)
+SERVICES, CONFIG_MAPS, SECRETS = _CORE("services"), _CORE("configmaps"), _CORE("secrets")
+NETWORK_POLICIES = ApiResource("networking.k8s.io", "v1", "networkpolicies")
 PODGROUPS, QUEUES = _BATCH("podgroups"), _BATCH("queues", namespaced=False)
 COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
+VCJOB = "Job.batch.volcano.sh"
+"""Volcano's kind of this name, vcjob for short; ``Job`` alone is Kubernetes' own."""
+VCJOBS = ApiResource("batch.volcano.sh", "v1alpha1", "jobs")
 CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
@@ -49,7 +54,7 @@ RESOURCES: dict[str, ApiResource] = {
     "Namespace": _CORE("namespaces", namespaced=False),
     "ResourceQuota": _CORE("resourcequotas"),
     "PodDisruptionBudget": ApiResource("policy", "v1", "poddisruptionbudgets"),
-    "Service": _CORE("services"),
+    "Service": SERVICES,
     "ReplicationController": _CORE("replicationcontrollers"),
     "ReplicaSet": _APPS("replicasets"),
     "StatefulSet": _APPS("statefulsets"),
@@ -79,6 +84,9 @@ RESOURCES: dict[str, ApiResource] = {
 }
 """By kind: all that the mirror keeps."""
 
+HEEDED: dict[str, ApiResource] = {"Command": COMMANDS, VCJOB: VCJOBS}
+"""By kind: what controllers follow, and the mirror does not keep."""
+
 SELDOM_SERVED = frozenset(
     {
         "HyperNode",
@@ -89,6 +97,7 @@ SELDOM_SERVED = frozenset(
         "NodeResourceTopology",
         "Numatopology",
         "Eviction",
+        VCJOB,
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

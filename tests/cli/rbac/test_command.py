@@ -31,9 +31,19 @@ CASES: dict[str, tuple[tuple[str, ...], Options]] = {
         Options(arbitrate=True, schedule=False, leader_elect=True),
     ),
     "beside Volcano's controllers": (
-        ("--no-queue-controller", "--no-podgroup-controller", "--no-gate-controller", "--eviction-mode", "delete"),
-        Options(queue_controller=False, podgroup_controller=False, gate_controller=False, eviction_mode="delete"),
+        (
+            *("--no-queue-controller", "--no-podgroup-controller", "--no-job-controller", "--no-gate-controller"),
+            *("--eviction-mode", "delete"),
+        ),
+        Options(
+            queue_controller=False,
+            podgroup_controller=False,
+            job_controller=False,
+            gate_controller=False,
+            eviction_mode="delete",
+        ),
     ),
+    "vcjobs, whether Volcano runs or not": (("--volcano-namespace", ""), Options(volcano_namespace="")),
     "with a lease elsewhere": (
         ("--leader-elect", "--leader-elect-resource-namespace", "kube-system"),
         Options(leader_elect=True, lease=LeaseSettings(namespace="kube-system")),

@@ -9,7 +9,7 @@ import click
 
 from vsched.printable import printable
 
-NONE_IF_EMPTY = frozenset({"--listen-address", "--healthz-address"})
+NONE_IF_EMPTY = frozenset({"--listen-address", "--healthz-address", "--volcano-namespace"})
 """Flags that mean "none" where they are empty."""
 
 

@@ -11,10 +11,10 @@ import orjson
 
 from vsched.daemon.lead.election import home_of
 from vsched.daemon.options import Options
-from vsched.daemon.policy.config_map import CONFIG_MAPS
 from vsched.errors import UNREADABLE, why_unreadable
 from vsched.kube.client import JSON, MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
+from vsched.mirror.resources import CONFIG_MAPS
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.model.history.packing import VERSION, BadHistory, PackedHistory, unpack
 from vsched.model.history.records import UsageHistory

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.queue_controller import QueueController
+from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
+from vsched.controllers.vcjobs.rivals import RivalSettings
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
@@ -23,6 +25,7 @@ class Housekeeping:
         writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
         self.podgroups: PodGroupController | None = None
+        self.jobs: JobController | None = None
         self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
@@ -31,6 +34,9 @@ class Housekeeping:
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
+        if options.schedule and options.job_controller:
+            settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
+            self.jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
         if options.schedule and options.gate_controller:
             self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
 
@@ -43,11 +49,16 @@ class Housekeeping:
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The receivers of watched objects besides the mirror, by kind."""
         sinks: dict[str, PartsSink[wire.Object]] = {}
-        for controller in (self.queues, self.podgroups):
+        for controller in (self.queues, self.podgroups, self.jobs):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
                     sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
         return sinks
+
+    def standing_back(self) -> Mapping[str, object]:
+        """For ``/readyz``: why vcjobs are left alone; empty if they are not."""
+        problem = "" if self.jobs is None else self.jobs.standing_back
+        return {"problem": problem} if problem else {}
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
@@ -58,6 +69,8 @@ class Housekeeping:
         if self.podgroups is not None:
             what = "makes PodGroups for pods that name none"
             tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
+        if self.jobs is not None:
+            tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", acts=True))
         if self.gates is not None:
             tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
         return tuple(tasks)

@@ -10,10 +10,10 @@ from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
 from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
-from vsched.mirror.resources import RESOURCES, SELDOM_SERVED
+from vsched.mirror.resources import HEEDED, RESOURCES, SELDOM_SERVED
 from vsched.web.metrics.counters import Metrics
 
-_SELDOM_SERVED = frozenset(str(RESOURCES[kind]) for kind in SELDOM_SERVED)
+_SELDOM_SERVED = frozenset(str((RESOURCES | HEEDED)[kind]) for kind in SELDOM_SERVED)
 
 
 class ProcessTelemetry:

@@ -20,9 +20,9 @@ from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
-from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
+from vsched.mirror.resources import CONFIG_MAPS
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
@@ -32,7 +32,6 @@ from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer
 
-CONFIG_MAPS = ApiResource("", "v1", "configmaps")
 USUAL_KEY = "volcano-scheduler.conf"
 """The key of Volcano's own ConfigMap."""
 STATUS = "vsched.io/policy-status"

@@ -9,9 +9,10 @@ import msgspec
 from vsched.errors import UNREADABLE, BadObject
 from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
-from vsched.mirror.resources import RESOURCES
+from vsched.mirror.resources import RESOURCES, VCJOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
+from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.evictions import Eviction
 from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
@@ -51,6 +52,7 @@ __all__ = [
     "KINDS",
     "NATIVE_POD_GROUP",
     "RESOURCES",
+    "VCJOB",
     "Allocation",
     "Bucket",
     "CSIDriver",
@@ -92,6 +94,7 @@ __all__ = [
     "Service",
     "StatefulSet",
     "StorageClass",
+    "VolcanoJob",
     "VolumeAttachment",
     "Workload",
     "WorkloadObject",
@@ -157,6 +160,7 @@ Object = (
     | CompositePodGroup
     | SchedulingWorkload
     | WorkloadObject
+    | VolcanoJob
     | Malformed
 )
 
@@ -174,7 +178,11 @@ whose name is taken has its API group after the name."""
 ARBITRATED = frozenset({"Consumer", "Allocation", "Bucket"})
 """The kinds of ``KINDS`` that matter to arbitration alone."""
 
-HEEDED: dict[str, type[Wire]] = {"Command": Command, "ResourceClaimTemplate": ResourceClaimTemplate}
+HEEDED: dict[str, type[Wire]] = {
+    "Command": Command,
+    "ResourceClaimTemplate": ResourceClaimTemplate,
+    VCJOB: VolcanoJob,
+}
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 
 _WORKLOADS = msgspec.json.Decoder(WorkloadObject)
@@ -201,7 +209,7 @@ def namespace_in(key: str) -> str:
 def kind_of(api_version: str, kind: str) -> str:
     """The name of a kind in the tables here."""
     qualified = f"{kind}.{api_version.rpartition('/')[0]}"
-    return qualified if qualified in KINDS else kind
+    return qualified if qualified in KINDS or qualified in HEEDED else kind
 
 
 def decode(kind: str, data: bytes | msgspec.Raw) -> Object:

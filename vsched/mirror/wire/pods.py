@@ -54,6 +54,7 @@ class ContainerStatus(Wire):
 
     name: str = ""
     state: Raw = NO_BYTES
+    restart_count: int | None = None
     allocated_resources: Raw = NO_BYTES
     resources: Raw = NO_BYTES
 
@@ -61,11 +62,12 @@ class ContainerStatus(Wire):
 class Terminated(Wire):
     """How a container ended."""
 
+    exit_code: int | None = None
     finished_at: Timestamp | None = None
 
 
 class ContainerState(Wire):
-    """The part of a container's state that says when it ended."""
+    """The part of a container's state that says when and how it ended."""
 
     terminated: Terminated | None = None
 

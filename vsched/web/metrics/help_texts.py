@@ -28,6 +28,7 @@ MEANINGS: dict[str, str] = {
     "vsched_http_refusals_total": "Requests to our own addresses that were turned away, by code.",
     "vsched_watchers": "Readers of /events, for whom pictures of the cluster are made.",
     "vsched_foreign_bindings_total": "Pods of ours that another scheduler has bound: to stay 0.",
+    "vsched_vcjobs_left_alone": "1 while vcjobs are left to Volcano's own controllers.",
     "vsched_extender_calls_total": "Calls of the extender of the policy, by kind.",
 }
 

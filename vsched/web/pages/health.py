@@ -26,6 +26,7 @@ class Health:
         usage: Callable[[], Mapping[str, object]] = dict,
         role: Callable[[], str] = lambda: "leader",
         rivals: Callable[[], Mapping[str, object]] = dict,
+        vcjobs: Callable[[], Mapping[str, object]] = dict,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -36,6 +37,7 @@ class Health:
         self._turned = clock.monotonic()
         self._role = role
         self._rivals = rivals
+        self._vcjobs = vcjobs
 
     def turned(self) -> None:
         """The loop has turned: it waits for the next session or has just finished one."""
@@ -51,13 +53,13 @@ class Health:
 
         ``role`` is that of this process: ``leader`` acts, any other only watches. ``absent`` has optional kinds that
         cannot be listed, with the reason. ``usage`` has the state of its source, if usage is collected. ``rivals`` is
-        there while another scheduler binds pods of ours.
+        there while another scheduler binds pods of ours, and ``vcjobs`` while they are left to Volcano's controllers.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
         usage = self._usage()
         more = {"usage": dict(usage)} if usage else {}
-        rivals = self._rivals()
-        if rivals:
-            more["rivals"] = dict(rivals)
+        for name, said in (("rivals", self._rivals()), ("vcjobs", self._vcjobs())):
+            if said:
+                more[name] = dict(said)
         return HealthCheck(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})

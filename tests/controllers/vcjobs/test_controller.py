@@ -1,0 +1,305 @@
+"""Vcjobs at an embedded cluster with the daemon: from their creation to their end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support import volumes
+from tests.support.builders import merged
+from tests.support.queue_commands import events, order, queue
+from tests.support.running import PODGROUPS, node, pod, scheduling, sessions
+from tests.support.vcjobs import (
+    VCJOBS,
+    change,
+    command,
+    commands,
+    job,
+    on,
+    phase,
+    phases,
+    pods,
+    status,
+    task,
+    vcjob,
+)
+from tests.support.waiting import until
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+MADE_BY_PLUGINS = ("services", "configmaps", "networking.k8s.io/networkpolicies")
+
+
+def owned(cluster: Cluster, resource: str, name: str) -> list[str]:
+    """The names of the objects of a kind that a vcjob owns."""
+    uid = job(cluster, name)["metadata"]["uid"]
+    return [
+        each["metadata"]["name"]
+        for each in cluster.client.list(resource, "default")
+        if any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences") or ())
+    ]
+
+
+def history(cluster: Cluster, name: str) -> list[str]:
+    """The phases that a vcjob has been through."""
+    return [each["status"] for each in status(cluster, name).get("conditions") or ()]
+
+
+async def test_a_job_runs_to_its_end() -> None:
+    made = vcjob("train", task("master", 1, "100ms"), task("worker", 3, "100ms"), plugins={"env": [], "svc": []})
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Completed")
+        assert phases(cluster, "train") == {
+            "train-master-0": "Succeeded",
+            "train-worker-0": "Succeeded",
+            "train-worker-1": "Succeeded",
+            "train-worker-2": "Succeeded",
+        }
+        assert history(cluster, "train") == ["Pending", "Running", "Completed"]
+        found = status(cluster, "train")
+        assert (found["minAvailable"], found["succeeded"]) == (4, 4)
+        assert found["taskStatusCount"] == {
+            "master": {"phase": {"Succeeded": 1}},
+            "worker": {"phase": {"Succeeded": 3}},
+        }
+        labels = pods(cluster, "train")["train-worker-2"]["metadata"]["labels"]
+        assert (labels["volcano.sh/task-spec"], labels["volcano.sh/task-index"]) == ("worker", "2")
+
+
+async def test_plugins_have_their_objects_while_the_job_runs_and_give_them_back() -> None:
+    made = vcjob("train", task("worker", 2), plugins={"svc": [], "ssh": [], "env": []})
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        assert [owned(cluster, resource, "train") for resource in MADE_BY_PLUGINS] == [
+            ["train"],
+            ["train-svc"],
+            ["train"],
+        ]
+        assert owned(cluster, "secrets", "train") == ["train-ssh"]
+        secret = cluster.client.get("secrets", "default", "train-ssh") or {}
+        assert set(secret["data"]) == {"id_rsa", "id_rsa.pub", "authorized_keys", "config"}
+        controlled = {"plugin-env": "env", "plugin-ssh": "ssh", "plugin-svc": "svc"}
+        assert status(cluster, "train")["controlledResources"] == controlled
+        hosts = cluster.client.get("configmaps", "default", "train-svc") or {}
+        assert hosts["data"]["worker.host"].split() == ["train-worker-0.train", "train-worker-1.train"]
+        command(cluster, "AbortJob", "train")
+        await until(lambda: phase(cluster, "train") == "Aborted")
+        assert [owned(cluster, resource, "train") for resource in MADE_BY_PLUGINS] == [[], [], []]
+        assert "controlledResources" not in status(cluster, "train")
+
+
+async def test_no_pods_are_made_before_the_queue_lets_the_podgroup_in() -> None:
+    made = vcjob("train", task("worker", 2), queue="q")
+    objects = [queue("q", capability={"cpu": "100m"}), made]
+    async with Cluster([node("n1")], manifests=objects) as cluster, scheduling(cluster.url) as daemon:
+        [group] = await until(lambda: owned(cluster, PODGROUPS, "train"))
+        assert group == f"train-{job(cluster, 'train')['metadata']['uid']}"
+        await sessions(daemon, 3)
+        assert (phase(cluster, "train"), pods(cluster, "train")) == ("Pending", {})
+        cluster.client.patch(
+            "scheduling.volcano.sh/queues", "", "q", lambda found: {**found, "spec": {"capability": {"cpu": "1"}}}
+        )
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running", "Running"])
+        await until(lambda: phase(cluster, "train") == "Running")
+
+
+async def test_a_job_that_fails_again_and_again_is_restarted_as_often_as_it_may_be() -> None:
+    made = vcjob("train", task("worker", 2, "50ms", exit_code=1), policies=[on("PodFailed", "RestartJob")], maxRetry=2)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Failed")
+        found = status(cluster, "train")
+        assert found["retryCount"] == 2
+        assert history(cluster, "train").count("Restarting") == 2
+        assert set(phases(cluster, "train").values()) <= {"Failed"}, "those of the last try are kept"
+
+
+async def test_a_task_is_restarted_by_the_exit_code_of_a_pod_and_the_others_go_on() -> None:
+    policies = [{"exitCode": 3, "action": "RestartTask"}]
+    failing = task("worker", 1, "50ms", exit_code=3, policies=policies)
+    made = vcjob("train", task("master", 1), failing, maxRetry=2, minAvailable=1)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: "train-master-0" in pods(cluster, "train"))
+        master = pods(cluster, "train")["train-master-0"]["metadata"]["uid"]
+        await until(lambda: status(cluster, "train").get("retryCount", 0) >= 1)
+        assert pods(cluster, "train")["train-master-0"]["metadata"]["uid"] == master
+        await until(lambda: phase(cluster, "train") == "Failed")
+        assert status(cluster, "train")["retryCount"] == 2
+
+
+async def test_replicas_that_are_changed_make_and_delete_pods() -> None:
+    made = vcjob("train", task("worker", 2), minAvailable=1)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        change(cluster, "train", lambda spec: {**spec, "tasks": [{**spec["tasks"][0], "replicas": 4}]})
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running"] * 4)
+        change(cluster, "train", lambda spec: {**spec, "tasks": [{**spec["tasks"][0], "replicas": 1}]})
+        await until(lambda: list(pods(cluster, "train")) == ["train-worker-0"])
+        await until(lambda: status(cluster, "train").get("running") == 1)
+        assert history(cluster, "train") == ["Pending", "Running"]
+
+
+async def test_a_task_waits_for_those_that_it_depends_on() -> None:
+    later = task("worker", 1, dependsOn={"name": ["master"]})
+    master = task("master", 1)
+    master["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    made = vcjob("train", master, later, minAvailable=1)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url) as daemon:
+        await until(lambda: list(pods(cluster, "train")) == ["train-master-0"])
+        await sessions(daemon, 3)
+        assert list(pods(cluster, "train")) == ["train-master-0"]
+        cluster.apply([merged(node("n2"), {"metadata": {"labels": {"disk": "ssd"}}})])
+        await until(lambda: phases(cluster, "train") == {"train-master-0": "Running", "train-worker-0": "Running"})
+
+
+async def test_a_finished_job_is_deleted_when_its_time_is_over() -> None:
+    made = vcjob("train", task("worker", 1, "50ms"), ttlSecondsAfterFinished=1)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Completed")
+        await until(lambda: not job(cluster, "train"))
+        await until(lambda: not pods(cluster, "train"))
+
+
+async def test_a_job_waits_for_the_claim_that_it_names() -> None:
+    made = vcjob("train", task("worker", 1), volumes=[{"mountPath": "/data", "volumeClaimName": "data"}])
+    async with Cluster([node("n1")], manifests=[volumes.storage_class(), made]) as cluster, scheduling(cluster.url):
+        await until(lambda: status(cluster, "train").get("state", {}).get("reason") == "PVCError")
+        await until(lambda: "PVCError" in events(cluster, "train"))
+        assert pods(cluster, "train") == {}
+        cluster.apply([volumes.claim("data", namespace="default")])
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running"])
+
+
+async def test_a_job_makes_the_claims_of_its_volumes() -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    made = vcjob("train", task("worker", 1), volumes=[{"mountPath": "/data", "volumeClaim": spec}])
+    async with Cluster([node("n1")], manifests=[volumes.storage_class(), made]) as cluster, scheduling(cluster.url):
+        await until(lambda: pods(cluster, "train"))
+        [claim] = owned(cluster, "persistentvolumeclaims", "train")
+        mounted = pods(cluster, "train")["train-worker-0"]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+        assert mounted == claim
+
+
+async def test_a_pod_of_somebody_else_is_left_alone_and_the_job_waits_for_its_name() -> None:
+    made = vcjob("train", task("worker", 1))
+    stranger = pod("train-worker-0")
+    async with Cluster([node("n1")], manifests=[stranger, made]) as cluster, scheduling(cluster.url):
+        await until(lambda: "FailedCreate" in events(cluster, "train"))
+        assert "which the job does not own" in events(cluster, "train")["FailedCreate"]
+        assert pods(cluster, "train") == {}
+        cluster.client.delete("pods", "default", "train-worker-0", grace_seconds=0)
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param({"policies": [on("Nonsense", "RestartJob")]}, "policies[0]", id="an event that does not exist"),
+        pytest.param({"plugins": {"nonsense": []}}, "spec.plugins: 'nonsense'", id="a plugin that does not exist"),
+    ],
+)
+async def test_a_job_that_cannot_be_run_says_why_and_runs_once_it_is_mended(spec: Obj, message: str) -> None:
+    made = vcjob("train", task("worker", 1), **spec)
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: message in events(cluster, "train").get("InvalidJob", ""))
+        assert status(cluster, "train")["state"]["reason"] == "InvalidJob"
+        assert pods(cluster, "train") == {}
+        change(cluster, "train", lambda found: {key: value for key, value in found.items() if key not in spec})
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running"])
+
+
+async def test_an_argument_of_a_plugin_that_is_passed_over_is_told() -> None:
+    made = vcjob("train", task("worker", 1), plugins={"svc": ["--nonsense=1"]})
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        await until(lambda: "'--nonsense=1'" in events(cluster, "train").get("PluginError", ""))
+
+
+# -- Commands
+
+
+async def test_a_job_is_suspended_and_resumed_by_commands() -> None:
+    made = vcjob("train", task("worker", 2))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        command(cluster, "AbortJob", "train")
+        await until(lambda: phase(cluster, "train") == "Aborted")
+        assert (pods(cluster, "train"), owned(cluster, PODGROUPS, "train")) == ({}, [])
+        command(cluster, "ResumeJob", "train")
+        await until(lambda: phase(cluster, "train") == "Running")
+        assert history(cluster, "train")[2:] == ["Aborting", "Aborted", "Restarting", "Pending", "Running"]
+        await until(lambda: not commands(cluster))
+        assert (status(cluster, "train")["version"], status(cluster, "train")["retryCount"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "end"),
+    [
+        pytest.param("TerminateJob", "Terminated", id="TerminateJob ends it as terminated"),
+        pytest.param("CompleteJob", "Completed", id="CompleteJob ends it as completed"),
+    ],
+)
+async def test_a_job_is_ended_by_a_command(action: str, end: str) -> None:
+    made = vcjob("train", task("worker", 2))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        command(cluster, action, "train")
+        await until(lambda: phase(cluster, "train") == end)
+        assert pods(cluster, "train") == {}
+        await until(lambda: not commands(cluster))
+
+
+async def test_a_restart_by_command_is_one_retry_and_makes_new_pods() -> None:
+    made = vcjob("train", task("worker", 2))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        before = {each["metadata"]["uid"] for each in pods(cluster, "train").values()}
+        command(cluster, "RestartJob", "train")
+        await until(lambda: not commands(cluster))
+        await until(lambda: phase(cluster, "train") == "Running")
+        after = {each["metadata"]["uid"] for each in pods(cluster, "train").values()}
+        assert (len(after), before & after) == (2, set())
+        assert status(cluster, "train")["retryCount"] == 1
+
+
+async def test_commands_that_cannot_be_carried_out_are_told_and_deleted_and_those_about_queues_go_on() -> None:
+    made = vcjob("train", task("worker", 1))
+    async with (
+        Cluster([node("n1")], manifests=[queue("q"), made]) as cluster,
+        scheduling(cluster.url, command_namespaces=("default",)),
+    ):
+        await until(lambda: phase(cluster, "train") == "Running")
+        command(cluster, "DanceJob", "train")
+        command(cluster, "AbortJob", "train", uid="of a job that is gone")
+        command(cluster, "AbortJob", "nobody", uid="x")
+        order(cluster, "CloseQueue", "q")
+        await until(lambda: not commands(cluster))
+        assert "'DanceJob' is unknown (expected AbortJob, ResumeJob" in events(cluster, "train")["CommandRefused"]
+        assert phase(cluster, "train") == "Running"
+        found = cluster.client.get("scheduling.volcano.sh/queues", "", "q") or {}
+        assert found["status"]["state"] == "Closed"
+
+
+# -- whose they are
+
+
+async def test_jobs_of_other_schedulers_are_left_alone_and_their_commands_stay() -> None:
+    made = vcjob("train", task("worker", 1), schedulerName="volcano")
+    mine = vcjob("mine", task("worker", 1))
+    del mine["spec"]["schedulerName"]
+    async with Cluster([node("n1")], manifests=[made, mine]) as cluster, scheduling(cluster.url):
+        command(cluster, "AbortJob", "train")
+        await until(lambda: phase(cluster, "mine") == "Running")
+        assert pods(cluster, "mine")["mine-worker-0"]["spec"]["schedulerName"] == "vsched"
+        assert (status(cluster, "train"), pods(cluster, "train")) == ({}, {})
+        assert len(commands(cluster)) == 1
+
+
+async def test_without_the_controller_nothing_is_made() -> None:
+    async with (
+        Cluster([node("n1")], manifests=[vcjob("train", task("worker", 1))]) as cluster,
+        scheduling(cluster.url, job_controller=False) as daemon,
+    ):
+        await sessions(daemon, 3)
+        assert status(cluster, "train") == {}
+        assert VCJOBS not in daemon.reflectors

@@ -1,0 +1,201 @@
+"""The vcjob controller: keeps the pods, the PodGroup and the status of each vcjob as its spec and its pods demand.
+
+It is level-triggered: a vcjob is looked at when anything about it has changed, and again while a write fails. What must
+be counted once is written to the status first, over the version that was decided on. So where a process is killed
+between two writes, the next one continues.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from cachetools import LRUCache
+
+from vsched.clock import Clock
+from vsched.controllers.queue_records import ObjectFeed, Order
+from vsched.controllers.vcjobs.commands import refusal_of, request_of
+from vsched.controllers.vcjobs.reconcile import reconcile
+from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, BadJob, JobRecords, job_reference
+from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
+from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.writes import JobWrites
+from vsched.errors import VschedError
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import NotFound
+from vsched.mirror.resources import COMMANDS, VCJOBS
+from vsched.writes.bodies import Reference
+from vsched.writes.events import WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import Write, Writer
+
+
+class JobControllerSettings(msgspec.Struct, frozen=True):
+    """Limits and back-off of what is done about vcjobs."""
+
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
+    attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=1.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=60.0)
+    """Back-off after failed writes, those refused for an outdated version included."""
+    gather_seconds: float = 0.02
+    """How long a change waits for others of the same job, as of its other pods."""
+    remembered: int = 50_000
+    rivals: RivalSettings = RivalSettings()
+
+
+class JobController:
+    """Looks after the vcjobs whose pods this scheduler places."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        scheduler_names: tuple[str, ...],
+        clock: Clock,
+        worry: Callable[..., None],
+        settings: JobControllerSettings | None = None,
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._events = events
+        self._clock = clock
+        self._settings = settings or JobControllerSettings()
+        rivals = self._settings.rivals
+        self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
+        self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._look_at_all, worry, rivals)
+        self._writes = JobWrites(client, writer, events, self._records)
+        self._done: LRUCache[str, None] = LRUCache(self._settings.remembered)
+        """The uids of Commands that are carried out and deleted, and perhaps still shown by the watch."""
+        self._blamed: LRUCache[str, str] = LRUCache(self._settings.remembered)
+        """What was said of vcjobs that cannot be read, by uid."""
+        self._back_offs: dict[str, BackOff] = {}
+        """By key, for those with a failed write."""
+        self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
+
+    @property
+    def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
+        """The sink for each kind that has to be watched."""
+        return self._records.feeds
+
+    @property
+    def standing_back(self) -> str:
+        """Why no vcjob is looked after, in words; empty where they are."""
+        return self.rivals.problem
+
+    async def run(self) -> None:
+        """Run the controller until cancelled."""
+        self._records.act(True)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._workqueue.run(), name="vcjobs")
+                group.create_task(self.rivals.run(), name="vcjob-rivals")
+        finally:
+            self._records.act(False)
+
+    def _touched(self, key: str) -> None:
+        if self._records.is_known(key):
+            self._workqueue.put(key, None, self._settings.gather_seconds)
+        else:
+            self._workqueue.discard(key)
+            self._back_offs.pop(key, None)
+
+    def _look_at_all(self) -> None:
+        if self._records.complete.is_set():
+            for key in self._records.all_keys():
+                self._touched(key)
+
+    # -- one job
+
+    async def _look(self, key: str, _: None) -> None:
+        if self.rivals.problem:
+            self.rivals.tell()
+            return  # all of them are looked at once nobody else does
+        try:
+            settled = await self._settle(key)
+        except VschedError:
+            settled = False
+        if settled:
+            self._back_offs.pop(key, None)
+        elif self._records.is_known(key):
+            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
+            self._workqueue.put(key, None, back_off.next_seconds())
+
+    async def _settle(self, key: str) -> bool:
+        """Bring one vcjob up to date; False if part of it failed. Raises what the client raises."""
+        job, order = self._records.job(key), self._next_order(key)
+        if order is not None and (job is None or order.target_uid not in ("", job.uid)):
+            return await self._dismiss(key, order)
+        if job is None:
+            return True
+        if isinstance(job, BadJob):
+            self._blame(key, job)
+            return True
+        if not self._records.is_ours(job):
+            return True
+        request = None if order is None else request_of(order)
+        if order is not None and request is None:
+            self._events.record(job_reference(job), WARNING, "CommandRefused", f"{order}: {refusal_of(order)}")
+            return await self._remove(order)
+        view = self._records.view(job)
+        plan = reconcile(view, request, self._clock.now())
+        if not await self._writes.carry_out(view, plan):
+            return False
+        self._records.forget(job, plan.forget)
+        if order is not None and not await self._remove(order):
+            return False
+        self._plan_next(key, job, plan.wake_at)
+        return True
+
+    def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
+        """Look again when a time is over, when the watch should have shown new pods, or for the next Command."""
+        if self._next_order(key) is not None:
+            self._workqueue.put(key, None)
+        if self._records.unseen(job):
+            self._workqueue.put(key, None, UNSEEN_SECONDS)
+        if wake_at is not None:
+            self._workqueue.put(key, None, max(0.0, wake_at - self._clock.now()))
+
+    def _blame(self, key: str, job: BadJob) -> None:
+        if self._blamed.get(job.uid) != job.problem:
+            self._blamed[job.uid] = job.problem
+            namespace, _, name = key.partition("/")
+            about = Reference(VCJOBS.api_version, "Job", namespace, name, job.uid)
+            self._events.record(about, WARNING, "InvalidJob", job.problem)
+
+    # -- Commands
+
+    def _next_order(self, key: str) -> Order | None:
+        """The oldest Command about a vcjob that is not carried out yet."""
+        return next((order for order in self._records.orders(key) if order.uid not in self._done), None)
+
+    async def _dismiss(self, key: str, order: Order) -> bool:
+        """Delete a Command whose vcjob is gone; False if the job is there and only the watch is behind."""
+        namespace, _, name = key.partition("/")
+        try:
+            found = await self._client.get(VCJOBS.path(namespace, name))
+        except NotFound:
+            pass
+        else:
+            if order.target_uid in ("", found.get("metadata", {}).get("uid")):
+                return False
+        message = f"Job {name} does not exist" + (" any more" if order.target_uid else "")
+        self._refuse(order.reference, message)
+        return await self._remove(order)
+
+    async def _remove(self, order: Order) -> bool:
+        path = COMMANDS.path(order.namespace, order.name)
+        body = orjson.dumps({"preconditions": {"uid": order.uid}})
+        answer = await self._writer.send(Write("command", "DELETE", path, body), self._settings.attempts)
+        if not answer.done and answer.code != 404:
+            return False
+        self._done[order.uid] = None
+        return True
+
+    def _refuse(self, about: Reference, message: str) -> None:
+        self._events.record(about, WARNING, "CommandRefused", message)

@@ -1,0 +1,124 @@
+"""Pods and PodGroups of vcjobs, cut down to what decisions about their jobs need. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.controllers.vcjobs.naming import (
+    JOB_NAME,
+    JOB_RETRY_COUNT,
+    JOB_VERSION,
+    PARTITION_ID,
+    TASK_INDEX,
+    TASK_SPEC,
+)
+from vsched.controllers.vcjobs.view import GroupState, PodState
+from vsched.errors import UNREADABLE
+from vsched.mirror import wire
+from vsched.mirror.ingest.implicit import controller_of
+from vsched.mirror.resources import VCJOBS
+from vsched.mirror.wire.base import seconds_of
+from vsched.mirror.wire.manifests import without_nulls
+from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
+
+_ENDED = ("Succeeded", "Failed")
+
+
+class JobPod(NamedTuple):
+    """A pod that a vcjob owns."""
+
+    owner: str
+    """The uid of the job."""
+    job: str
+    """Its key, ``namespace/name``."""
+    state: PodState
+
+
+class JobGroup(NamedTuple):
+    """A PodGroup that a vcjob owns."""
+
+    owner: str
+    job: str
+    state: GroupState
+
+
+def job_pod_of(item: wire.Object) -> JobPod | None:
+    """The pod if a vcjob owns it."""
+    labels = item.metadata.labels
+    if not labels or JOB_NAME not in labels or not isinstance(item, wire.Pod):
+        return None  # asked of every pod of the cluster: the label comes first because it is cheap
+    metadata, owner = item.metadata, owning_job(item.metadata)
+    return None if owner is None else JobPod(owner.uid, f"{metadata.namespace}/{owner.name}", pod_state(item))
+
+
+def pod_state(pod: wire.Pod) -> PodState:
+    """What decisions need of a pod; what it does not say is zero or empty."""
+    metadata, status = pod.metadata, pod.status
+    labels, annotations = metadata.labels or {}, metadata.annotations or {}
+    said = labels | annotations
+    phase = status.phase or "Pending"
+    containers = status.container_statuses or []
+    first = next(_ends(containers[:1]), None)
+    return PodState(
+        name=metadata.name,
+        uid=metadata.uid,
+        task=said.get(TASK_SPEC, ""),
+        index=_whole(said.get(TASK_INDEX, "")),
+        phase=phase,
+        version=_whole(said.get(JOB_VERSION, "")),
+        retries=_whole(said.get(JOB_RETRY_COUNT, "")),
+        partition=said.get(PARTITION_ID, ""),
+        deleting=metadata.deletion_timestamp is not None,
+        ready=any(each.type == "ContainersReady" and each.status == "True" for each in status.conditions or ()),
+        exit_code=None if first is None else first.exit_code,
+        restarts=sum(each.restart_count or 0 for each in (*containers, *(status.init_container_statuses or ()))),
+        since=_since(pod, phase),
+    )
+
+
+def job_group_of(item: wire.Object) -> JobGroup | None:
+    """The PodGroup if a vcjob owns it."""
+    if not isinstance(item, wire.PodGroup):
+        return None
+    metadata, owner = item.metadata, owning_job(item.metadata)
+    if owner is None:
+        return None
+    spec = without_nulls(msgspec.to_builtins(item.spec))
+    phase, deleting = item.status.phase or "", metadata.deletion_timestamp is not None
+    state = GroupState(metadata.uid, metadata.resource_version, phase, spec, deleting)
+    return JobGroup(owner.uid, f"{metadata.namespace}/{owner.name}", state)
+
+
+def owning_job(metadata: wire.Metadata) -> wire.OwnerReference | None:
+    """The reference to the vcjob that controls an object."""
+    owner = controller_of(metadata)
+    is_job = owner is not None and owner.kind == "Job" and owner.api_version.partition("/")[0] == VCJOBS.group
+    return owner if is_job else None
+
+
+def _since(pod: wire.Pod, phase: str) -> float:
+    created = seconds_of(pod.metadata.creation_timestamp)
+    if phase == "Pending":
+        return created
+    if phase not in _ENDED:
+        return seconds_of(pod.status.start_time) or created
+    ends = (seconds_of(end.finished_at) for end in _ends(pod.status.container_statuses or ()))
+    return max(ends, default=0.0) or seconds_of(pod.status.start_time) or created
+
+
+def _ends(containers: list[ContainerStatus] | tuple[()]) -> Iterator[Terminated]:
+    """How containers ended, of those that have and whose state can be read."""
+    for container in containers:
+        try:
+            state = msgspec.json.decode(container.state, type=ContainerState) if bytes(container.state) else None
+        except UNREADABLE:
+            continue
+        if state is not None and state.terminated is not None:
+            yield state.terminated
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0

@@ -1,0 +1,328 @@
+"""The data of the vcjob controller: vcjobs, their pods and PodGroups, Commands about them, claims and PriorityClasses.
+
+Watches feed it, and so do the answers to writes, which come earlier: a pod that was just made is known at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from cachetools import LRUCache
+
+from vsched.clock import Clock
+from vsched.controllers.queue_records import ObjectFeed, Order, Refuse, command_reference, order_of
+from vsched.controllers.vcjobs.fresh import Fresh
+from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of, job_pod_of
+from vsched.controllers.vcjobs.read import job_of
+from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
+from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.resources import VCJOB, VCJOBS
+from vsched.writes.bodies import Reference
+
+UNSEEN_SECONDS = 5.0
+"""How long the answer to a write is believed without the watch showing the same."""
+REMEMBERED = 100_000
+"""How many of the uids that this process has deleted are remembered."""
+
+
+class BadJob(NamedTuple):
+    """A vcjob that could not be decoded."""
+
+    uid: str
+    problem: str
+
+
+class JobRecords:
+    """The feeds together; they call ``touched`` with the key of each vcjob that may have to be looked at."""
+
+    def __init__(
+        self,
+        scheduler_names: tuple[str, ...],
+        touched: Callable[[str], None],
+        refuse: Refuse,
+        clock: Clock,
+        volcano_namespace: str = "",
+    ) -> None:
+        """``volcano_namespace`` is where Volcano's own controllers are looked for; empty for nowhere."""
+        self.complete = asyncio.Event()
+        """Set once vcjobs, pods and PodGroups are listed; before that nothing can be decided."""
+        self.acting = False
+        """Whether somebody decides about the jobs: only then it matters which pods disappear."""
+        self.volcano: set[str] = set()
+        """The pods in which Volcano's own controllers run."""
+        self._names = scheduler_names
+        self._touched = touched
+        self._refuse = refuse
+        self._clock = clock
+        self._volcano_namespace = volcano_namespace
+        self._pods: dict[str, dict[str, PodState]] = {}
+        """By the uid of their job, and their name."""
+        self._gone: dict[str, dict[str, PodState]] = {}
+        """Pods that others have deleted, by the uid of their job, and their own."""
+        self._groups: dict[str, tuple[str, GroupState]] = {}
+        """By the uid of their job, with their name."""
+        self._targets: dict[str, dict[str, Order]] = {}
+        """Commands by the job that they are about."""
+        self._waiting: dict[str, set[str]] = {}
+        """Jobs that name a claim, by the claim."""
+        self._fresh_jobs: Fresh[VcJob] = Fresh(UNSEEN_SECONDS, clock.monotonic)
+        self._fresh_groups: Fresh[GroupState] = Fresh(UNSEEN_SECONDS, clock.monotonic)
+        self._fresh_pods: dict[str, Fresh[PodState]] = {}
+        self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
+        """The uids of what this process has deleted."""
+        self._job_feed: ObjectFeed[VcJob | BadJob] = ObjectFeed(self._job_of, self._job_changed, self._note_listed)
+        self._pod_feed: ObjectFeed[JobPod | bool] = ObjectFeed(self._pod_of, self._pod_changed, self._note_listed)
+        self._group_feed: ObjectFeed[JobGroup] = ObjectFeed(job_group_of, self._group_changed, self._note_listed)
+        self._commands: ObjectFeed[Order] = ObjectFeed(self._order_of, self._command_changed, lambda: None)
+        self._claims: ObjectFeed[bool] = ObjectFeed(lambda item: True, self._claim_changed, self._claims_listed)
+        self._priorities: ObjectFeed[int] = ObjectFeed(priority_of, lambda key, before, after: None, lambda: None)
+
+    @property
+    def feeds(self) -> Mapping[str, ObjectFeed[Any]]:
+        """The sinks of the watched kinds."""
+        return {
+            VCJOB: self._job_feed,
+            "Pod": self._pod_feed,
+            "PodGroup": self._group_feed,
+            "Command": self._commands,
+            "PersistentVolumeClaim": self._claims,
+            "PriorityClass": self._priorities,
+        }
+
+    # -- what is known
+
+    def job(self, key: str) -> VcJob | BadJob | None:
+        """A vcjob as its object is."""
+        return self._fresh_jobs.get(key) or self._job_feed.found.get(key)
+
+    def all_keys(self) -> list[str]:
+        """All vcjobs, and all that Commands are about."""
+        return [*self._job_feed.found, *(key for key in self._targets if key not in self._job_feed.found)]
+
+    def is_known(self, key: str) -> bool:
+        """Whether there is a vcjob of this key, or a Command about one."""
+        return key in self._job_feed.found or key in self._targets
+
+    def is_ours(self, job: VcJob) -> bool:
+        """Whether this scheduler places the pods of the job."""
+        return job.scheduler_name in self._names
+
+    def orders(self, key: str) -> list[Order]:
+        """The Commands about a vcjob, oldest first."""
+        return sorted(self._targets.get(key, {}).values())
+
+    def view(self, job: VcJob) -> JobView:
+        """The vcjob with everything around it."""
+        return JobView(
+            job,
+            self._pods_of(job),
+            self._group_of(job),
+            tuple(name for name in named_claims(job) if self._is_missing(f"{job.namespace}/{name}")),
+            tuple(self._gone.get(job.uid, {}).values()),
+            self._priorities.found,
+        )
+
+    def unseen(self, job: VcJob) -> bool:
+        """Whether pods of the job were made that the watch does not show yet."""
+        return job.uid in self._fresh_pods
+
+    def _pods_of(self, job: VcJob) -> dict[str, PodState]:
+        pods = dict(self._pods.get(job.uid, {}))
+        fresh = self._fresh_pods.get(job.uid)
+        for name, state in [] if fresh is None else fresh.items():
+            pods.setdefault(name, state)
+        if fresh is not None and not fresh:
+            del self._fresh_pods[job.uid]
+        for name, state in pods.items():
+            if state.uid in self._deleted and not state.deleting:
+                pods[name] = msgspec.structs.replace(state, deleting=True)
+        return pods
+
+    def _group_of(self, job: VcJob) -> GroupState | None:
+        name, found = self._groups.get(job.uid, ("", None))
+        if found is None or name != job.podgroup:
+            found = self._fresh_groups.get(job.uid)
+        return None if found is None or found.uid in self._deleted else found
+
+    def _is_missing(self, claim: str) -> bool:
+        return self._claims.listed and claim not in self._claims.found
+
+    # -- what writes have answered
+
+    def wrote_job(self, data: bytes) -> None:
+        """A vcjob as it is after a write."""
+        job = self._read(data, VCJOB, self._job_of)
+        if isinstance(job, VcJob):
+            self._fresh_jobs.put(job.key, job)
+
+    def wrote_pod(self, data: bytes) -> None:
+        """A pod as it was made."""
+        pod = self._read(data, "Pod", job_pod_of)
+        if pod is not None and pod.state.name not in self._pods.get(pod.owner, {}):
+            fresh = self._fresh_pods.setdefault(pod.owner, Fresh(UNSEEN_SECONDS, self._clock.monotonic))
+            fresh.put(pod.state.name, pod.state)
+
+    def wrote_group(self, data: bytes) -> None:
+        """A PodGroup as it is after a write."""
+        group = self._read(data, "PodGroup", job_group_of)
+        if group is not None:
+            self._fresh_groups.put(group.owner, group.state)
+
+    def deleted(self, uid: str) -> None:
+        """This process has deleted a pod or a PodGroup."""
+        self._deleted[uid] = None
+
+    def forget(self, job: VcJob, pods: tuple[str, ...]) -> None:
+        """Pods that others have deleted are dealt with; by uid."""
+        gone = self._gone.get(job.uid, {})
+        for uid in pods:
+            gone.pop(uid, None)
+        if not gone:
+            self._gone.pop(job.uid, None)
+
+    def act(self, acting: bool) -> None:
+        """From now on somebody decides about the jobs, or nobody does."""
+        self.acting = acting
+        if not acting:
+            self._gone.clear()
+
+    @staticmethod
+    def _read(data: bytes, kind: str, cut: Callable[[wire.Object], Any]) -> Any:
+        try:
+            return cut(wire.decode(kind, data))
+        except BadObject:
+            return None  # the watch will say the same, and what is wrong with it
+
+    # -- changes
+
+    def _touch(self, key: str) -> None:
+        if self.complete.is_set():
+            self._touched(key)
+
+    def _note_listed(self) -> None:
+        listed = self._job_feed.listed and self._pod_feed.listed and self._group_feed.listed
+        if listed and not self.complete.is_set():
+            self.complete.set()
+            for key in self.all_keys():
+                self._touched(key)
+
+    def _claims_listed(self) -> None:
+        for jobs in list(self._waiting.values()):
+            for key in jobs:
+                self._touch(key)
+
+    def _job_of(self, item: wire.Object) -> VcJob | BadJob | None:
+        if isinstance(item, wire.Malformed):
+            return BadJob(item.metadata.uid, item.message)
+        if not isinstance(item, wire.VolcanoJob):
+            return None
+        job = job_of(item)
+        # A job that names no scheduler is ours: where Volcano's webhook runs, it fills the name in.
+        return job if job.scheduler_name else msgspec.structs.replace(job, scheduler_name=self._names[0])
+
+    def _job_changed(self, key: str, before: VcJob | BadJob | None, after: VcJob | BadJob | None) -> None:
+        self._fresh_jobs.drop(key)
+        for job in (before, after):
+            if not isinstance(job, VcJob):
+                continue
+            for claim in named_claims(job):
+                jobs = self._waiting.setdefault(f"{job.namespace}/{claim}", set())
+                (jobs.add if job is after else jobs.discard)(key)
+                if not jobs:
+                    del self._waiting[f"{job.namespace}/{claim}"]
+        if before is not None and (after is None or after.uid != before.uid):
+            for table in (self._gone, self._fresh_pods):
+                table.pop(before.uid, None)
+        self._touch(key)
+
+    def _pod_of(self, item: wire.Object) -> JobPod | bool | None:
+        labels = item.metadata.labels
+        if not labels:
+            return None
+        if VOLCANO_LABEL in labels and is_volcano_controller(item, self._volcano_namespace):
+            return True
+        return job_pod_of(item)
+
+    def _pod_changed(self, key: str, before: JobPod | bool | None, after: JobPod | bool | None) -> None:
+        if before is True or after is True:
+            (self.volcano.add if after is True else self.volcano.discard)(key)
+        if isinstance(before, JobPod) and (not isinstance(after, JobPod) or after.state.uid != before.state.uid):
+            self._pod_gone(before)
+        if isinstance(after, JobPod):
+            self._pods.setdefault(after.owner, {})[after.state.name] = after.state
+            fresh = self._fresh_pods.get(after.owner)
+            if fresh is not None:
+                fresh.drop(after.state.name)
+            self._touch(after.job)
+
+    def _pod_gone(self, pod: JobPod) -> None:
+        pods = self._pods.get(pod.owner, {})
+        if pods.pop(pod.state.name, None) is not None and not pods:
+            del self._pods[pod.owner]
+        if self.acting and self._deleted.pop(pod.state.uid, pod) is pod:
+            ended = msgspec.structs.replace(pod.state, since=self._clock.now())
+            self._gone.setdefault(pod.owner, {})[pod.state.uid] = ended
+        self._touch(pod.job)
+
+    def _group_changed(self, key: str, before: JobGroup | None, after: JobGroup | None) -> None:
+        name = key.partition("/")[2]
+        if before is not None and (after is None or after.owner != before.owner):
+            if self._groups.get(before.owner, ("", None))[0] == name:
+                del self._groups[before.owner]
+            self._touch(before.job)
+        if after is not None:
+            self._fresh_groups.drop(after.owner)
+            same = before is not None and before.state.phase == after.state.phase
+            known = self._groups.get(after.owner, ("", None))[1]
+            since = known.since if same and known is not None else self._clock.now()
+            self._groups[after.owner] = (name, after.state._replace(since=since))
+            self._touch(after.job)
+
+    def _command_changed(self, key: str, before: Order | None, after: Order | None) -> None:
+        for order in (before, after):
+            if order is None:
+                continue
+            job = f"{order.namespace}/{order.target}"
+            about = self._targets.setdefault(job, {})
+            about.pop(key, None)
+            if order is after:
+                about[key] = order
+            if not about:
+                del self._targets[job]
+            self._touch(job)
+
+    def _claim_changed(self, key: str, before: bool | None, after: bool | None) -> None:
+        for job in self._waiting.get(key, ()):
+            self._touch(job)
+
+    def _order_of(self, item: wire.Object) -> Order | None:
+        """A Command about a vcjob; None for others. A Command that cannot be read is refused by whoever reads all."""
+        if isinstance(item, wire.Malformed):
+            return None
+        try:
+            return order_of(item, "Job", VCJOBS.group)
+        except BadObject as error:
+            metadata = item.metadata
+            self._refuse(command_reference(metadata.namespace, metadata.name, metadata.uid), str(error))
+            return None
+
+
+def named_claims(job: VcJob) -> list[str]:
+    """The claims that a vcjob names, and which have to be there."""
+    return [volume.claim_name for volume in job.volumes if volume.claim_name]
+
+
+def priority_of(item: wire.Object) -> int | None:
+    """The value of a PriorityClass."""
+    return item.value if isinstance(item, wire.PriorityClass) else None
+
+
+def job_reference(job: VcJob) -> Reference:
+    """A vcjob in Events about it."""
+    return Reference(VCJOBS.api_version, "Job", job.namespace, job.name, job.uid)

@@ -1,0 +1,133 @@
+"""Whether Volcano's own controllers run: then they look after vcjobs, and this process stands back.
+
+Two things tell: their Lease is being renewed (``vc-controller-manager``, where they elect a leader), or a pod of theirs
+is there (label ``app: volcano-controller``, as Volcano's chart has it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import VschedError
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError, NotFound
+from vsched.kube.lease.record import LEASES, LeaseRecord, read_record
+from vsched.mirror import wire
+
+VOLCANO_NAMESPACE = "volcano-system"
+VOLCANO_LEASE = "vc-controller-manager"
+VOLCANO_LABEL, VOLCANO_CONTROLLER = "app", "volcano-controller"
+_ENDED = ("Succeeded", "Failed")
+
+Say = Callable[..., None]
+"""Logs a sentence, with fields."""
+
+
+class RivalSettings(msgspec.Struct, frozen=True):
+    """How Volcano's Lease is looked at."""
+
+    namespace: str = VOLCANO_NAMESPACE
+    """Where Volcano runs; empty to look for it nowhere."""
+    period_seconds: float = 10.0
+    duration_seconds: float = 15.0
+    """How long a Lease lasts that does not say it."""
+
+
+class VolcanoControllers:
+    """Keeps looking for Volcano's controllers."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        pods: set[str],
+        clock: Clock,
+        on_change: Callable[[], None],
+        say: Say,
+        settings: RivalSettings | None = None,
+    ) -> None:
+        """``pods`` are the keys of those in which Volcano's controllers run; somebody else keeps them."""
+        self._client = client
+        self._pods = pods
+        self._clock = clock
+        self._on_change = on_change
+        self._say = say
+        self._settings = settings or RivalSettings()
+        self._lease: LeaseRecord | None = None
+        self._renewed = 0.0
+        """When the Lease was seen to change, by the monotonic clock: clocks of machines differ."""
+        self._looked = not self._settings.namespace
+        self._unreadable = ""
+        self._told: str | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why this process stands back, in words; empty where it does not."""
+        if not self._looked:
+            return f"not yet looked for Volcano's controllers in namespace {self._settings.namespace}"
+        if self._pods:
+            return f"Volcano's controllers look after vcjobs: they run in pod {min(self._pods)}"
+        lease = self._lease
+        if lease is not None and lease.holder and self._clock.monotonic() < self._renewed + lease.duration_seconds:
+            where = f"{self._settings.namespace}/{VOLCANO_LEASE}"
+            return f"Volcano's controllers look after vcjobs: {lease.holder} holds the Lease {where}"
+        return ""
+
+    async def run(self) -> None:
+        """Look again and again, and say what has changed."""
+        while True:
+            await self.look()
+            await asyncio.sleep(self._settings.period_seconds)
+
+    async def look(self) -> None:
+        """Look once, and say what has changed."""
+        if self._settings.namespace:
+            await self._read_lease()
+        self.tell()
+
+    def tell(self) -> None:
+        """Say what has changed since the last time."""
+        problem = self.problem
+        stands_back, stood_back = bool(problem), bool(self._told)
+        if self._looked and (self._told is None or stands_back != stood_back):
+            if problem:
+                self._say("vcjobs are left alone", problem=problem)
+            elif stood_back:
+                self._say("vcjobs are looked after again", problem="Volcano's controllers are gone")
+            self._told = problem
+            self._on_change()
+
+    async def _read_lease(self) -> None:
+        path = LEASES.path(self._settings.namespace, VOLCANO_LEASE)
+        try:
+            found = await self._client.get(path)
+        except NotFound:
+            self._lease, self._looked = None, True
+        except ApiError as error:
+            self._looked = True
+            if error.message != self._unreadable:
+                self._unreadable = error.message
+                self._say("Volcano's Lease cannot be read", problem=error.message)
+        except VschedError:
+            return  # nobody answers: what was known stays
+        else:
+            lease = read_record(found, self._settings.duration_seconds)
+            before = self._lease.spec if self._lease is not None else None
+            if lease.spec != before:
+                self._renewed = self._clock.monotonic()
+            self._lease, self._looked = lease, True
+
+
+def is_volcano_controller(item: wire.Object, namespace: str) -> bool:
+    """Whether Volcano's controllers run in this pod, or are about to."""
+    metadata = item.metadata
+    return (
+        isinstance(item, wire.Pod)
+        and bool(namespace)
+        and metadata.namespace == namespace
+        and (metadata.labels or {}).get(VOLCANO_LABEL) == VOLCANO_CONTROLLER
+        and item.status.phase not in _ENDED
+    )

@@ -1,0 +1,306 @@
+"""Carries the plan for a vcjob out: its status, pods, PodGroup, and the objects of plugins and volumes.
+
+Everything is created under a fixed name. An object of that name that the job owns was made by a process that ended
+before it could say so; one that belongs to somebody else is reported, and the job waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from cachetools import LRUCache
+
+from vsched.controllers.vcjobs.keys import new_keys
+from vsched.controllers.vcjobs.naming import Body, task_named
+from vsched.controllers.vcjobs.objects import (
+    controlled_resources,
+    following_objects,
+    names_of_plugin_objects,
+    objects_of,
+)
+from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys, plugin_problems
+from vsched.controllers.vcjobs.podgroup import correction, podgroup_of
+from vsched.controllers.vcjobs.pods import pod_of
+from vsched.controllers.vcjobs.records import JobRecords, job_reference
+from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.view import JobPlan, JobView
+from vsched.errors import BadObject, VschedError
+from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.errors import AlreadyExists, NotFound
+from vsched.kube.paths import ApiResource
+from vsched.mirror.resources import (
+    CONFIG_MAPS,
+    NETWORK_POLICIES,
+    PODGROUPS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    VCJOBS,
+    VOLUME_CLAIMS,
+)
+from vsched.together import together
+from vsched.writes.events import WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.writer import Write, Writer, WriteResult
+
+OBJECTS: Mapping[str, ApiResource] = {
+    "PersistentVolumeClaim": VOLUME_CLAIMS,
+    "Service": SERVICES,
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+    "NetworkPolicy": NETWORK_POLICIES,
+}
+"""What plugins and volumes make, by kind."""
+NO_KEYS = KeyPair("", "")
+_GONE = (404, 409)
+"""Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
+
+
+class JobWriteSettings(msgspec.Struct, frozen=True):
+    """Limits of the writes about one vcjob."""
+
+    attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=1.0)
+    at_once: int = 16
+    """Pods that are made or deleted at the same time."""
+    remembered: int = 50_000
+    """Jobs whose objects are known to be there."""
+
+
+class JobWrites:
+    """Writes what a plan says."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        records: JobRecords,
+        settings: JobWriteSettings | None = None,
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._events = events
+        self._records = records
+        self._settings = settings or JobWriteSettings()
+        self._there: LRUCache[str, bytes] = LRUCache(self._settings.remembered)
+        """The objects of jobs that are there, with the content that follows the job; by uid of the job."""
+
+    async def carry_out(self, view: JobView, plan: JobPlan) -> bool:
+        """Write all that a plan says; False if something failed, or was decided on outdated data."""
+        job = view.job
+        if plan.objects == "delete" and not await self._delete_objects(job):
+            return False
+        if not await self._write_status(job, plan):
+            return False
+        for event in plan.events:
+            self._events.record(job_reference(job), event.type, event.reason, event.message)
+        if plan.delete and not await self._in_turn(self._delete_pod(view, name) for name in plan.delete):
+            return False
+        if plan.group and not await self._write_group(view, plan.group):
+            return False
+        if plan.objects == "make" and not await self._make_objects(job):
+            return False
+        if plan.create and not await self._in_turn(self._make_pod(job, *each) for each in plan.create):
+            return False
+        return not plan.delete_job or await self._delete_job(job)
+
+    # -- the job
+
+    async def _write_status(self, job: VcJob, plan: JobPlan) -> bool:
+        """Write the status over the version that was decided on, and no other.
+
+        What plugins make is named before it is made: so it is found and taken back, whoever ends in between.
+        """
+        body = plan.status
+        if plan.objects == "make":
+            wanted = controlled_resources(job)
+            if dict(job.status.controlled) != wanted:
+                body = {**(job.status.body if body is None else body), "controlledResources": wanted}
+        if body is None:
+            return True
+        metadata = {
+            "namespace": job.namespace,
+            "name": job.name,
+            "uid": job.uid,
+            "resourceVersion": job.resource_version,
+        }
+        written = {"apiVersion": VCJOBS.api_version, "kind": "Job", "metadata": metadata, "status": body}
+        path = VCJOBS.path(job.namespace, job.name, "status")
+        answer = await self._send(Write("vcjob", "PUT", path, orjson.dumps(written)))
+        if answer.done:
+            self._records.wrote_job(answer.body)
+        return answer.done
+
+    async def _delete_job(self, job: VcJob) -> bool:
+        conditions = {"uid": job.uid, "resourceVersion": job.resource_version}
+        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": conditions})
+        answer = await self._send(Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body))
+        return answer.done or answer.code == 404
+
+    # -- pods
+
+    async def _make_pod(self, job: VcJob, task_name: str, index: int) -> bool:
+        task = task_named(job, task_name)
+        assert task is not None, "a plan makes pods of tasks of its job"
+        body = pod_of(job, task, index)
+        answer = await self._create(job, "pod", PODS, body)
+        if answer is not None:
+            self._records.wrote_pod(answer)
+        return answer is not None
+
+    async def _delete_pod(self, view: JobView, name: str) -> bool:
+        uid = view.pods[name].uid
+        done = await self._delete("pod", PODS.path(view.job.namespace, name), uid)
+        if done:
+            self._records.deleted(uid)
+        return done
+
+    # -- the PodGroup
+
+    async def _write_group(self, view: JobView, what: str) -> bool:
+        job, group = view.job, view.group
+        path = PODGROUPS.path(job.namespace, job.podgroup)
+        if what == "delete":
+            done = group is None or await self._delete("podgroup", path, group.uid)
+            if done and group is not None:
+                self._records.deleted(group.uid)
+            return done
+        try:
+            if what == "make":
+                made = await self._create(job, "podgroup", PODGROUPS, podgroup_of(job, view.priorities))
+                if made is not None:
+                    self._records.wrote_group(made)
+                return made is not None
+            patch = None if group is None else correction(group.spec, job, view.priorities)
+        except BadObject as error:
+            self._complain(job, "PodGroupError", str(error))
+            return False
+        if patch is None or group is None:
+            return True
+        patch = {**patch, "metadata": {"uid": group.uid}}
+        answer = await self._send(Write("podgroup", "PATCH", path, orjson.dumps(patch), MERGE_PATCH))
+        if answer.done:
+            self._records.wrote_group(answer.body)
+        return answer.done
+
+    # -- the objects of plugins and volumes
+
+    async def _make_objects(self, job: VcJob) -> bool:
+        """Make those that are missing, unless they are known to be there as the job wants them."""
+        following = {(body["kind"], body["metadata"]["name"]): body["data"] for body in following_objects(job)}
+        content = orjson.dumps([sorted(controlled_resources(job)), [*following.values()]])
+        if self._there.get(job.uid) == content:
+            return True
+        for problem in plugin_problems(job):
+            self._complain(job, "PluginError", problem)
+        keys = NO_KEYS
+        if needs_keys(job) and not await self._has_secret(job):
+            keys = await asyncio.to_thread(new_keys)
+        for body in objects_of(job, keys):
+            made = await self._create(job, body["kind"].lower(), OBJECTS[body["kind"]], body)
+            if made is None:
+                return False
+            data = following.get((body["kind"], body["metadata"]["name"]))
+            if data is not None and not await self._update_data(body, orjson.loads(made), data):
+                return False
+        self._there[job.uid] = content
+        return True
+
+    async def _has_secret(self, job: VcJob) -> bool:
+        """Whether the Secret is there, by trying to make it: nobody need be allowed to read all Secrets for that."""
+        for body in objects_of(job, NO_KEYS):
+            if body["kind"] == "Secret":
+                path, data = SECRETS.path(job.namespace), orjson.dumps(body)
+                try:
+                    await self._client.request("POST", path, params={"dryRun": "All"}, body=data)
+                except AlreadyExists:
+                    continue
+                return False
+        return True
+
+    async def _update_data(self, body: Body, found: Body, wanted: Mapping[str, str]) -> bool:
+        """Bring the data of an object up to date that follow the job."""
+        before = found.get("data") or {}
+        if before == wanted:
+            return True
+        changed = {key: None for key in before if key not in wanted} | dict(wanted)
+        patch = {"metadata": {"uid": found["metadata"]["uid"]}, "data": changed}
+        path = OBJECTS[body["kind"]].path(body["metadata"]["namespace"], body["metadata"]["name"])
+        return (await self._send(Write(body["kind"].lower(), "PATCH", path, orjson.dumps(patch), MERGE_PATCH))).done
+
+    async def _delete_objects(self, job: VcJob) -> bool:
+        """Take back what plugins have made, but for Secrets: a job that is resumed wants the same keys."""
+        self._there.pop(job.uid, None)
+        for kind, name in names_of_plugin_objects(job):
+            if kind == "Secret":
+                continue
+            path = OBJECTS[kind].path(job.namespace, name)
+            try:
+                found = await self._client.get(path)
+            except NotFound:
+                continue
+            if is_of(found, job) and not await self._delete(kind.lower(), path, found["metadata"]["uid"]):
+                return False
+        return True
+
+    # -- requests
+
+    async def _create(self, job: VcJob, kind: str, resource: ApiResource, body: Body) -> bytes | None:
+        """Create an object; the object as it is, also where it was there already. None if that failed."""
+        answer = await self._send(Write(kind, "POST", resource.path(job.namespace), orjson.dumps(body)))
+        if answer.done:
+            return answer.body
+        name = body["metadata"]["name"]
+        if answer.code == 409 and resource == SECRETS:
+            return b"{}"  # whose it is cannot be known without the right to read all Secrets
+        if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
+            try:
+                found = await self._client.get(resource.path(job.namespace, name))
+            except VschedError:
+                return None
+            if is_of(found, job):
+                return orjson.dumps(found)
+            owner = "another object of this name is there, which the job does not own"
+            self._complain(job, "FailedCreate", f"{body['kind']} {name}: {owner}")
+        elif answer.code in (400, 403, 422):
+            self._complain(job, "FailedCreate", f"{body['kind']} {name}: {answer.message}")
+        return None
+
+    async def _delete(self, kind: str, path: str, uid: str) -> bool:
+        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": {"uid": uid}})
+        answer = await self._send(Write(kind, "DELETE", path, body))
+        return answer.done or answer.code in _GONE
+
+    async def _send(self, write: Write) -> WriteResult:
+        return await self._writer.send(write, self._settings.attempts)
+
+    async def _in_turn(self, wanted: Iterable[Any]) -> bool:
+        """Do all of this, a few at a time; False if some of it failed. What comes after a failure is left for later."""
+        for batch in _batches(wanted, self._settings.at_once):
+            if not all(await together(*batch)):
+                return False
+        return True
+
+    def _complain(self, job: VcJob, reason: str, message: str) -> None:
+        self._events.record(job_reference(job), WARNING, reason, message)
+
+
+def is_of(found: Body, job: VcJob) -> bool:
+    """Whether the job controls an object."""
+    owners = found["metadata"].get("ownerReferences") or ()
+    return any(owner.get("uid") == job.uid and owner.get("controller") for owner in owners)
+
+
+def _batches(wanted: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for each in wanted:
+        batch.append(each)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
