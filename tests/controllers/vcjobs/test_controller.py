@@ -10,7 +10,7 @@ from tests.support import volumes
 from tests.support.builders import merged
 from tests.support.queue_commands import events, order, queue
 from tests.support.running import PODGROUPS, node, pod, scheduling, sessions
-from tests.support.vcjobs import (
+from tests.support.vcjob_cluster import (
     VCJOBS,
     change,
     command,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.builders import merged
 from tests.support.running import node, pod, scheduling, sessions
-from tests.support.vcjobs import phase, phases, pods, task, vcjob
+from tests.support.vcjob_cluster import phase, phases, pods, task, vcjob
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
