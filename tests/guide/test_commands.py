@@ -185,8 +185,9 @@ def test_the_first_job_runs(guided: Guided) -> None:
     assert run(Command(("kubectl", "apply", "-f", "first-job.yaml")), b"", guided)[0] == 0
     wait = ("kubectl", "wait", "podgroup/train", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
     assert run(Command(wait), b"", guided)[0] == 0
-    listed = run(Command(("kubectl", "get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}")), b"", guided)[1]
-    assert len(listed.split()) == 3
+    which = "jsonpath={range .items[*]}{.metadata.name}:{.spec.nodeName} {end}"
+    listed = run(Command(("kubectl", "get", "pods", "-o", which)), b"", guided)[1]
+    assert len(re.findall(rb"\btrain-\S+:node-", listed)) == 3
 
 
 @pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import zip_longest
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,7 @@ import yaml
 from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
+from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
 from vsched.framework.codes import Code
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.settings.built_in import REGISTRY
@@ -95,6 +97,26 @@ def test_every_example_policy_and_every_sample_has_a_row() -> None:
         text = page(f"{name}/README.md").prose
         there = {path.name for path in (TOP / name).glob("*.yaml")}
         assert {one for one in there if f"| [{one}]({one}) |" not in text} == set()
+
+
+def test_every_plugin_of_vcjobs_is_described_with_its_arguments() -> None:
+    table = [row for row in rows(page("config/samples/vcjobs/README.md").section("Plugins")) if len(row) in (3, 4)]
+    assert [words_in(row[0])[0] for row in table if len(row) == 3] == list(VCJOB_PLUGINS)
+    described = {
+        (plugin, argument): default
+        for row in table
+        if len(row) == 4
+        for plugin in words_in(row[1])
+        for argument, default in zip_longest(words_in(row[0]), words_in(row[2]), fillvalue="")
+    }
+    fields = {
+        (name, each.encode_name): each for name, of in VCJOB_PLUGINS.items() for each in msgspec.structs.fields(of)
+    }
+    by_their_names = {(plugin, name) for (plugin, name), field in fields.items() if field.default == name}
+    assert set(described) == set(fields)
+    assert {key: said for key, said in described.items() if key not in by_their_names} == {
+        key: shown(field.default) for key, field in fields.items() if key not in by_their_names
+    }
 
 
 def test_every_reason_is_explained() -> None:

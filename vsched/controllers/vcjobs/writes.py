@@ -27,6 +27,7 @@ from vsched.controllers.vcjobs.podgroup import correction, podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
 from vsched.controllers.vcjobs.records import JobRecords, job_reference
 from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.stages import gang_of
 from vsched.controllers.vcjobs.view import JobPlan, JobView
 from vsched.errors import BadObject, VschedError
 from vsched.kube.client import MERGE_PATCH, ApiClient
@@ -171,11 +172,11 @@ class JobWrites:
             return done
         try:
             if what == "make":
-                made = await self._create(job, "podgroup", PODGROUPS, podgroup_of(job, view.priorities))
+                made = await self._create(job, "podgroup", PODGROUPS, podgroup_of(gang_of(view), view.priorities))
                 if made is not None:
                     self._records.wrote_group(made)
                 return made is not None
-            patch = None if group is None else correction(group.spec, job, view.priorities)
+            patch = None if group is None else correction(group.spec, gang_of(view), view.priorities)
         except BadObject as error:
             self._complain(job, "PodGroupError", str(error))
             return False
