@@ -16,8 +16,9 @@ from vsched.controllers.vcjobs.stages import gang_of, startable
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY
 from vsched.controllers.vcjobs.targets import outdated
 from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.model.pods.status import Phase
 
-_CLOSED_GATE = ("", "Pending")
+_CLOSED_GATE = ("", Phase.PENDING)
 """The phases of a PodGroup that has not been admitted: no pods are made for it."""
 _OF_PLUGINS = "plugin-"
 """How the entries of plugins in ``controlledResources`` begin."""

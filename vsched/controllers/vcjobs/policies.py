@@ -15,11 +15,10 @@ from vsched.controllers.vcjobs.spec import Action, Event, LifecyclePolicy, TaskS
 from vsched.controllers.vcjobs.states import RESTARTS
 from vsched.controllers.vcjobs.targets import outdated
 from vsched.controllers.vcjobs.view import JobView, PodState, Request
+from vsched.model.pods.status import Phase
 
 _NO_LIMIT = -1
 """``maxRetry`` of a task whose containers may restart for ever."""
-_UNKNOWN = "Unknown"
-"""The phase of a PodGroup that has lost some of its pods."""
 _ACTING = RESTARTS | {Action.ABORT_JOB, Action.COMPLETE_JOB, Action.TERMINATE_JOB}
 """The actions that do something while a job is under way."""
 
@@ -112,7 +111,7 @@ def _happened(view: JobView, tasks: dict[str, TaskSpec], now: float) -> Iterator
             yield _evicted(pod, pod.since)
     for name, pods in by_task.items():
         yield from _of_task(tasks[name], pods)
-    if view.group is not None and view.group.phase == _UNKNOWN:
+    if view.group is not None and view.group.phase == Phase.UNKNOWN:
         yield Happened(Event.UNKNOWN, view.group.since, "the PodGroup has lost pods: its phase is Unknown")
 
 
