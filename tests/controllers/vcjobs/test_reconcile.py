@@ -114,6 +114,20 @@ def test_a_command_that_the_status_names_is_not_counted_again() -> None:
     assert world.ask(RESTART, "c-2").settle().status["retryCount"] == 2
 
 
+def test_policies_wait_until_a_command_that_is_carried_out_is_deleted() -> None:
+    policies = (on(Event.POD_FAILED, RESTART), on(Event.POD_EVICTED, RESTART))
+    world = started(vcjob(task(replicas=3, minimum=1), policies=policies)).ask(RESTART)
+    command = world.command
+    world.settle().admit().settle().run().settle()
+    assert (world.phase, world.status["retryCount"]) == ("Running", 1)
+    world.command = command
+    world.fail("train-worker-0").evict("train-worker-1")
+    world.step()
+    assert (world.status["retryCount"], len(world.evicted)) == (1, 1)
+    world.settle()
+    assert (world.status["retryCount"], len(world.evicted)) == (2, 0)
+
+
 def test_tasks_wait_for_those_that_they_depend_on() -> None:
     job = vcjob(task("ps", 2), task(replicas=2, dependency=Dependency(("ps",))), min_available=2)
     world = World(job).settle().admit().settle()

@@ -22,7 +22,7 @@ from vsched.controllers.vcjobs.policies import Due, due
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.states import UNDER_WAY
 from vsched.controllers.vcjobs.status import status_body
-from vsched.controllers.vcjobs.steps import acted, counted
+from vsched.controllers.vcjobs.steps import acted, counted, is_done
 from vsched.controllers.vcjobs.view import JobPlan, JobView, PlanEvent, Request
 
 REFUSED, NO_CLAIM = "InvalidJob", "PVCError"
@@ -33,7 +33,7 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
     """What is to be written about the job; nothing where all is as it should be."""
     if view.job.deleting:
         return JobPlan(forget=tuple(pod.uid for pod in view.evicted))
-    wanted = due(view, now)
+    wanted = _wanted(view, request, now)
     step = acted(view, request, wanted, now)
     status, events = step.status, [*step.events]
     obstacle = _obstacle(view, status)
@@ -59,6 +59,16 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
         forget=tuple(pod.uid for pod in view.evicted if pod.uid not in wanted.waiting),
         wake_at=_earliest(wanted, status, expiry, now),
     )
+
+
+def _wanted(view: JobView, request: Request | None, now: float) -> Due:
+    """What the policies want; nothing while a Command that is carried out is still there.
+
+    Until it is deleted, the status has to name it: the next action would be named in its place.
+    """
+    if request is not None and is_done(view.job.status, request):
+        return Due(waiting=frozenset(pod.uid for pod in view.evicted))
+    return due(view, now)
 
 
 def _obstacle(view: JobView, status: JobStatus) -> tuple[str, str] | None:
