@@ -18,6 +18,7 @@ from cachetools import LRUCache
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
 from vsched.controllers.vcjobs.commands import refusal_of, request_of
+from vsched.controllers.vcjobs.lost import lost_pods
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, BadJob, JobRecords, job_reference
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
@@ -44,6 +45,8 @@ class JobControllerSettings(msgspec.Struct, frozen=True):
     """Back-off after failed writes, those refused for an outdated version included."""
     gather_seconds: float = 0.02
     """How long a change waits for others of the same job, as of its other pods."""
+    behind_seconds: float = 2.0
+    """How long the watch may take to show pods that the status of a job counts, before they are taken to have gone."""
     remembered: int = 50_000
     rivals: RivalSettings = RivalSettings()
 
@@ -68,12 +71,14 @@ class JobController:
         self._settings = settings or JobControllerSettings()
         rivals = self._settings.rivals
         self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
-        self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._look_at_all, worry, rivals)
+        self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._changed_hands, worry, rivals)
         self._writes = JobWrites(client, writer, events, self._records)
         self._done: LRUCache[str, None] = LRUCache(self._settings.remembered)
         """The uids of Commands that are carried out and deleted, and perhaps still shown by the watch."""
         self._blamed: LRUCache[str, str] = LRUCache(self._settings.remembered)
         """What was said of vcjobs that cannot be read, by uid."""
+        self._lacking: LRUCache[str, float] = LRUCache(self._settings.remembered)
+        """Since when jobs lack pods that their status counts, by uid, at the first look at them."""
         self._back_offs: dict[str, BackOff] = {}
         """By key, for those with a failed write."""
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
@@ -90,7 +95,6 @@ class JobController:
 
     async def run(self) -> None:
         """Run the controller until cancelled."""
-        self._records.act(True)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._workqueue.run(), name="vcjobs")
@@ -105,7 +109,9 @@ class JobController:
             self._workqueue.discard(key)
             self._back_offs.pop(key, None)
 
-    def _look_at_all(self) -> None:
+    def _changed_hands(self) -> None:
+        """From now on this process looks after vcjobs, or Volcano's controllers do."""
+        self._records.act(not self.rivals.problem)
         if self._records.complete.is_set():
             for key in self._records.all_keys():
                 self._touched(key)
@@ -142,6 +148,8 @@ class JobController:
         if order is not None and request is None:
             self._events.record(job_reference(job), WARNING, "CommandRefused", f"{order}: {refusal_of(order)}")
             return await self._remove(order)
+        if self._is_behind(key, job):
+            return True
         view = self._records.view(job)
         plan = reconcile(view, request, self._clock.now())
         if not await self._writes.carry_out(view, plan):
@@ -151,6 +159,20 @@ class JobController:
             return False
         self._plan_next(key, job, plan.wake_at)
         return True
+
+    def _is_behind(self, key: str, job: VcJob) -> bool:
+        """At the first look at a job, find the pods that have gone before. True while the watch may only be behind."""
+        if self._records.is_seen(job):
+            return False
+        lost = lost_pods(self._records.view(job), self._clock.now())
+        now = self._clock.monotonic()
+        left = self._lacking.setdefault(job.uid, now) + self._settings.behind_seconds - now if lost else 0.0
+        if left > 0.0:
+            self._workqueue.put(key, None, left)
+            return True
+        self._lacking.pop(job.uid, None)
+        self._records.see(job, lost)
+        return False
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
         """Look again when a time is over, when the watch should have shown new pods, or for the next Command."""

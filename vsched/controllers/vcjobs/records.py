@@ -74,6 +74,8 @@ class JobRecords:
         self._fresh_jobs: Fresh[VcJob] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._fresh_groups: Fresh[GroupState] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._fresh_pods: dict[str, Fresh[PodState]] = {}
+        self._seen: set[str] = set()
+        """The uids of jobs that have been looked at since somebody decides about them."""
         self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
         """The uids of what this process has deleted."""
         self._job_feed: ObjectFeed[VcJob | BadJob] = ObjectFeed(self._job_of, self._job_changed, self._note_listed)
@@ -188,9 +190,20 @@ class JobRecords:
 
     def act(self, acting: bool) -> None:
         """From now on somebody decides about the jobs, or nobody does."""
-        self.acting = acting
-        if not acting:
+        if self.acting and not acting:
             self._gone.clear()
+            self._seen.clear()
+        self.acting = acting
+
+    def is_seen(self, job: VcJob) -> bool:
+        """Whether the job has been looked at before."""
+        return job.uid in self._seen
+
+    def see(self, job: VcJob, lost: tuple[PodState, ...]) -> None:
+        """The job is looked at for the first time, and these of its pods have gone before."""
+        self._seen.add(job.uid)
+        if lost:
+            self._gone.setdefault(job.uid, {}).update((pod.uid, pod) for pod in lost)
 
     @staticmethod
     def _read(data: bytes, kind: str, cut: Callable[[wire.Object], Any]) -> Any:
@@ -239,6 +252,7 @@ class JobRecords:
         if before is not None and (after is None or after.uid != before.uid):
             for table in (self._gone, self._fresh_pods):
                 table.pop(before.uid, None)
+            self._seen.discard(before.uid)
         self._touch(key)
 
     def _pod_of(self, item: wire.Object) -> JobPod | bool | None:
