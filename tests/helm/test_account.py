@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.helm.releases import Released, secret_of, there
-from tests.support import devices, vcjobs, volumes
+from tests.support import devices, vcjob_cluster, volumes
 from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.owners import queue
@@ -259,13 +259,13 @@ async def work_with_vcjobs(cluster: Cluster) -> None:
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     volume = {"mountPath": "/data", "volumeClaim": {**claim, "storageClassName": volumes.CLASS}}
     about = {"plugins": {"svc": [], "ssh": []}, "volumes": [volume], "ttlSecondsAfterFinished": 0, "minAvailable": 1}
-    cluster.apply([vcjobs.vcjob("train", vcjobs.task("worker", 1), **about)])
-    await until(lambda: vcjobs.phase(cluster, "train") == "Running")
-    vcjobs.change(cluster, "train", lambda spec: {**spec, "tasks": [{**spec["tasks"][0], "replicas": 2}]})
-    await until(lambda: len(vcjobs.pods(cluster, "train")) == 2)
-    vcjobs.command(cluster, "AbortJob", "nobody", uid="of a job that is gone")
-    vcjobs.command(cluster, "TerminateJob", "train")
-    await until(lambda: not vcjobs.job(cluster, "train") and not vcjobs.commands(cluster))
+    cluster.apply([vcjob_cluster.vcjob("train", vcjob_cluster.task("worker", 1), **about)])
+    await until(lambda: vcjob_cluster.phase(cluster, "train") == "Running")
+    vcjob_cluster.change(cluster, "train", lambda spec: {**spec, "tasks": [{**spec["tasks"][0], "replicas": 2}]})
+    await until(lambda: len(vcjob_cluster.pods(cluster, "train")) == 2)
+    vcjob_cluster.command(cluster, "AbortJob", "nobody", uid="of a job that is gone")
+    vcjob_cluster.command(cluster, "TerminateJob", "train")
+    await until(lambda: not vcjob_cluster.job(cluster, "train") and not vcjob_cluster.commands(cluster))
 
 
 async def work_with_claims(cluster: Cluster) -> None:
