@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_public_key
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.keys import new_keys
 from vsched.controllers.vcjobs.objects import (
+    content_key,
     controlled_resources,
     following_objects,
     names_of_plugin_objects,
     objects_of,
 )
 from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys
-from vsched.controllers.vcjobs.spec import VolumeSpec
+from vsched.controllers.vcjobs.spec import TaskSpec, VcJob, VolumeSpec
 
 KEYS = KeyPair("private", "public")
 
@@ -64,6 +67,27 @@ def test_claims_stay_when_the_objects_of_plugins_go() -> None:
 def test_the_hosts_follow_the_replicas_of_a_job() -> None:
     (hosts,) = following_objects(vcjob(task("worker", 3), plugins={"svc": (), "ssh": ()}))
     assert hosts["data"]["VC_WORKER_NUM"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("after", "same"),
+    [
+        pytest.param({}, True, id="the same job"),
+        pytest.param({"tasks": (task("worker", 3),)}, False, id="more pods"),
+        pytest.param({"tasks": (task("server", 2),)}, False, id="another task"),
+        pytest.param({"tasks": (task("worker", 2, spec={"hostname": "h"}),)}, False, id="another host name"),
+        pytest.param({"plugins": {"svc": (), "ssh": ()}}, False, id="another plugin"),
+        pytest.param({"volumes": (VolumeSpec("/d", "c"),)}, False, id="another volume"),
+        pytest.param({"tasks": (task("worker", 2, cpu="9"),)}, True, id="another request, which no object names"),
+    ],
+)
+def test_the_key_of_the_content_changes_with_the_objects(after: dict[str, Any], same: bool) -> None:
+    def job(tasks: tuple[TaskSpec, ...] = (task("worker", 2),), **fields: Any) -> VcJob:
+        return vcjob(*tasks, **{"plugins": {"svc": ()}, **fields})
+
+    assert (content_key(job()) == content_key(job(**after))) is same
+    if same:
+        assert following_objects(job()) == following_objects(job(**after))
 
 
 def test_keys_are_made_only_where_ssh_is_given_none() -> None:

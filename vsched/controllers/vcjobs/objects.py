@@ -29,6 +29,13 @@ def following_objects(job: VcJob) -> list[Body]:
     return [hosts_map(job) for plugin in plugins_of(job) if isinstance(plugin, Svc)]
 
 
+def content_key(job: VcJob) -> tuple[object, ...]:
+    """What names and data of all these objects follow from while the job is the same, without making them."""
+    templates = ((task, task.template.get("spec", {})) for task in job.tasks)
+    hosts = ((task.name, task.replicas, spec.get("hostname"), spec.get("subdomain")) for task, spec in templates)
+    return (*controlled_resources(job), *hosts)
+
+
 def controlled_resources(job: VcJob) -> dict[str, str]:
     """``status.controlledResources`` once all of them are there."""
     plugins = {f"plugin-{plugin.name}": plugin.name for plugin in plugins_of(job) if plugin.tracked}

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from vsched.controllers.vcjobs.keys import new_keys
 from vsched.controllers.vcjobs.naming import Body, task_named
 from vsched.controllers.vcjobs.objects import (
+    content_key,
     controlled_resources,
     following_objects,
     names_of_plugin_objects,
@@ -87,8 +88,8 @@ class JobWrites:
         self._events = events
         self._records = records
         self._settings = settings or JobWriteSettings()
-        self._there: LRUCache[str, bytes] = LRUCache(self._settings.remembered)
-        """The objects of jobs that are there, with the content that follows the job; by uid of the job."""
+        self._there: LRUCache[str, tuple[object, ...]] = LRUCache(self._settings.remembered)
+        """The jobs whose objects are there, by uid, with what the content of these follows from."""
 
     async def carry_out(self, view: JobView, plan: JobPlan) -> bool:
         """Write all that a plan says; False if something failed, or was decided on outdated data."""
@@ -192,10 +193,10 @@ class JobWrites:
 
     async def _make_objects(self, job: VcJob) -> bool:
         """Make those that are missing, unless they are known to be there as the job wants them."""
-        following = {(body["kind"], body["metadata"]["name"]): body["data"] for body in following_objects(job)}
-        content = orjson.dumps([sorted(controlled_resources(job)), [*following.values()]])
+        content = content_key(job)
         if self._there.get(job.uid) == content:
             return True
+        following = {(body["kind"], body["metadata"]["name"]): body["data"] for body in following_objects(job)}
         for problem in plugin_problems(job):
             self._complain(job, "PluginError", problem)
         keys = NO_KEYS
