@@ -8,13 +8,30 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.running import condition_of, gang, node, nodes_of, podgroup, scheduling
+from tests.daemon.preempting import of_class, priority_class
+from tests.support.killing import killed_for_real
+from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.model.jobs.provisioning import CONSUMES
 from vsched.sim.cluster import Cluster
+from vsched.sim.controllers.autoscaling.requests import REQUESTS
 
 Obj = dict[str, Any]
 GPU = "example.com/gpu"
-QUEUES = "scheduling.volcano.sh/queues"
+POLICY = """
+actions: "enqueue, allocate, preempt"
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: conformance}]
+- plugins: [{name: predicates}, {name: proportion}]
+autoscaling: {provisioningRequest: true, retries: 1, backOff: 300ms, holdEvictions: 5m}
+"""
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    found = tmp_path / "policy.yaml"
+    found.write_text(POLICY)
+    return found
 
 
 def pools(path: Path, **more: Any) -> Path:
@@ -78,3 +95,101 @@ async def test_a_gang_over_the_capability_of_its_queue_buys_none_and_the_next_on
         await until(lambda: len(nodes_of(cluster, "b-")) == 8)
         assert bought(cluster) == ["h100-0"]
         assert reasons(cluster, "a-") == {"QueueCapability"}
+
+
+def requests(cluster: Cluster) -> list[Obj]:
+    return cluster.client.list(REQUESTS, "default")
+
+
+def message(cluster: Cluster, name: str) -> str:
+    return str(condition_of(cluster.client.get("pods", "default", name), "PodScheduled").get("message", ""))
+
+
+async def test_a_gang_asks_by_one_request_which_goes_once_it_runs(tmp_path: Path, policy: Path) -> None:
+    async with (
+        Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", delay="1s")) as cluster,
+        scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply(of_gpus("a", 16))
+        await until(lambda: len(requests(cluster)) == 1)
+        (found,) = requests(cluster)
+        assert [one["count"] for one in found["spec"]["podSets"]] == [16]
+        (template,) = cluster.client.list("podtemplates", "default")
+        assert template["template"]["spec"]["containers"][0]["resources"]["requests"][GPU] == "1"
+        await until(lambda: reasons(cluster, "a-") == {"Provisioning"})
+        await until(lambda: "nodes are asked for by ProvisioningRequest a-" in message(cluster, "a-0"))
+        await until(lambda: len(nodes_of(cluster, "a-")) == 16)
+        assert bought(cluster) == ["h100-0", "h100-1"]
+        bound = cluster.client.get("pods", "default", "a-0")
+        assert bound is not None
+        assert bound["metadata"]["annotations"][CONSUMES] == found["metadata"]["name"]
+        await until(lambda: not requests(cluster) and not cluster.client.list("podtemplates", "default"))
+
+
+async def test_a_request_that_fails_is_made_again_and_then_left_with_words(tmp_path: Path, policy: Path) -> None:
+    async with (
+        Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", max=1)) as cluster,
+        scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply(of_gpus("a", 16))
+        await until(lambda: [one["metadata"]["name"][-2:] for one in requests(cluster)] == ["-2"])
+        await until(lambda: "2 ProvisioningRequests failed, the last was a-" in message(cluster, "a-0"))
+        assert "no pool has nodes for all of its pods" in message(cluster, "a-0")
+        assert bought(cluster) == []
+        name = requests(cluster)[0]["metadata"]["name"]
+        cluster.client.delete(REQUESTS, "default", name)
+        await until(lambda: [one["metadata"]["name"][-2:] for one in requests(cluster)] == ["-1"])
+
+
+async def test_a_request_is_withdrawn_with_its_gang(tmp_path: Path, policy: Path) -> None:
+    async with (
+        Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", delay="1h")) as cluster,
+        scheduling(cluster.url, policy_file=policy),
+    ):
+        cluster.apply(of_gpus("a", 4))
+        await until(lambda: len(requests(cluster)) == 1)
+        for number in range(4):
+            cluster.client.delete("pods", "default", f"a-{number}", grace_seconds=0)
+        await until(lambda: not requests(cluster))
+
+
+async def test_a_gang_over_the_capability_of_its_queue_asks_for_nothing(tmp_path: Path, policy: Path) -> None:
+    async with (
+        Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml")) as cluster,
+        scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply([queue("q", 15), *of_gpus("a", 16, "q"), *of_gpus("b", 4)])
+        await until(lambda: len(nodes_of(cluster, "b-")) == 4)
+        assert reasons(cluster, "a-") == {"QueueCapability"}
+        assert bought(cluster) == ["h100-0"]
+
+
+async def test_nobody_is_evicted_for_a_gang_while_nodes_for_it_are_on_their_way(tmp_path: Path, policy: Path) -> None:
+    own = node("own", cpu="64")
+    for amounts in own["status"].values():
+        amounts[GPU] = "8"
+    async with (
+        Cluster([own], pools=pools(tmp_path / "pools.yaml", delay="1s")) as cluster,
+        scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply([priority_class("high", 9), podgroup("low", 1), *of_gpus("low", 8)[1:]])
+        await until(lambda: len(nodes_of(cluster, "low-")) == 8)
+        cluster.apply(of_class("high", of_gpus("new", 8)))
+        await until(lambda: len(nodes_of(cluster, "new-")) == 8)
+        assert set(nodes_of(cluster, "new-").values()) == {"h100-0"}
+        assert len(nodes_of(cluster, "low-")) == 8
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["after the PodTemplate", "after the request"])
+async def test_a_daemon_that_is_killed_does_not_buy_twice(tmp_path: Path, policy: Path, count: int) -> None:
+    made = r"POST (/api/v1/namespaces/[^/]+/podtemplates|/apis/autoscaling\.x-k8s\.io/.*)"
+    flags = ("--scheduler-conf", str(policy))
+    async with Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", delay="3s")) as cluster:
+        cluster.apply(of_gpus("a", 16))
+        await killed_for_real(cluster, made, count, tmp_path / "kubeconfig", *flags)
+        assert len(cluster.client.list("podtemplates", "default")) == 1
+        assert len(requests(cluster)) == count - 1
+        async with scheduling(cluster.url, policy_file=policy):
+            await until(lambda: len(nodes_of(cluster, "a-")) == 16)
+            await until(lambda: not requests(cluster))
+        assert bought(cluster) == ["h100-0", "h100-1"]

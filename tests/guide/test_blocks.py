@@ -18,11 +18,12 @@ from vsched.settings.load import default_text
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.devices import read_devices
 from vsched.sim.fleet.nodes import read_fleet
+from vsched.sim.fleet.pools import read_pools
 from vsched.sim.fleet.residents import read_residents
 
 YAML = blocks("yaml")
 KNOWN = {"", "console", "json", "python", "sh", "yaml"}
-PARTS = ("configurations", "metrics")
+PARTS = ("configurations", "metrics", "autoscaling")
 """Keys of a policy that blocks show by themselves."""
 
 
@@ -40,6 +41,8 @@ def kind_of(block: Block) -> str:
         return "policy" if "tiers" in first else "part of a policy"
     if "driver" in first[0]:
         return "devices"
+    if "max" in first[0]:
+        return "pools"
     return "fleet" if "capacity" in first[0] else "residents"
 
 
@@ -56,6 +59,7 @@ def test_blocks_say_what_they_are() -> None:
         "fleet",
         "residents",
         "devices",
+        "pools",
     }
 
 
@@ -98,6 +102,13 @@ def test_descriptions_of_devices_are_good(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "devices.yaml"
     path.write_text(block.text, encoding="utf-8")
     assert read_devices(path).pools
+
+
+@here(of_kind("pools"))
+def test_descriptions_of_pools_are_good(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "pools.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    assert read_pools(path)
 
 
 @here(of_kind("residents"))

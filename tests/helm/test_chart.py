@@ -276,7 +276,7 @@ def test_every_value_that_may_be_set_is_in_the_file_of_values() -> None:
     missing = {path for path in set(allowed(schema)) - found if not path.startswith("/tls/certificate/issuerRef/")}
     assert missing == {
         "/global",
-        *(f"/policy/content/{key}" for key in ("configurations", "metrics", "schedulePeriod")),
+        *(f"/policy/content/{key}" for key in ("configurations", "metrics", "schedulePeriod", "autoscaling")),
     }
 
 

@@ -58,6 +58,7 @@ VALUES: dict[str, Obj] = {
     },
     "usage from the metrics server": {"policy": {"content": {"metrics": {"type": "metrics_server"}}}},
     "usage from the custom metrics API": {"policy": {"content": {"metrics": {"type": "prometheus_adapter"}}}},
+    "nodes by ProvisioningRequests": {"policy": {"content": {"autoscaling": {"provisioningRequest": True}}}},
     "usage from a Prometheus that wants a token": {
         "policy": {"content": {"metrics": {"type": "prometheus", "address": "http://p:9090", "tokenSecret": SECRET}}}
     },

@@ -57,14 +57,14 @@ async def killed_after(cluster: Cluster, what: str, count: int) -> bool:
             await asyncio.wait((running,))
 
 
-async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path) -> None:
+async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path, *flags: str) -> None:
     """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``."""
     async with faulty(cluster.url) as proxy:
         proxy.cut_after(what, count)
         _write_kubeconfig(cluster, kubeconfig, proxy.url)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(kubeconfig)),
-            *("--listen-address", "", "--healthz-address", ""),
+            *("--listen-address", "", "--healthz-address", "", *flags),
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=DEVNULL,

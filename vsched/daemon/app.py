@@ -98,6 +98,7 @@ class Daemon:
             claims=writes.claims,
             arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
             gates=self.housekeeping.gates,
+            provisioning=self.housekeeping.provisioning,
             recorder=self.inspection.recorder,
         )
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)

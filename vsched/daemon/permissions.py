@@ -21,6 +21,7 @@ from vsched.daemon.policy.config_map import map_key
 from vsched.daemon.watches import FOLLOWED, Use
 from vsched.kube.lease.record import LEASES
 from vsched.mirror.resources import (
+    AUTOSCALING_GROUP,
     BATCH_GROUP,
     COMMANDS,
     CONFIG_MAPS,
@@ -208,6 +209,16 @@ REQUESTS: tuple[RequestKind, ...] = (
 )
 """What is asked about objects anywhere in the cluster, apart from what the mirror follows."""
 
+_PROVISIONING = "controllers.provisioning"
+_NODES: tuple[RequestKind, ...] = (
+    RequestKind(f"{_PROVISIONING}.controller.ProvisioningController._create", "get", "", "pods"),
+    RequestKind(f"{_PROVISIONING}.bodies.template_write", "create", "", "podtemplates"),
+    RequestKind(f"{_PROVISIONING}.bodies.request_write", "create", AUTOSCALING_GROUP, "provisioningrequests"),
+    RequestKind(f"{_PROVISIONING}.bodies.deletions", "delete", AUTOSCALING_GROUP, "provisioningrequests"),
+    RequestKind(f"{_PROVISIONING}.bodies.deletions", "delete", "", "podtemplates"),
+)
+"""What is asked where the policy asks for nodes by ProvisioningRequests."""
+
 _LEASE = tuple(f"kube.lease.candidate.Elector.{method}" for method in ("_look", "_create", "_replace"))
 _USAGE = (
     "collectors.cluster_api.ClusterApi._get",
@@ -229,7 +240,7 @@ _PASSED_ON = ("writes.writer.Writer._once",)
 
 CALLERS = frozenset(
     {
-        *(request.where for request in REQUESTS),
+        *(request.where for request in (*REQUESTS, *_NODES)),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
         "controllers.vcjobs.rivals.VolcanoControllers._read_lease",
         "daemon.lead.leader_address.LeaderLabel.former",
@@ -271,6 +282,8 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
     if options.leader_pod:
         namespace = leader_pod_of(options)[0]
         rights |= {Right(verb, PODS.group, PODS.plural, namespace) for verb in ("list", "patch")}
+    if settings is not None and settings.policy.autoscaling.provisioning_request and options.schedule:
+        rights |= {Right(each.verb, each.group, each.resource) for each in _NODES}
     if settings is not None and settings.metrics is not None:
         rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
     return frozenset(rights)

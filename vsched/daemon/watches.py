@@ -90,6 +90,8 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     # People open and close queues by Commands, and suspend and resume vcjobs; queues have an annotation, too.
     "Command": Followed(HEEDED["Command"], False, Use.SCHEDULING),
     VCJOB: Followed(HEEDED[VCJOB], False, Use.SCHEDULING),
+    # Requests for nodes, where the policy asks by them. Clusters without cluster-autoscaler do not serve the kind.
+    "ProvisioningRequest": Followed(HEEDED["ProvisioningRequest"], False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
 

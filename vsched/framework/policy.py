@@ -121,6 +121,29 @@ class Tier(msgspec.Struct, frozen=True):
     plugins: tuple[PluginConf, ...]
 
 
+class Autoscaling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How nodes are asked for that gangs lack."""
+
+    provisioning_request: bool = msgspec.field(default=False, name="provisioningRequest")
+    """Ask by one ProvisioningRequest for each gang; else pods say ``Unschedulable``."""
+    class_name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)] = msgspec.field(
+        default="best-effort-atomic-scale-up.autoscaling.x-k8s.io", name="class"
+    )
+    """The ``provisioningClassName`` of the requests."""
+    parameters: dict[str, str] = {}
+    """The ``parameters`` of the requests."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=100)] = 3
+    """How often nodes for a gang are asked for again after a failure."""
+    back_off: Seconds = msgspec.field(default=60.0, name="backOff")
+    """How long after the first failure; each time it doubles."""
+    longest_back_off: Seconds = msgspec.field(default=1800.0, name="longestBackOff")
+    hold_evictions: Seconds = msgspec.field(default=900.0, name="holdEvictions")
+    """For how long no pod is evicted for a gang, from its first request on, while nodes are on their way."""
+
+
+NO_AUTOSCALING = Autoscaling()
+
+
 class Policy(msgspec.Struct, frozen=True):
     """The actions to run in order, the plugins by tier, and the arguments of the actions."""
 
@@ -128,6 +151,7 @@ class Policy(msgspec.Struct, frozen=True):
     tiers: tuple[Tier, ...]
     action_args: Mapping[str, msgspec.Struct] = {}
     """Arguments by action; an instance of the action's own ``args_type``. Read only."""
+    autoscaling: Autoscaling = NO_AUTOSCALING
 
     def plugins(self) -> Iterator[PluginConf]:
         """Every plugin, tier by tier."""

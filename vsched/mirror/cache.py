@@ -22,6 +22,7 @@ from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.jobs.advice import Advice
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport
@@ -145,6 +146,12 @@ class Cache(ObjectIntake):
         """Set the advice for waiting jobs, for snapshots from now on."""
         self._advice = advice
 
+    def provision(self, found: Mapping[str, Provisioning] | None) -> None:
+        """Set the ProvisioningRequests of gangs, for snapshots from now on; None where none are made."""
+        if found != self._provisioning:
+            self._provisioning = found
+            self.on_change()
+
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, for what-if simulations, which have no watch."""
         self._budgets.settle(*self._pods.settle(report, self._previous))
@@ -213,6 +220,7 @@ class Cache(ObjectIntake):
             held=held,
             held_limits=held_limits,
             advice=self._advice,
+            provisioning=self._provisioning,
             strays=self._jobs.strays,
             history=self.history.publish(),
             learnt=self._pods.learn(),

@@ -45,6 +45,7 @@ from vsched.model.arbitration.records import Ceiling, Pool
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task
@@ -105,6 +106,7 @@ class ObjectIntake(WatchHandler):
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
+        self._provisioning: Mapping[str, Provisioning] | None = None
         self.refused = RefusedBindings()
         self.on_arrival: Handlers[str] = Handlers()
         """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""

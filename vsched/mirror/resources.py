@@ -43,6 +43,10 @@ RESOURCE_CLAIMS, DEVICE_CLASSES = _DEVICES("resourceclaims"), _DEVICES("devicecl
 _LIFECYCLE = partial(ApiResource, LIFECYCLE_GROUP, "v1alpha1")
 EVICTION_REQUESTS, EVICTIONS = _LIFECYCLE("evictionrequests"), _LIFECYCLE("evictions")
 
+AUTOSCALING_GROUP = "autoscaling.x-k8s.io"
+PROVISIONING_REQUESTS = ApiResource(AUTOSCALING_GROUP, "v1", "provisioningrequests")
+POD_TEMPLATES = _CORE("podtemplates")
+
 HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
 
 RESOURCES: dict[str, ApiResource] = {
@@ -84,7 +88,11 @@ RESOURCES: dict[str, ApiResource] = {
 }
 """By kind: all that the mirror keeps."""
 
-HEEDED: dict[str, ApiResource] = {"Command": COMMANDS, VCJOB: VCJOBS}
+HEEDED: dict[str, ApiResource] = {
+    "Command": COMMANDS,
+    VCJOB: VCJOBS,
+    "ProvisioningRequest": PROVISIONING_REQUESTS,
+}
 """By kind: what controllers follow, and the mirror does not keep."""
 
 SELDOM_SERVED = frozenset(
@@ -98,6 +106,7 @@ SELDOM_SERVED = frozenset(
         "Numatopology",
         "Eviction",
         VCJOB,
+        "ProvisioningRequest",
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

@@ -105,6 +105,8 @@ UNSCHEDULABLE = "Unschedulable"
 """The reason of pods that nodes are to be added for: node autoscalers look for it."""
 SCHEDULABLE = "Schedulable"
 """The reason of pods that would fit, in gangs that no nodes are to be added for."""
+PROVISIONING = "Provisioning"
+"""The reason of the pods that a gang needs, where nodes for it are asked for by ProvisioningRequests."""
 UNDETERMINED = "Undetermined"
 """The reason of pods that were not tried."""
 

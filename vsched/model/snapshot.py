@@ -18,6 +18,7 @@ from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import Run, RunClass
 from vsched.model.nodes.table import NodeTable
 from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
@@ -113,6 +114,8 @@ class Snapshot:
     """Sums of the limits of the same pods, by namespace and counted name; only namespaces with any."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
     """By job key: the change that would let a waiting job start. It is only shown, and decides nothing."""
+    provisioning: Mapping[str, Provisioning] | None = None
+    """By job key: the ProvisioningRequests of gangs; None where none are made."""
     foreign: Mapping[str, str] = field(default_factory=dict)
     """By job key: a note about pending pods that name the job and belong to other schedulers."""
     strays: Mapping[str, Job] = field(default_factory=dict)

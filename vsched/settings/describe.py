@@ -29,6 +29,7 @@ def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
             name: shown_arguments(args, show_secrets=False) for name, args in settings.policy.action_args.items()
         },
         "metrics": None if settings.metrics is None else shown_arguments(settings.metrics, show_secrets=False),
+        "autoscaling": shown_arguments(settings.policy.autoscaling, show_secrets=False),
         "schedulePeriod": None if settings.period_seconds is None else format_duration(settings.period_seconds),
         "warnings": list(settings.warnings),
         "noEffect": list(settings.no_effect),
@@ -49,6 +50,8 @@ def describe_lines(settings: Settings, registry: Registry) -> list[str]:
             lines += [f"  {'':<{width}}  {argument}" for argument in _unusual(conf.args)]
     if settings.period_seconds is not None:
         lines.append(f"schedulePeriod: {format_duration(settings.period_seconds)}")
+    if unusual := [*_unusual(settings.policy.autoscaling)]:
+        lines += ["autoscaling:", *(f"  {argument}" for argument in unusual)]
     if settings.metrics is not None:
         lines += ["metrics:", *(f"  {argument}" for argument in _unusual(settings.metrics))]
     return lines

@@ -39,6 +39,7 @@ def _changes(old: Settings, new: Settings) -> Iterator[str]:
             yield from _plugin(before[conf.name], conf)
     for name in sorted(old.policy.action_args.keys() & new.policy.action_args.keys()):
         yield from _arguments(name, old.policy.action_args[name], new.policy.action_args[name])
+    yield from _arguments("autoscaling", old.policy.autoscaling, new.policy.autoscaling)
     if old.period_seconds != new.period_seconds:
         yield f"schedulePeriod {_period(old)} -> {_period(new)}"
     match old.metrics, new.metrics:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from vsched.framework.policy import PluginConf, Policy
+from vsched.framework.policy import NO_AUTOSCALING, PluginConf, Policy
 from vsched.model.amounts.durations import format_duration
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.names import switches_off_default
@@ -34,6 +34,8 @@ def policy_document(
     ]
     if configurations:
         document["configurations"] = configurations
+    if policy.autoscaling != NO_AUTOSCALING:
+        document["autoscaling"] = shown_arguments(policy.autoscaling, show_secrets=False)
     if metrics is not None:
         document["metrics"] = shown_arguments(metrics, show_secrets=show_secrets)
     if period_seconds is not None:

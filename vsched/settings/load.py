@@ -14,12 +14,13 @@ import msgspec
 from msgspec import inspect as kinds
 
 from vsched.errors import BadPolicy
-from vsched.framework.policy import Policy
+from vsched.framework.policy import NO_AUTOSCALING, Autoscaling, Policy
 from vsched.framework.registry import Registry
 from vsched.settings.actions import read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
 from vsched.settings.metrics import read_metrics
 from vsched.settings.reach import ANYTHING, Reach
+from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import read_scalar
 from vsched.settings.reading.tree import Keyed, MappingEntry, got, parse
@@ -28,7 +29,7 @@ from vsched.settings.tiers import read_tiers
 
 BUILT_IN = "built-in"
 MOST_BYTES = 256 * 1024
-_KEYS = ("actions", "tiers", "configurations", "metrics", "schedulePeriod")
+_KEYS = ("actions", "tiers", "configurations", "metrics", "schedulePeriod", "autoscaling")
 _PERIOD = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=3600, extra={"duration": True})])
 
 
@@ -78,7 +79,8 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
             problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
     policy = Policy(read_actions(root, registry, problems), read_tiers(root, registry, problems))
     action_args = read_configurations(root.get("configurations"), policy, registry, problems)
-    policy = msgspec.structs.replace(policy, action_args=action_args)
+    autoscaling = _read_autoscaling(root.get("autoscaling"), problems)
+    policy = msgspec.structs.replace(policy, action_args=action_args, autoscaling=autoscaling)
     metrics = read_metrics(root.get("metrics"), problems, reach.problems)
     period_seconds = _read_period(root.get("schedulePeriod"), problems)
     problems.raise_if_any()
@@ -92,6 +94,13 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
         warnings=problems.warnings(),
         no_effect=problems.no_effect(),
     )
+
+
+def _read_autoscaling(entry: MappingEntry | None, problems: Problems) -> Autoscaling:
+    if entry is None:
+        return NO_AUTOSCALING
+    found = read_arguments(entry.value, Autoscaling, "autoscaling", entry.line, problems)
+    return found if isinstance(found, Autoscaling) else NO_AUTOSCALING
 
 
 def _read_period(entry: MappingEntry | None, problems: Problems) -> float | None:

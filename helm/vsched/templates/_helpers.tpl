@@ -70,6 +70,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- default (get $metrics "type") .Values.rbac.usageType -}}
 {{- end -}}
 
+{{/* Whether nodes are asked for by ProvisioningRequests: what the policy says, or values of a policy that is not here. */}}
+{{- define "vsched.asksForNodes" -}}
+{{- $autoscaling := default dict (get (fromYaml (include "vsched.policyText" .)) "autoscaling") -}}
+{{- if and .Values.schedule (or (get $autoscaling "provisioningRequest") .Values.rbac.provisioningRequests) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "vsched.webhook" -}}
 {{- if and .Values.arbitration.enabled .Values.webhook.enabled -}}true{{- end -}}
 {{- end -}}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
+from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
 from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
 from vsched.controllers.vcjobs.rivals import RivalSettings
@@ -37,6 +38,11 @@ class Housekeeping:
         if options.schedule and options.job_controller:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             self.jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
+        self.provisioning: ProvisioningController | None = None
+        if options.schedule:
+            self.provisioning = ProvisioningController(
+                client, writer, events, lambda: base.policy.policy.autoscaling, base.cache.provision, worry, base.clock
+            )
         if options.schedule and options.gate_controller:
             self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
 
@@ -49,7 +55,7 @@ class Housekeeping:
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The receivers of watched objects besides the mirror, by kind."""
         sinks: dict[str, PartsSink[wire.Object]] = {}
-        for controller in (self.queues, self.podgroups, self.jobs):
+        for controller in (self.queues, self.podgroups, self.jobs, self.provisioning):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
                     sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
@@ -73,4 +79,7 @@ class Housekeeping:
             tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", acts=True))
         if self.gates is not None:
             tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
+        if self.provisioning is not None:
+            what = "asks for nodes by ProvisioningRequests, where the policy says so"
+            tasks.append(LongLived("provisioning", self.provisioning.run, what, acts=True))
         return tuple(tasks)

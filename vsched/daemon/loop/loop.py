@@ -12,6 +12,7 @@ from typing import Protocol
 
 from vsched.clock import Clock
 from vsched.controllers.gates import GateKeeper
+from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
@@ -80,6 +81,8 @@ class SessionParts:
     """None without arbitration. It is called before everything else."""
     gates: GateKeeper | None = None
     """None where this daemon opens no scheduling gates."""
+    provisioning: ProvisioningController | None = None
+    """None where this daemon asks for no nodes."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
 
@@ -159,6 +162,8 @@ class Loop:
         parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))
         if parts.gates is not None:
             parts.gates.submit(report.ungated)
+        if parts.provisioning is not None:
+            parts.provisioning.submit(snapshot, report)
         parts.writeback.submit(report, snapshot)
         ended = time.perf_counter()
         parts.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))

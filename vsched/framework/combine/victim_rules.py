@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from math import inf
 
+from vsched.framework.combine.nodes_on_the_way import NodesOnTheWay
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
 from vsched.framework.points.extension import JobState, SessionContext, SortKey
@@ -26,7 +27,7 @@ class VictimRules:
         costs: Sequence[VictimCost],
     ) -> None:
         self._protections = protections
-        self._delays = delays
+        self._delays = tuple(delays)
         self._costs = costs
         self._now = 0.0
         self._standing: Callable[[str], JobState | None] = _nobody
@@ -40,6 +41,8 @@ class VictimRules:
     def open(self, context: SessionContext) -> None:
         """Begin a session."""
         self._now = context.snapshot.now
+        if context.snapshot.provisioning is not None:
+            self._delays = (*self._delays, NodesOnTheWay(context.snapshot.provisioning))
         self._standing = context.standing
 
     def protected(self, purpose: Purpose | None) -> Protected | None:

@@ -11,6 +11,7 @@ from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.reports.requests import answers_to_requests
 from vsched.framework.session import Session
 from vsched.model.claims.plan import ClaimPlan
+from vsched.model.jobs.provisioning import ASKED, CLASS_NAME, CONSUMES, PROVISIONED
 from vsched.model.plan import WALL_TIME, Bind, CycleReport, Evict, Nominate, Ungate
 from vsched.model.pods.status import Status
 
@@ -45,8 +46,16 @@ def _binds(session: Session) -> Iterable[Bind]:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task)
             plan = plan and _first_of_job(plan, job, volumes, devices)
-            annotations = session.plugins.bind_annotations(task)
+            annotations = (*session.plugins.bind_annotations(task), *_of_request(session, job))
             yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations)
+
+
+def _of_request(session: Session, job: str) -> tuple[tuple[str, str], ...]:
+    """The annotations by which pods use the nodes of the ProvisioningRequest of their gang."""
+    found = None if session.snapshot.provisioning is None else session.snapshot.provisioning.get(job)
+    if found is None or found.state not in (ASKED, PROVISIONED):
+        return ()
+    return (CONSUMES, found.request), (CLASS_NAME, found.class_name)
 
 
 class ChosenClaims:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import islice
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -18,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of
+from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
 from vsched.model.amounts.resources import Vector, add, times
 from vsched.model.plan import JobOutcome
@@ -61,6 +63,8 @@ class ScaleUp(NamedTuple):
     """Why not for all; empty where the reason of the job says it."""
     why_not: str = ""
     """The same in words."""
+    asked: Set[str] = frozenset()
+    """Uids of those that nodes are asked for by a ProvisioningRequest: what the gang needs. None where pods say it."""
 
 
 NO_NODES_WANTED = ScaleUp()
@@ -100,10 +104,28 @@ class ScaleUps:
             elif self._stated(view):
                 limited.append(asking)
             else:
-                found[view.key] = ScaleUp({task.uid for task in asking.tasks})
+                found[view.key] = self._with_needed(asking, ScaleUp({task.uid for task in asking.tasks}))
         for asking in sorted(limited, key=self._rank):
-            found[asking.view.key] = self._within_limits(asking)
+            found[asking.view.key] = self._with_needed(asking, self._within_limits(asking))
         return found
+
+    def _with_needed(self, asking: _Asking, found: ScaleUp) -> ScaleUp:
+        """The same, with the pods that a ProvisioningRequest is made for."""
+        view = asking.view
+        if not found.pods or not is_asked_for(self._session, view):
+            return found
+        tasks = self._session.plugins.ordered_tasks(task for task in asking.tasks if task.uid in found.pods)
+        if view.sub_groups is not None:
+            return found._replace(asked=found.pods)
+        lacking = view.roles_missing()
+        needed: list[Task] = []
+        for task in tasks:
+            if lacking.get(task.role, 0) > 0:
+                lacking[task.role] -= 1
+                needed.append(task)
+        chosen = {task.uid for task in needed}
+        others = (task.uid for task in tasks if task.uid not in chosen)
+        return found._replace(asked=frozenset([*chosen, *islice(others, max(0, asking.least - len(chosen)))]))
 
     def _rank(self, asking: _Asking) -> tuple[object, ...]:
         """Jobs whose gates were opened go first, because their queues keep room for them."""
@@ -213,6 +235,13 @@ class ScaleUps:
             held = limit.held.get(column, 0) + before
             if wanted and held + wanted > most:
                 yield Shortage(names[column], held, wanted, most, before)
+
+
+def is_asked_for(session: Session, view: JobView) -> bool:
+    """Whether nodes for a job are asked for by ProvisioningRequests: it is a gang with an object, and does not run."""
+    spec = view.spec
+    made = session.snapshot.provisioning is not None
+    return made and bool(spec.uid) and not spec.implicit and view.min_member > 1 and not view.is_ready
 
 
 def _counts(tasks: Sequence[Task]) -> Iterable[tuple[Shape, int]]:

@@ -13,9 +13,11 @@ from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
+from vsched.framework.times import clock
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.native import title_of
-from vsched.model.plan import SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
+from vsched.model.jobs.provisioning import told
+from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
 from vsched.model.pods.task import Task
 
 
@@ -49,13 +51,23 @@ def verdicts(
         waits_for = _waits_for(view, task) if fits else ""
         message, reasons = _task_message(waiting, view, outcome, gang, why, waits_for)
         fits = bool(waits_for) and why is None
-        if uid in scale_up.pods:
+        if uid in scale_up.asked:
+            reason, message = PROVISIONING, f"{message}; {_asked(session, view)}"
+        elif uid in scale_up.pods and not scale_up.asked:
             reason = UNSCHEDULABLE
         else:
             reason = SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up)
             if scale_up.why_not and scale_up.why_not not in message:
                 message = f"{message}; more nodes would not help: {scale_up.why_not}"
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons, fits)
+
+
+def _asked(session: Session, view: JobView) -> str:
+    """What became of the ProvisioningRequest of a gang."""
+    found = None if session.snapshot.provisioning is None else session.snapshot.provisioning.get(view.key)
+    if found is None:
+        return "nodes for it are to be asked for by a ProvisioningRequest"
+    return told(found, f"at {clock(found.retry_at, session.snapshot.now, True)} UTC")
 
 
 def _other_reason(view: JobView, outcome: JobOutcome, why: NodeReasons | Refusal | None, scale_up: ScaleUp) -> str:

@@ -57,6 +57,7 @@ class RestoredMirror(PaperMirror):
             self._accounts = self._pods.accounts = RestoredAccounts(self.axis, snapshot.held, snapshot.held_limits)
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
+        self.provision(snapshot.provisioning)
         if not snapshot.history.is_empty:
             total = dict(enumerate(snapshot.total))
             self.history.adopt(snapshot.history, snapshot.axis, total)

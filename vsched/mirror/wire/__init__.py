@@ -11,6 +11,7 @@ from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES, VCJOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
+from vsched.mirror.wire.autoscaling import ProvisioningRequest
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -82,6 +83,7 @@ __all__ = [
     "PodDisruptionBudget",
     "PodGroup",
     "PriorityClass",
+    "ProvisioningRequest",
     "Queue",
     "ReplicaSet",
     "ReplicationController",
@@ -155,6 +157,7 @@ Object = (
     | Numatopology
     | Command
     | ResourceClaimTemplate
+    | ProvisioningRequest
     | Eviction
     | NativePodGroup
     | CompositePodGroup
@@ -182,6 +185,7 @@ HEEDED: dict[str, type[Wire]] = {
     "Command": Command,
     "ResourceClaimTemplate": ResourceClaimTemplate,
     VCJOB: VolcanoJob,
+    "ProvisioningRequest": ProvisioningRequest,
 }
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 

@@ -36,6 +36,7 @@ from vsched.model.arbitration.records import (
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import ChildGroup, NativeGroup
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
@@ -101,6 +102,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "native": parts,
         "gang": sentence,
     },
+    Provisioning: {"request": name, "class_name": word, "state": word, "message": sentence},
     NativeGroup: {"version": word, "invalid": sentence, "children": parts},
     ChildGroup: {
         "name": name,

@@ -11,6 +11,7 @@ from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.anonymous.zones import renamed_zones
 from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import runs_of
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -39,6 +40,7 @@ OWN = (
     "arbitration",
     "held_limits",
     "advice",
+    "provisioning",
     "learnt",
     "setbacks",
     "foreign",
@@ -82,6 +84,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "arbitration": None if arbitration is None else renaming.record(arbitration),
         "held_limits": pairs(name, pairs(counted))(renaming, snapshot.held_limits),
         "advice": {},
+        "provisioning": _provisioning(renaming, snapshot),
         "learnt": {},
         "setbacks": {},
         "foreign": {},
@@ -91,6 +94,13 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "zones": renamed_zones(renaming, snapshot.zones),
     }
     return replace(snapshot, **made)
+
+
+def _provisioning(renaming: Renaming, snapshot: Snapshot) -> dict[str, Provisioning] | None:
+    """The requests of gangs."""
+    if snapshot.provisioning is None:
+        return None
+    return {name(renaming, key): renaming.record(found) for key, found in snapshot.provisioning.items()}
 
 
 def _history(renaming: Renaming, found: UsageHistory) -> UsageHistory:

@@ -1,0 +1,243 @@
+"""Asks for nodes by ProvisioningRequests: one for each gang that lacks nothing else, as long as it does.
+
+Sessions say which gangs these are, and the mirror is told what became of the requests. Level-triggered: a gang is
+looked at when what it needs or one of its requests has changed, and when a wait is over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
+from vsched.controllers.provisioning.decide import Decision, Need, decide
+from vsched.controllers.provisioning.records import Gang, PodShape, Request, request_of
+from vsched.controllers.queue_records import ObjectFeed
+from vsched.errors import VschedError
+from vsched.framework.policy import Autoscaling
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import ApiClient, Json
+from vsched.kube.watch.deltas import PartsSink
+from vsched.mirror import wire
+from vsched.mirror.resources import PODS
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.plan import PROVISIONING, CycleReport
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+from vsched.writes.bodies import podgroup_reference
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import Writer
+
+SHAPES_MAX = 32
+"""How many kinds of pods one request can ask for."""
+Worry = Callable[..., None]
+"""Logs a warning: a sentence, and fields."""
+Provision = Callable[[Mapping[str, Provisioning] | None], None]
+"""Tells the mirror what became of requests; None where none are made."""
+
+
+class ProvisioningSettings(msgspec.Struct, frozen=True):
+    """Limits of writes about ProvisioningRequests."""
+
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=2, per_second=20.0, burst=50.0)
+    attempts: Attempts = Attempts(3, first_seconds=0.2, ceiling_seconds=2.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.5, ceiling_seconds=60.0)
+    shown_seconds: float = 5.0
+    """How long the watch has to show a request that was made or deleted, before it is written again."""
+
+
+class ProvisioningController:
+    """Makes, follows and withdraws the ProvisioningRequests of gangs."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        rules: Callable[[], Autoscaling],
+        provision: Provision,
+        worry: Worry,
+        clock: Clock,
+        settings: ProvisioningSettings | None = None,
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._events = events
+        self._rules = rules
+        self._provision = provision
+        self._worry = worry
+        self._clock = clock
+        self._settings = settings or ProvisioningSettings()
+        self._requests: ObjectFeed[Request] = ObjectFeed(request_of, self._changed, self._listed)
+        self._by_gang: dict[str, dict[str, Request]] = {}
+        self._needs: dict[str, Need] = {}
+        """By job: those that want nodes, and those with requests."""
+        self._states: dict[str, Provisioning] = {}
+        self._back_offs: dict[str, BackOff] = {}
+        self._complained = False
+        self._told: tuple[bool, dict[str, Provisioning]] = (False, {})
+        self.workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
+
+    @property
+    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+        """The sink of the kind that has to be watched."""
+        return {"ProvisioningRequest": self._requests}
+
+    async def run(self) -> None:
+        """Run the controller until cancelled."""
+        await self.workqueue.run()
+
+    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
+        """Take note of which gangs lack nodes after a session."""
+        rules = self._rules()
+        if rules.provisioning_request and not self._requests.listed and not self._complained:
+            self._complained = True
+            self._worry("ProvisioningRequests cannot be listed: nodes are asked for by the conditions of pods instead")
+        if not self._requests.listed or not (rules.provisioning_request or self._by_gang):
+            self._tell()
+            return
+        wanted: dict[str, list[Task]] = {}
+        for verdict in report.unschedulable.values():
+            if verdict.reason == PROVISIONING:
+                wanted.setdefault(verdict.job, []).append(snapshot.jobs[verdict.job].tasks[verdict.uid])
+        for key in {*wanted, *self._needs, *self._by_gang}:
+            self._see(key, snapshot.jobs.get(key), wanted.get(key, ()), snapshot)
+        self._tell()
+
+    def _see(self, key: str, job: Job | None, tasks: Iterable[Task], snapshot: Snapshot) -> None:
+        before = self._needs.get(key)
+        waits = job is not None and bool(job.pending) and job.ready < job.spec.min_member
+        gang = None if job is None else gang_of(job, [*tasks], snapshot.axis.names)
+        since = before.since if before is not None and before.gang is None else self._clock.now()
+        need = Need(gang, waits, 0.0 if gang is not None else since)
+        if not waits and key not in self._by_gang:
+            self._needs.pop(key, None)
+            self._states.pop(key, None)
+        elif before is None or need != before:
+            self._needs[key] = need
+            self.workqueue.put(key, None)
+
+    def _changed(self, key: str, before: Request | None, after: Request | None) -> None:
+        for one in (before, after):
+            if one is not None:
+                known = self._by_gang.setdefault(one.gang, {})
+                known.pop(key, None)
+                if one is after:
+                    known[key] = one
+                if not known:
+                    del self._by_gang[one.gang]
+                if one.gang in self._needs:
+                    self.workqueue.put(one.gang, None)
+        if after is not None and before is not None and after.ended and not before.ended:
+            self._tell_end(after)
+
+    def _listed(self) -> None:
+        for gang in self._needs:
+            self.workqueue.put(gang, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the mirror, where anything has changed."""
+        on = self._requests.listed and self._rules().provisioning_request
+        if (on, self._states) != self._told:
+            self._told = on, dict(self._states)
+            self._provision(self._told[1] if on else None)
+
+    # -- one gang
+
+    async def _look(self, key: str, _: None) -> None:
+        need = self._needs.get(key)
+        if need is None:
+            return
+        now = self._clock.now()
+        decision = decide(need, [*self._by_gang.get(key, {}).values()], self._rules(), now)
+        if decision.state is None:
+            self._states.pop(key, None)
+        else:
+            self._states[key] = decision.state
+        self._tell()
+        try:
+            done = await self._carry_out(need.gang, decision)
+        except VschedError as error:
+            done = self._failed(key, str(error))
+        if not done:
+            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
+            self.workqueue.put(key, None, back_off.next_seconds())
+            return
+        self._back_offs.pop(key, None)
+        if decision.create or decision.delete:
+            self.workqueue.put(key, None, self._settings.shown_seconds)
+        elif decision.wake_at is not None:
+            self.workqueue.put(key, None, max(0.05, decision.wake_at - now))
+
+    async def _carry_out(self, gang: Gang | None, decision: Decision) -> bool:
+        """Make and delete requests; False if a write failed. A repeat changes nothing."""
+        if decision.create and gang is not None and not await self._create(gang, decision.create):
+            return False
+        for request in decision.delete:
+            for write in deletions(request):
+                answer = await self._writer.send(write, self._settings.attempts)
+                if not answer.done and answer.code not in (404, 409):
+                    return self._failed(request.gang, answer.message)
+        return True
+
+    async def _create(self, gang: Gang, attempt: int) -> bool:
+        """Make the PodTemplates, then the request: their names are fixed, so what is there already is this one."""
+        name = name_of(gang, attempt)
+        for number, shape in enumerate(gang.shapes):
+            pod: Json = await self._client.get(PODS.path(gang.owner.namespace, shape.pod))
+            answer = await self._writer.send(template_write(gang, name, number, pod), self._settings.attempts)
+            if not answer.done and answer.code != 409:
+                return self._failed(gang.key, answer.message)
+        answer = await self._writer.send(request_write(gang, attempt, self._rules()), self._settings.attempts)
+        if not answer.done and answer.code != 409:
+            return self._failed(gang.key, answer.message)
+        if answer.done:
+            pods = sum(shape.number for shape in gang.shapes)
+            message = f"asked for nodes for {pods} pods by ProvisioningRequest {name}"
+            self._events.record(gang.owner, NORMAL, "ProvisioningRequested", message)
+        return True
+
+    def _failed(self, key: str, message: str) -> bool:
+        """A write failed; it is told once for each gang, and tried again."""
+        if key not in self._back_offs:
+            self._worry("ProvisioningRequest cannot be written", gang=key, problem=message)
+        return False
+
+    def _tell_end(self, request: Request) -> None:
+        """Record an Event on the PodGroup that a request came to nothing."""
+        need = self._needs.get(request.gang)
+        if need is not None and need.gang is not None:
+            message = f"ProvisioningRequest {request.name}, attempt {request.attempt}: {request.message}"
+            self._events.record(need.gang.owner, WARNING, "ProvisioningFailed", message)
+
+
+def gang_of(job: Job, tasks: list[Task], names: list[str]) -> Gang | None:
+    """What a gang asks for; None where these are no tasks, or of too many kinds for one request."""
+    counts: Counter[Shape] = Counter(task.shape for task in tasks)
+    if not tasks or len(counts) > SHAPES_MAX:
+        return None
+    first: dict[Shape, Task] = {}
+    for task in sorted(tasks, key=lambda task: task.name):
+        first.setdefault(task.shape, task)
+    told = sorted(
+        (
+            first[shape].role,
+            sorted((names[column], amount) for column, amount in shape.request),
+            count,
+            first[shape].name,
+        )
+        for shape, count in counts.items()
+    )
+    shapes = tuple(PodShape(name, count) for _, _, count, name in told)
+    said = [(role, amounts, count) for role, amounts, count, _ in told]
+    digest = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+    return Gang(job.key, podgroup_reference(job.key, job.spec.uid), shapes, digest)

@@ -1,0 +1,97 @@
+"""What to do about the ProvisioningRequests of one gang. Pure.
+
+All that a decision needs is in the objects: how often nodes were asked for is in the annotation of the newest request.
+So a daemon that is killed between two writes goes on right, and asks for no nodes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from vsched.controllers.provisioning.records import Gang, Request
+from vsched.framework.policy import Autoscaling
+from vsched.kube.backoff import doubled
+from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
+
+WITHDRAW_SECONDS = 30.0
+"""How long a gang that waits has wanted no nodes before its request is withdrawn: it may find a node for a moment."""
+
+
+class Need(NamedTuple):
+    """What a gang needs at a time."""
+
+    gang: Gang | None = None
+    """None where nodes are all it lacks no longer, or where it is gone."""
+    waits: bool = False
+    """Whether it is there and does not run yet."""
+    since: float = 0.0
+    """Since when ``gang`` has been None, seconds since the epoch."""
+
+
+class Decision(NamedTuple):
+    """What to write, and what is told of the gang."""
+
+    create: int = 0
+    """The attempt to make a request for; 0 for none."""
+    delete: tuple[Request, ...] = ()
+    state: Provisioning | None = None
+    wake_at: float | None = None
+    """When to decide again without any change, seconds since the epoch."""
+
+
+def decide(need: Need, found: Sequence[Request], rules: Autoscaling, now: float) -> Decision:
+    """The next step for a gang with these requests."""
+    if not rules.provisioning_request or not need.waits:
+        return Decision(delete=tuple(found))
+    if need.gang is None:
+        return _unwanted(need, found, rules, now)
+    ours = sorted((one for one in found if one.shape == need.gang.shape), key=lambda one: (one.attempt, one.name))
+    others = tuple(one for one in found if one.shape != need.gang.shape)
+    if not ours:
+        # Nodes for another shape are given back first, so that no two requests of a gang are open.
+        return Decision(create=0 if any(not one.ended for one in others) else 1, delete=others)
+    *earlier, latest = ours
+    old = (*others, *earlier)
+    state = _state(latest, rules)
+    if state.state != FAILED:
+        return Decision(delete=old, state=state)
+    if now < state.retry_at:
+        return Decision(delete=old, state=state, wake_at=state.retry_at)
+    # The failed one stays until the next one is there: it counts the attempts.
+    return Decision(create=latest.attempt + 1, delete=old, state=state)
+
+
+def _unwanted(need: Need, found: Sequence[Request], rules: Autoscaling, now: float) -> Decision:
+    """A gang waits for something else than nodes: what nodes are on their way for it is given back after a while."""
+    if not found:
+        return Decision()
+    latest = max(found, key=lambda one: (one.attempt, one.name))
+    withdraw_at = need.since + WITHDRAW_SECONDS
+    live = tuple(one for one in found if not one.ended)
+    if live and now >= withdraw_at:
+        return Decision(delete=live)
+    return Decision(state=_state(latest, rules), wake_at=withdraw_at if live else None)
+
+
+def _state(latest: Request, rules: Autoscaling) -> Provisioning:
+    """What is told of the newest request."""
+    found = Provisioning(
+        latest.name,
+        latest.class_name,
+        PROVISIONED if latest.provisioned else ASKED,
+        latest.message,
+        latest.attempt,
+        latest.created + rules.hold_evictions,
+    )
+    if not latest.ended:
+        return found
+    if latest.attempt > rules.retries:
+        return _with(found, GIVEN_UP, 0.0)
+    wait = doubled(rules.back_off, max(rules.back_off, rules.longest_back_off), latest.attempt)
+    return _with(found, FAILED, latest.ended + wait)
+
+
+def _with(found: Provisioning, state: Literal["failed", "given-up"], retry_at: float) -> Provisioning:
+    """A request that came to nothing: pods may be evicted for the gang."""
+    return Provisioning(found.request, found.class_name, state, found.message, found.attempt, 0.0, retry_at)

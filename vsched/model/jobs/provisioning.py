@@ -1,0 +1,46 @@
+"""Nodes that were asked for by a ProvisioningRequest for a gang, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
+"""The annotation of pods that use what a request provisioned: its name."""
+CLASS_NAME = "autoscaling.x-k8s.io/provisioning-class-name"
+"""The annotation of the same pods with the class of the request."""
+ASKED: Final = "asked"
+PROVISIONED: Final = "provisioned"
+FAILED: Final = "failed"
+GIVEN_UP: Final = "given-up"
+
+
+class Provisioning(msgspec.Struct, frozen=True):
+    """The latest ProvisioningRequest of a gang."""
+
+    request: str
+    """Its name; it is in the namespace of the gang."""
+    class_name: str
+    state: Literal["asked", "provisioned", "failed", "given-up"] = "asked"
+    message: str = ""
+    """What the autoscaler says."""
+    attempt: int = 1
+    evict_from: float = 0.0
+    """From when on pods may be evicted for the gang, seconds since the epoch."""
+    retry_at: float = 0.0
+    """When nodes are asked for again after a failure, seconds since the epoch."""
+
+
+def told(found: Provisioning, again: str) -> str:
+    """What is said of it at the end of a message; ``again`` says when it is asked for again."""
+    name = f"ProvisioningRequest {found.request}"
+    says = f": {found.message}" if found.message else ""
+    if found.state == ASKED:
+        return f"nodes are asked for by {name}{says}"
+    if found.state == PROVISIONED:
+        return f"{name} is provisioned, and its nodes are on their way"
+    if found.state == FAILED:
+        return f"{name} failed{says}; nodes are asked for again {again}"
+    tries = f"{found.attempt} ProvisioningRequests failed" if found.attempt > 1 else "its ProvisioningRequest failed"
+    return f"{tries}, the last was {found.request}{says}; delete it to have nodes asked for again"
