@@ -23,6 +23,7 @@ from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Wh
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.explain.why.planned import goes_before, why_no_start
+from vsched.explain.why.scaling import note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
 from vsched.explain.words.requests import notes_of_requests
 from vsched.framework.callout import Callout
@@ -208,8 +209,9 @@ class Explaining:
         return f"{past_use(outcome)}, so others go first beyond what they deserve" if more else ""
 
     def _notes(self, job: Job) -> Iterator[str]:
-        """What is not followed of the job's wishes, by the scheduler and by the plugins of the policy."""
+        """What is not followed of the job's wishes, by the scheduler and by the plugins; and of nodes for it."""
         yield from (job.notice, *job.spec.wishes, *notes_of_requests(self._snapshot, job.key))
+        yield note_of_nodes(self._snapshot, self._report, job)
         for conf in self._policy.plugins():
             yield from self._registry.plugins[conf.name](conf.args).job_notes(job)
 

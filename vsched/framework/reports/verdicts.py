@@ -19,6 +19,10 @@ from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
 from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+NO_HELP = "; more nodes would not help: "
+"""In messages: what follows keeps pods from starting whatever nodes are added."""
 
 
 def verdicts(
@@ -52,22 +56,22 @@ def verdicts(
         message, reasons = _task_message(waiting, view, outcome, gang, why, waits_for)
         fits = bool(waits_for) and why is None
         if uid in scale_up.asked:
-            reason, message = PROVISIONING, f"{message}; {_asked(session, view)}"
+            reason, message = PROVISIONING, f"{message}; {asked_for(session.snapshot, view.key)}"
         elif uid in scale_up.pods and not scale_up.asked:
             reason = UNSCHEDULABLE
         else:
             reason = SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up)
             if scale_up.why_not and scale_up.why_not not in message:
-                message = f"{message}; more nodes would not help: {scale_up.why_not}"
+                message = f"{message}{NO_HELP}{scale_up.why_not}"
         yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons, fits)
 
 
-def _asked(session: Session, view: JobView) -> str:
+def asked_for(snapshot: Snapshot, key: str) -> str:
     """What became of the ProvisioningRequest of a gang."""
-    found = None if session.snapshot.provisioning is None else session.snapshot.provisioning.get(view.key)
+    found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
     if found is None:
         return "nodes for it are to be asked for by a ProvisioningRequest"
-    return told(found, f"at {clock(found.retry_at, session.snapshot.now, True)} UTC")
+    return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
 
 
 def _other_reason(view: JobView, outcome: JobOutcome, why: NodeReasons | Refusal | None, scale_up: ScaleUp) -> str:

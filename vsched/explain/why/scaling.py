@@ -1,0 +1,21 @@
+"""What is told of nodes that are asked for, or not, for a job that waits."""
+
+from __future__ import annotations
+
+from vsched.framework.reports.verdicts import NO_HELP, asked_for
+from vsched.model.jobs.job import Job
+from vsched.model.plan import PROVISIONING, CycleReport
+from vsched.model.snapshot import Snapshot
+
+
+def note_of_nodes(snapshot: Snapshot, report: CycleReport, job: Job) -> str:
+    """What became of its ProvisioningRequest, or why no nodes are asked for that it lacks; empty for neither."""
+    for task in job.pending.values():
+        verdict = report.unschedulable.get(task.key)
+        if verdict is None:
+            continue
+        if verdict.reason == PROVISIONING:
+            return asked_for(snapshot, job.key)
+        if NO_HELP in verdict.message:
+            return f"no nodes are asked for: {verdict.message.partition(NO_HELP)[2]}"
+    return ""
