@@ -14,6 +14,7 @@ from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
 from vsched.controllers.vcjobs.plugins.mpi import Mpi
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
@@ -68,8 +69,9 @@ def _of_task(path: str, task: wire.VolcanoTask, read: VcJob, index: int) -> Iter
     longest = f"{read.name}-{with_defaults.name}-{max(task.replicas - 1, 0)}"
     if len(longest) > _LONGEST:
         yield f"{path}.name: the name of a pod, {longest}, has {len(longest)} characters (expected at most {_LONGEST})"
-    if not (with_defaults.template.get("spec") or {}).get("containers"):
-        yield f"{path}.template.spec.containers: none (expected at least one)"
+    problem = template_problem(with_defaults.template, f"{path}.template")
+    if problem:
+        yield problem
     yield from _one_of(f"{path}.topologyPolicy", task.topology_policy, _TOPOLOGY_POLICIES)
     if task.depends_on is not None:
         yield from _one_of(f"{path}.dependsOn.iteration", task.depends_on.iteration, _ITERATIONS)

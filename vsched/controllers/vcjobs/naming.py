@@ -50,6 +50,11 @@ def pod_name(job: VcJob, task: str, index: int) -> str:
     return f"{job.name}-{task}-{index}"
 
 
+def spec_of(task: TaskSpec) -> Body:
+    """The spec in the template of a task, empty where it has none."""
+    return task.template.get("spec") or {}
+
+
 def partition_of(task: TaskSpec, index: int) -> str:
     """The partition of a pod, empty where the task has none."""
     if task.partitions is None:
@@ -59,7 +64,7 @@ def partition_of(task: TaskSpec, index: int) -> str:
 
 def hosts_of(job: VcJob, task: TaskSpec) -> tuple[str, ...]:
     """The names in DNS of a task's pods, as ``hostname.subdomain``; one where the template fixes the host name."""
-    alone = 1 if task.template.get("spec", {}).get("hostname") else task.replicas
+    alone = 1 if spec_of(task).get("hostname") else task.replicas
     return tuple(host_of(job, task, index) for index in range(min(alone, task.replicas)))
 
 
@@ -70,7 +75,7 @@ def host_of(job: VcJob, task: TaskSpec, index: int) -> str:
 
 def host_parts(job: VcJob, task: TaskSpec, index: int) -> tuple[str, str]:
     """The host name and the subdomain of a pod: those of the template, else the names of the pod and of the job."""
-    spec = task.template.get("spec", {})
+    spec = spec_of(task)
     return spec.get("hostname") or pod_name(job, task.name, index), spec.get("subdomain") or job.name
 
 

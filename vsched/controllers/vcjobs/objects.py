@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.controllers.vcjobs.naming import Body
+from vsched.controllers.vcjobs.naming import Body, spec_of
 from vsched.controllers.vcjobs.plugins import KeyPair, plugins_of
 from vsched.controllers.vcjobs.plugins.svc import Svc, hosts_map
 from vsched.controllers.vcjobs.spec import VcJob
@@ -31,7 +31,7 @@ def following_objects(job: VcJob) -> list[Body]:
 
 def content_key(job: VcJob) -> tuple[object, ...]:
     """What names and data of all these objects follow from while the job is the same, without making them."""
-    templates = ((task, task.template.get("spec", {})) for task in job.tasks)
+    templates = ((task, spec_of(task)) for task in job.tasks)
     hosts = ((task.name, task.replicas, spec.get("hostname"), spec.get("subdomain")) for task, spec in templates)
     return (*controlled_resources(job), *hosts)
 

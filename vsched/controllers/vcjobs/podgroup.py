@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from vsched.controllers.podgroups import amounts_of
-from vsched.controllers.vcjobs.naming import PARTITION_ID, TASK_SPEC, Body, owned
+from vsched.controllers.vcjobs.naming import PARTITION_ID, TASK_SPEC, Body, owned, spec_of
 from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology, VcJob
 from vsched.errors import BadInput, BadObject
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
@@ -90,13 +90,13 @@ def _in_order(job: VcJob, tasks: list[TaskSpec]) -> Iterator[tuple[TaskSpec, int
 
 
 def _priority_class(task: TaskSpec) -> str:
-    return str(task.template.get("spec", {}).get("priorityClassName") or "")
+    return str(spec_of(task).get("priorityClassName") or "")
 
 
 def _request(task: TaskSpec) -> Amounts:
     """What a pod of the task counts for, under the names that quotas know, too."""
     axis = ResourceAxis()
-    manifest = {"metadata": {}, "spec": task.template.get("spec") or {}}
+    manifest = {"metadata": {}, "spec": spec_of(task)}
     try:
         pod = msgspec.json.decode(msgspec.json.encode(manifest), type=Pod)
         bound_resources(pod)

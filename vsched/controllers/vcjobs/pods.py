@@ -18,6 +18,7 @@ from vsched.controllers.vcjobs.naming import (
     owned,
     partition_of,
     pod_name,
+    spec_of,
 )
 from vsched.controllers.vcjobs.plugins import plugins_of
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
@@ -39,7 +40,7 @@ def pod_of(job: VcJob, task: TaskSpec, index: int) -> Body:
 
 
 def _spec(job: VcJob, task: TaskSpec) -> Body:
-    spec: Body = copy.deepcopy(task.template.get("spec") or {})
+    spec: Body = copy.deepcopy(spec_of(task))
     if not spec.get("schedulerName") and job.scheduler_name:
         spec["schedulerName"] = job.scheduler_name
     if not spec.get("priorityClassName") and job.priority_class:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsched.controllers.vcjobs.naming import Body, claim_name, owned, volume_name
 from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.template import part
 
 
 def claims_of(job: VcJob) -> list[Body]:
@@ -26,9 +27,9 @@ def mount_volumes(job: VcJob, spec: Body) -> None:
         name = volume_name(job, claim)
         if name not in names:
             names.add(name)
-            spec.setdefault("volumes", []).append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
-        for container in spec.get("containers", ()):
-            container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume.mount_path})
+            part(spec, "volumes").append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
+        for container in part(spec, "containers"):
+            part(container, "volumeMounts").append({"name": name, "mountPath": volume.mount_path})
 
 
 def controlled_volumes(job: VcJob) -> dict[str, str]:

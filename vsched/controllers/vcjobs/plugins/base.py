@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.controllers.vcjobs.naming import Body
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.controllers.vcjobs.template import part
 from vsched.mirror.ingest.metadata import BOOLEANS
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
@@ -84,19 +85,19 @@ def all_containers(body: Body) -> Iterator[Body]:
 
 def add_env(container: Body, **values: str) -> None:
     """Environment variables with these values; they win over those of the same name in the template."""
-    container.setdefault("env", []).extend({"name": name, "value": value} for name, value in values.items())
+    part(container, "env").extend({"name": name, "value": value} for name, value in values.items())
 
 
 def open_port(container: Body, name: str, port: int) -> None:
     """A port of a container, unless it has one with this number."""
-    ports = container.setdefault("ports", [])
+    ports = part(container, "ports")
     if all(each.get("containerPort") != port for each in ports):
         ports.append({"name": name, "containerPort": port})
 
 
 def mount(container: Body, volume: str, path: str, **more: str) -> None:
     """Mount a volume of the pod."""
-    container.setdefault("volumeMounts", []).append({"name": volume, "mountPath": path, **more})
+    part(container, "volumeMounts").append({"name": volume, "mountPath": path, **more})
 
 
 _KINDS: dict[object, str] = {bool: "true or false", int: "a whole number", str: "a text"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsched.controllers.vcjobs.naming import Body, host_of, task_named
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, add_env, containers, open_port
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.controllers.vcjobs.template import part
 
 _WAIT = """\
 end=$(($(date +%s) + {timeout}))
@@ -58,7 +59,7 @@ class Pytorch(JobPlugin, frozen=True, rename="kebab"):
                 "command": ["sh", "-c", _WAIT.format(timeout=self.wait_master_timeout)],
             }
             add_env(waiting, **address)
-            body["spec"].setdefault("initContainers", []).append(waiting)
+            part(body["spec"], "initContainers").append(waiting)
 
     def problems(self, job: VcJob) -> list[str]:
         """No task is the master."""

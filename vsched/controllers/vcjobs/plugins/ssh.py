@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 
-from vsched.controllers.vcjobs.naming import Body, host_parts, owned
+from vsched.controllers.vcjobs.naming import Body, host_parts, owned, spec_of
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, KeyPair, all_containers, mount
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.controllers.vcjobs.template import part
 
 _FOLDER = ".ssh"
 _FILES = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
@@ -28,7 +29,7 @@ class Ssh(JobPlugin, frozen=True, rename="kebab"):
         secret = secret_name(job)
         items = [{"key": file, "path": f"{_FOLDER}/{file}"} for file in _FILES]
         source = {"secretName": secret, "items": items, "defaultMode": 0o600}
-        body["spec"].setdefault("volumes", []).append({"name": secret, "secret": source})
+        part(body["spec"], "volumes").append({"name": secret, "secret": source})
         for container in all_containers(body):
             mount(container, secret, self.ssh_key_file_path, subPath=_FOLDER)
 
@@ -55,7 +56,7 @@ def secret_name(job: VcJob) -> str:
 def _configuration(job: VcJob) -> str:
     lines = [_PREAMBLE]
     for task in job.tasks:
-        alone = bool(task.template.get("spec", {}).get("hostname"))
+        alone = bool(spec_of(task).get("hostname"))
         for index in range(min(1, task.replicas) if alone else task.replicas):
             host, subdomain = host_parts(job, task, index)
             lines.append(f"Host {host}\n  HostName {host}.{subdomain}\n")

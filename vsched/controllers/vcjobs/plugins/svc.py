@@ -9,6 +9,7 @@ from __future__ import annotations
 from vsched.controllers.vcjobs.naming import Body, host_parts, hosts_of, of_pods, owned
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, KeyPair, all_containers, mount
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.controllers.vcjobs.template import part
 
 MOUNT_PATH = "/etc/volcano"
 
@@ -35,10 +36,10 @@ class Svc(JobPlugin, frozen=True, rename="kebab"):
             for name in _variables(each)
             if self.inject_hosts_env
         ]
-        spec.setdefault("volumes", []).append({"name": hosts, "configMap": {"name": hosts}})
+        part(spec, "volumes").append({"name": hosts, "configMap": {"name": hosts}})
         for container in all_containers(body):
             if variables:
-                container.setdefault("env", []).extend(variables)
+                part(container, "env").extend(variables)
             mount(container, hosts, MOUNT_PATH)
 
     def objects(self, job: VcJob, keys: KeyPair | None) -> list[Body]:
