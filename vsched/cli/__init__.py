@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": "why a pod, a job or a queue waits, and what would let it start",
     "job": "jobs: where each stands in the order, and why those that wait do",
     "allocations": "who deserves and holds what of the cluster, by namespace and bucket",
+    "autoscaling": "nodes that are asked for, and room that autoscalers keep ready",
     "usage": "what of each node is allocated, and what it really uses",
     "dump": "a cycle of a running daemon as a file, to be run again",
     "replay": "runs a cycle again from its file, or a trace of a cluster under several policies",

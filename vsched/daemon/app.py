@@ -37,6 +37,7 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, health_routes, public_routes
 from vsched.writes.confirmations import ConfirmationSettings
@@ -154,7 +155,9 @@ class Daemon:
         options, arbitration = self._base.options, self.arbitration
         inspection, findings, metrics = self.inspection, self.telemetry.findings, self.telemetry.registry
         sources = Sources(findings, metrics, self.policy.to_dict, self.health, inspection.front, inspection.positions)
-        more = (*inspection.routes, *(arbitration.extender_routes if arbitration is not None else ()))
+        provisioning = self.housekeeping.provisioning
+        shown = () if provisioning is None else (autoscaling_route(provisioning.shown),)
+        more = (*inspection.routes, *shown, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
             ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
@@ -216,6 +219,7 @@ class Daemon:
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),
+            **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
             "vsched_vcjobs_left_alone": {"": float(bool(self.housekeeping.standing_back()))},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},

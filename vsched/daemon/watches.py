@@ -92,6 +92,8 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     VCJOB: Followed(HEEDED[VCJOB], False, Use.SCHEDULING),
     # Requests for nodes, where the policy asks by them. Clusters without cluster-autoscaler do not serve the kind.
     "ProvisioningRequest": Followed(HEEDED["ProvisioningRequest"], False, Use.SCHEDULING),
+    # Idle room that autoscalers keep: it is shown.
+    "CapacityBuffer": Followed(HEEDED["CapacityBuffer"], False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
 

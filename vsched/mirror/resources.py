@@ -45,6 +45,7 @@ EVICTION_REQUESTS, EVICTIONS = _LIFECYCLE("evictionrequests"), _LIFECYCLE("evict
 
 AUTOSCALING_GROUP = "autoscaling.x-k8s.io"
 PROVISIONING_REQUESTS = ApiResource(AUTOSCALING_GROUP, "v1", "provisioningrequests")
+CAPACITY_BUFFERS = ApiResource(AUTOSCALING_GROUP, "v1beta1", "capacitybuffers")
 POD_TEMPLATES = _CORE("podtemplates")
 
 HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
@@ -92,6 +93,7 @@ HEEDED: dict[str, ApiResource] = {
     "Command": COMMANDS,
     VCJOB: VCJOBS,
     "ProvisioningRequest": PROVISIONING_REQUESTS,
+    "CapacityBuffer": CAPACITY_BUFFERS,
 }
 """By kind: what controllers follow, and the mirror does not keep."""
 
@@ -107,6 +109,7 @@ SELDOM_SERVED = frozenset(
         "Eviction",
         VCJOB,
         "ProvisioningRequest",
+        "CapacityBuffer",
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

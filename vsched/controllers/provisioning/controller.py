@@ -16,6 +16,7 @@ from vsched.clock import Clock
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
 from vsched.controllers.provisioning.decide import Decision, Need, decide
 from vsched.controllers.provisioning.records import Gang, PodShape, Request, request_of
+from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer, buffer_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import VschedError
 from vsched.framework.policy import Autoscaling
@@ -25,7 +26,7 @@ from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 from vsched.mirror.resources import PODS
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
 from vsched.model.plan import PROVISIONING, CycleReport
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -36,6 +37,8 @@ from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
+BUFFERS_MAX = 200
+"""How many CapacityBuffers have series of their own."""
 SHAPES_MAX = 32
 """How many kinds of pods one request can ask for."""
 Worry = Callable[..., None]
@@ -77,6 +80,7 @@ class ProvisioningController:
         self._clock = clock
         self._settings = settings or ProvisioningSettings()
         self._requests: ObjectFeed[Request] = ObjectFeed(request_of, self._changed, self._listed)
+        self._buffers: ObjectFeed[Buffer] = ObjectFeed(buffer_of, lambda key, before, after: None, lambda: None)
         self._by_gang: dict[str, dict[str, Request]] = {}
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""
@@ -88,8 +92,28 @@ class ProvisioningController:
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
-        """The sink of the kind that has to be watched."""
-        return {"ProvisioningRequest": self._requests}
+        """The sinks of the kinds that have to be watched."""
+        return {"ProvisioningRequest": self._requests, "CapacityBuffer": self._buffers}
+
+    def shown(self) -> AutoscalingShown:
+        """What people are shown, by name."""
+        asked = tuple(
+            Asked(key, one.request, one.state, one.attempt, one.message, one.retry_at)
+            for key, one in sorted(self._states.items())
+        )
+        buffers = tuple(found for _, found in sorted(self._buffers.found.items()))
+        return AutoscalingShown(self._rules().provisioning_request, asked, buffers)
+
+    def numbers(self) -> Mapping[str, Mapping[str, float]]:
+        """What is read off at every scrape."""
+        states: dict[str, float] = dict.fromkeys((ASKED, PROVISIONED, FAILED, GIVEN_UP), 0.0)
+        for one in self._states.values():
+            states[one.state] += 1
+        buffers = {f"{one.namespace}/{one.name}": float(one.pods) for one in self._buffers.found.values()}
+        return {
+            "vsched_provisioning_requests": states,
+            "vsched_capacity_buffer_pods": dict(sorted(buffers.items())[:BUFFERS_MAX]),
+        }
 
     async def run(self) -> None:
         """Run the controller until cancelled."""

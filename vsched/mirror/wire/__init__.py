@@ -11,7 +11,7 @@ from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES, VCJOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
-from vsched.mirror.wire.autoscaling import ProvisioningRequest
+from vsched.mirror.wire.autoscaling import CapacityBuffer, ProvisioningRequest
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -59,6 +59,7 @@ __all__ = [
     "CSIDriver",
     "CSINode",
     "CSIStorageCapacity",
+    "CapacityBuffer",
     "Command",
     "CompositePodGroup",
     "Consumer",
@@ -158,6 +159,7 @@ Object = (
     | Command
     | ResourceClaimTemplate
     | ProvisioningRequest
+    | CapacityBuffer
     | Eviction
     | NativePodGroup
     | CompositePodGroup
@@ -186,6 +188,7 @@ HEEDED: dict[str, type[Wire]] = {
     "ResourceClaimTemplate": ResourceClaimTemplate,
     VCJOB: VolcanoJob,
     "ProvisioningRequest": ProvisioningRequest,
+    "CapacityBuffer": CapacityBuffer,
 }
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 

@@ -38,3 +38,33 @@ class ProvisioningRequest(ApiObject):
 
     spec: ProvisioningRequestSpec = msgspec.field(default_factory=ProvisioningRequestSpec)
     status: ProvisioningRequestStatus = msgspec.field(default_factory=ProvisioningRequestStatus)
+
+
+class ScalableRef(Wire):
+    """A workload whose pods a CapacityBuffer keeps room for."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class CapacityBufferSpec(Wire):
+    """The spec of a CapacityBuffer."""
+
+    provisioning_strategy: str = ""
+    pod_template_ref: PodTemplateRef | None = None
+    scalable_ref: ScalableRef | None = None
+    replicas: int | None = None
+
+
+class CapacityBufferStatus(Wire):
+    """The status of a CapacityBuffer."""
+
+    conditions: list[ObjectCondition] | None = None
+    replicas: int | None = None
+
+
+class CapacityBuffer(ApiObject):
+    """autoscaling.x-k8s.io/v1beta1 CapacityBuffer."""
+
+    spec: CapacityBufferSpec = msgspec.field(default_factory=CapacityBufferSpec)
+    status: CapacityBufferStatus = msgspec.field(default_factory=CapacityBufferStatus)

@@ -29,6 +29,8 @@ MEANINGS: dict[str, str] = {
     "vsched_watchers": "Readers of /events, for whom pictures of the cluster are made.",
     "vsched_foreign_bindings_total": "Pods of ours that another scheduler has bound: to stay 0.",
     "vsched_vcjobs_left_alone": "1 while vcjobs are left to Volcano's own controllers.",
+    "vsched_provisioning_requests": "Gangs with a ProvisioningRequest, by its state.",
+    "vsched_capacity_buffer_pods": "For how many pods a CapacityBuffer keeps room, by namespace and name.",
     "vsched_extender_calls_total": "Calls of the extender of the policy, by kind.",
 }
 

@@ -1,0 +1,1 @@
+"""``vsched autoscaling``: nodes that are asked for, and room that autoscalers keep ready."""

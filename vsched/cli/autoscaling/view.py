@@ -1,0 +1,58 @@
+"""What a daemon shows of node autoscalers, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.ask.daemon import ask_daemon, decoded
+from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.show.columns import columned, named
+from vsched.cli.show.drawing import Look
+from vsched.controllers.provisioning.shown import AutoscalingShown
+from vsched.kube.client import ApiClient
+from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
+
+STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red", "provisioned": "green"}
+NOT_ASKED = "nodes are not asked for by ProvisioningRequests (autoscaling in the policy)"
+
+
+def read_autoscaling(target: DaemonTarget) -> AutoscalingShown:
+    """What a running daemon shows; raises what ``ask_daemon`` and ``decoded`` raise."""
+
+    async def read(daemon: ApiClient) -> AutoscalingShown:
+        answer = await daemon.get("/autoscaling")
+        found: AutoscalingShown = decoded(daemon.connection.server, answer, AutoscalingShown)
+        return found
+
+    return ask_daemon(target, read)
+
+
+def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:
+    """The page: a table of gangs, and one of CapacityBuffers."""
+    return lambda look: Group(_requests(found, look), Text(), _buffers(found, look))
+
+
+def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
+    if not found.requests:
+        return Text("no nodes are asked for" if found.asks else NOT_ASKED, style="dim")
+    table = columned(["gang", "request", "attempt", "state", "says"], unicode=look.unicode)
+    for one in found.requests:
+        state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
+        names = (named(one.gang, unicode=look.unicode), named(one.request, unicode=look.unicode))
+        table.add_row(*names, str(one.attempt), state, Text(one.message))
+    return table
+
+
+def _buffers(found: AutoscalingShown, look: Look) -> RenderableType:
+    if not found.buffers:
+        return Text("there are no CapacityBuffers", style="dim")
+    table: Table = columned(["buffer", "pods", "of", "state", "says"], unicode=look.unicode)
+    for one in found.buffers:
+        state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
+        name = named(f"{one.namespace}/{one.name}", unicode=look.unicode)
+        table.add_row(name, str(one.pods), Text(one.of or "-"), state, Text(one.message))
+    return table
