@@ -33,6 +33,7 @@ from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.workloads import built_in_table
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.sim.objects.native_groups import VERSIONS
@@ -126,6 +127,10 @@ LATER = {
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",
     ("patch", "resourceclaims/binding"): "nobody asks for it: the API server checks it when a claim is allocated",
     ("update", "resourceclaims/binding"): "the same, for servers that check the other verb",
+    **{
+        ("watch", kind.resources[0].plural): "a kind of workload that an operator brings with it"
+        for kind in built_in_table().followed
+    },
     ("get", "podgroups"): "the PodGroup of a vcjob that a daemon made which was killed before it could say so",
     ("get", "persistentvolumeclaims"): "the same of a claim",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,23 @@ VALUES: dict[str, Obj] = {
         "history": {"enabled": False},
         "leaderElection": {"leaseName": "other"},
     },
+    "a kind of workload of one's own": {
+        "workloads": {
+            "kinds": [
+                {
+                    "apiVersions": ["example.com/v1"],
+                    "kind": "InferenceService",
+                    "roles": [{"name": "all", "replicas": "spec.replicas"}],
+                }
+            ]
+        }
+    },
+    "no kinds of workloads but one's own": {
+        "workloads": {
+            "builtIn": False,
+            "kinds": [{"apiVersions": ["example.com/v1"], "kind": "Index", "plural": "indices"}],
+        }
+    },
     "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False, "volcanoNamespace": ""}},
     "vcjobs alone": {"controllers": {"queues": False, "podGroups": False, "gates": False}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
@@ -123,8 +141,18 @@ def options_in(objects: Sequence[Obj]) -> Options:
     assert arguments[0] == "run"
     # As a kubelet puts them in.
     context = command.make_context("run", [each.replace("$(POD_NAME)", POD) for each in arguments[1:]])
+    if context.params["workloads_file"] is not None:
+        context.params["workloads_file"] = _mounted(objects)
     flags = {name: value for name, value in context.params.items() if name not in OF_THE_PROCESS}
     return options_of(flags, context.params["window_ms"])
+
+
+def _mounted(objects: Sequence[Obj]) -> Path:
+    """The table of workload kinds as a file, as a kubelet puts it there."""
+    text = one(objects, "ConfigMap", f"{RELEASE}-workloads")["data"]["workloads.yaml"]
+    path = Path(tempfile.mkdtemp()) / "workloads.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def rights_in(objects: Sequence[Obj], account: str) -> set[Right]:

@@ -45,7 +45,10 @@ def definition(kind: WorkloadKind) -> Obj:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "metadata": {
+            "name": f"{resource.plural}.{resource.group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+        },
         "spec": {"group": resource.group, "names": names, "scope": "Namespaced", "versions": [version]},
     }
 
@@ -96,7 +99,12 @@ def _job(name: str, owner: Obj, count: int) -> Obj:
     found = _controlled("batch/v1", "Job", name, owner)
     container = {"name": "main", "image": "busybox"}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    found["spec"] = {"parallelism": count, "completions": count, "suspend": True, "template": template}
+    found["spec"] = {
+        "parallelism": count,
+        "completions": count,
+        "managedBy": "example.com/operator",
+        "template": template,
+    }
     return found
 
 

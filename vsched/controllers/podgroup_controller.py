@@ -22,8 +22,12 @@ from vsched.controllers.podgroups import Owner, PodGroupState, content_of, corre
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
+from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
+from vsched.mirror.ingest.pods import TASK_SPEC
+from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
+from vsched.mirror.state.gangs import GangPod
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -42,7 +46,11 @@ class PodGroupMirror(Protocol):
     """What the controller needs from the mirror."""
 
     axis: ResourceAxis
+    workloads: WorkloadTable
+    on_gang: Handlers[str]
+    on_regathered: Handlers[str]
 
+    def gang_pod(self, uid: str) -> GangPod | None: ...
     def stand_in(self, key: str) -> ImplicitPodGroup | None: ...
 
 
@@ -78,7 +86,9 @@ class PodGroupController:
         self._worry = worry
         self._settings = settings or PodGroupSettings()
         self._clock = clock
-        self._records = PodGroupRecords(scheduler_names, self._touched)
+        self._records = PodGroupRecords(scheduler_names, self._touched, mirror.workloads, mirror.gang_pod)
+        mirror.on_gang.add(self._touched)
+        mirror.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()
@@ -189,6 +199,8 @@ class PodGroupController:
             return  # it has gone, has its name, or will be put here anew
         namespace, _, name = pod.partition("/")
         note = {GROUP_NAME: member.group.partition("/")[2]}
+        if member.role:
+            note[TASK_SPEC] = member.role
         body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": note}})
         write = Write("pod", "PATCH", PODS.path(namespace, name), body, MERGE_PATCH)
         answer = await self._writer.send(write, self._settings.attempts)

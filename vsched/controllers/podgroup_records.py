@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, amounts_of, passed_on
@@ -11,9 +12,13 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadObject, BadQuantity
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
-from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name
+from vsched.mirror.ingest.gangs import group_and_kind
+from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name, plain_name
 from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
 from vsched.mirror.ingest.native import group_of_pod
+from vsched.mirror.ingest.pods import TASK_SPEC
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
+from vsched.mirror.state.gangs import GangPod
 from vsched.mirror.wire.objects import NetworkTopology
 from vsched.model.shared import shared
 
@@ -32,6 +37,8 @@ class Member(NamedTuple):
     live: bool
     """Whether it is neither finished nor terminating."""
     owner: Owner
+    role: str = ""
+    """The role to be written to it."""
 
 
 class Workload(NamedTuple):
@@ -46,18 +53,27 @@ class Workload(NamedTuple):
 class PodGroupRecords:
     """The feeds together; they call ``touched`` with the key of each PodGroup that may have to be written."""
 
-    def __init__(self, scheduler_names: frozenset[str], touched: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        scheduler_names: frozenset[str],
+        touched: Callable[[str], None],
+        workloads: WorkloadTable = NO_WORKLOADS,
+        gang_pod: Callable[[str], GangPod | None] = lambda uid: None,
+    ) -> None:
+        """``gang_pod`` is what the mirror knows of the gang of a pod."""
         self.complete = asyncio.Event()
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
         self.nameless: dict[str, dict[str, Member]] = {}
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
         self._names = scheduler_names
         self._touched = touched
+        self._gang_pod = gang_pod
         self._members: dict[str, dict[str, Member]] = {}
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
         self._pods: ObjectFeed[Member] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
-        self._groups: ObjectFeed[PodGroupState] = ObjectFeed(standing_of, self._group_changed, self._note_listed)
+        standing = partial(standing_of, workloads=workloads)
+        self._groups: ObjectFeed[PodGroupState] = ObjectFeed(standing, self._group_changed, self._note_listed)
         self._namespaces: ObjectFeed[str] = ObjectFeed(queue_of, self._namespace_changed, lambda: None)
         self._workloads = {kind: ObjectFeed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
 
@@ -83,8 +99,24 @@ class PodGroupRecords:
         return key in self._members or key in self._groups.found
 
     def is_stale(self, key: str) -> bool:
-        """Whether a PodGroup has no pods left, and none are to come."""
-        return key in self._idle and key not in self._members
+        """Whether a PodGroup has no pods left, and none are to come, or would come as a new group."""
+        if key in self._members:
+            return False
+        group = self.group(key)
+        return key in self._idle or (group is not None and group.of_gang)
+
+    def regather(self, uid: str) -> None:
+        """A pod belongs to another gang now."""
+        gang = self._gang_pod(uid)
+        if gang is None:
+            return
+        key = f"{gang.metadata.namespace or 'default'}/{gang.metadata.name}"
+        before = self._pods.found.get(key)
+        if before is None or before.uid != gang.metadata.uid:
+            return
+        after = self._pods.found[key] = _in_gang(gang, before.live)
+        if after != before:
+            self._pod_changed(key, before, after)
 
     def _note_listed(self) -> None:
         if self._pods.listed and self._groups.listed:
@@ -94,12 +126,12 @@ class PodGroupRecords:
         if before is not None:
             _take(self._members, before.group, key)
             _take(self.nameless, before.group, key)
-        if after is not None:
+        if after is not None and after.group:
             self._members.setdefault(after.group, {})[key] = after
             if after.live and not after.named:
                 self.nameless.setdefault(after.group, {})[key] = after
         for member in (before, after):
-            if member is not None:
+            if member is not None and member.group:
                 self._touched(member.group)
 
     def _group_changed(self, key: str, before: PodGroupState | None, after: PodGroupState | None) -> None:
@@ -124,12 +156,38 @@ class PodGroupRecords:
         if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
             return None
         metadata = item.metadata
-        name = "" if _has_native_group(item) else implied_name(metadata)
-        if not name or not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
+        if not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
             return None
         live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
+        gang = self._gang_pod(wire.uid_of(metadata))
+        if gang is not None:
+            return _in_gang(gang, live)
+        name = "" if _has_native_group(item) else implied_name(metadata)
+        if not name:
+            return None
         group = shared(f"{metadata.namespace or 'default'}/{name}")
         return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
+
+
+def _in_gang(pod: GangPod, live: bool) -> Member:
+    """A pod whose owners say which gang it belongs to; without a PodGroup while they have not been seen."""
+    metadata, membership = pod.metadata, pod.gathered.membership
+    namespace = metadata.namespace or "default"
+    owner, role, named = _owner_of(metadata), "", bool(pod.named)
+    if pod.key() and membership is not None:
+        name, gang = membership.name, membership.gang
+        if gang.owner is not None:
+            owner = Owner(gang.owner.api_version, gang.owner.kind, gang.owner.name, gang.owner.uid)
+        elif name == IMPLIED + wire.uid_of(metadata):
+            owner = _as_owner(metadata)
+        said = TASK_SPEC in (metadata.annotations or ()) or TASK_SPEC in (metadata.labels or ())
+        role = membership.role if gang.roles and not said else ""
+    elif pod.named:
+        name = pod.named if pod.named.startswith(IMPLIED) else ""
+    else:
+        name = "" if pod.gathered.awaits else plain_name(metadata)
+    group = shared(f"{namespace}/{name}") if name else ""
+    return Member(group, metadata.uid, named, live, owner, role)
 
 
 def _has_native_group(pod: wire.Pod) -> bool:
@@ -143,11 +201,15 @@ def _has_native_group(pod: wire.Pod) -> bool:
 def _owner_of(pod: wire.Metadata) -> Owner:
     controller = controller_of(pod)
     if controller is None:
-        return Owner("v1", "Pod", pod.name, pod.uid)
+        return _as_owner(pod)
     return Owner(shared(controller.api_version), shared(controller.kind), shared(controller.name), controller.uid)
 
 
-def standing_of(item: wire.Object) -> PodGroupState | None:
+def _as_owner(pod: wire.Metadata) -> Owner:
+    return Owner("v1", "Pod", pod.name, pod.uid)
+
+
+def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> PodGroupState | None:
     """The fields of a PodGroup that matter here; None if it was not made for pods that name none."""
     if not isinstance(item, wire.PodGroup) or not item.metadata.name.startswith(IMPLIED):
         return None
@@ -163,9 +225,17 @@ def standing_of(item: wire.Object) -> PodGroupState | None:
         amounts,
         _topology_of(spec.network_topology),
         passed_on(metadata.annotations or {}),
+        tuple(sorted((spec.min_task_member or {}).items())),
     )
+    controller = controller_of(metadata)
+    kind = None if controller is None else workloads.by_owner.get(group_and_kind(controller))
     return PodGroupState(
-        metadata.uid, metadata.resource_version, is_made(metadata), bool(metadata.owner_references), content
+        metadata.uid,
+        metadata.resource_version,
+        is_made(metadata),
+        bool(metadata.owner_references),
+        content,
+        kind is not None and not kind.annotated,
     )
 
 

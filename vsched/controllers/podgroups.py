@@ -5,6 +5,7 @@ Pure: the job that pods stand for, and the object as it is, in; bodies of writes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -61,6 +62,8 @@ class Content(NamedTuple):
     topology: TopologyWish | None = None
     annotations: tuple[tuple[str, str], ...] = ()
     """Those that are passed on, sorted."""
+    roles: tuple[tuple[str, int], ...] = ()
+    """Minima by role, sorted."""
 
 
 class Owner(NamedTuple):
@@ -91,6 +94,8 @@ class PodGroupState(NamedTuple):
     owned: bool
     """Whether it has an owner reference."""
     content: Content
+    of_gang: bool = False
+    """Whether its owner makes pods in groups that come and go: without pods, it is not needed."""
 
 
 def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> Content:
@@ -99,8 +104,7 @@ def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[s
     annotations = dict(spec.annotations)
     if spec.preemptable is not None:
         annotations[PREEMPTABLE] = "true" if spec.preemptable else "false"  # pods may say it by a label
-    request = stand_in.speaker.shape.request
-    worked_out = [(names[column], amount * spec.min_member) for column, amount in request if names[column] != "pods"]
+    worked_out = ((names[column], amount) for column, amount in _least(stand_in).items() if names[column] != "pods")
     asked_for = _stated_resources(annotations, remarks)
     return Content(
         spec.queue,
@@ -109,7 +113,19 @@ def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[s
         tuple(sorted(worked_out if asked_for is None else asked_for)),
         _topology(annotations, remarks),
         passed_on(annotations),
+        spec.min_task_member,
     )
+
+
+def _least(stand_in: ImplicitPodGroup) -> Mapping[int, int]:
+    """What the minimum of pods requests, by column: of each role its own, the rest like the oldest pod."""
+    spec, found = stand_in.spec, Counter[int]()
+    counts = [(stand_in.roles.get(role, stand_in.speaker), minimum) for role, minimum in spec.min_task_member]
+    rest = spec.min_member - sum(minimum for _, minimum in counts)
+    for task, count in (*counts, (stand_in.speaker, rest)):
+        for column, amount in task.shape.request:
+            found[column] += amount * count
+    return found
 
 
 def passed_on(annotations: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -163,6 +179,8 @@ def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[
         "queue": content.queue,
         "minResources": _rendered(content.min_resources),
     }
+    if content.roles:
+        spec["minTaskMember"] = dict(content.roles)
     if content.priority_class:
         spec["priorityClassName"] = content.priority_class
     if content.topology is not None:
@@ -187,6 +205,8 @@ def correction(standing: PodGroupState, content: Content, owner: Owner) -> dict[
         metadata["annotations"] = notes
     if before.min_member != content.min_member:
         spec["minMember"] = content.min_member
+    if before.roles != content.roles:
+        spec["minTaskMember"] = {role: None for role, _ in before.roles} | dict(content.roles)
     if before.queue != content.queue:
         spec["queue"] = content.queue
     if before.priority_class != content.priority_class:

@@ -14,7 +14,9 @@ from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings
 from vsched.kube.paths import is_name, namespace_and_name
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.model.jobs.job import USER
+from vsched.settings.workloads import load_table
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" + LABEL_VALUE.pattern)
@@ -45,6 +47,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Run vcjobs (Jobs of ``batch.volcano.sh``); off where Volcano's controllers do."""
     volcano_namespace: str = "volcano-system"
     """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
+    workloads_file: Path | None = None
+    """A table of workload kinds whose pods form gangs, besides the built-in one; read once, at the start."""
     gate_controller: bool = True
     """Remove the scheduling gates of pods that wait for room in their queue; otherwise these are gates like others."""
     schedule: bool = True
@@ -121,6 +125,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return self.schedule and self.history and self.history_period_seconds > 0
 
 
+def workloads_of(options: Options) -> WorkloadTable:
+    """The table of workload kinds; raises BadInput. Empty where no pods are placed."""
+    return load_table(options.workloads_file) if options.schedule else NO_WORKLOADS
+
+
 def check(options: Options) -> None:
     """Raise BadInput where options do not go together."""
     if options.policy_file is not None and options.policy_map:
@@ -139,6 +148,8 @@ def check(options: Options) -> None:
             raise BadInput(f"--policy-files: {directory!r} (expected a directory that begins with /)")
     if not options.schedule and not options.arbitrate:
         raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
+    if options.workloads_file is not None and not options.schedule:
+        raise BadInput("--workloads: gangs are for placing pods, and --no-schedule places none")
     if options.webhook_address and not options.arbitrate:
         raise BadInput("--webhook-address: reviews Consumers (expected --arbitrate with it)")
     if options.webhook_address and options.tls_cert_file is None:

@@ -16,9 +16,9 @@ from vsched.controllers.vcjobs.rivals import VOLCANO_LEASE
 from vsched.controllers.vcjobs.writes import OBJECTS
 from vsched.daemon.history.stored import place_of
 from vsched.daemon.lead.leader_address import SLICES
-from vsched.daemon.options import Options, leader_pod_of, leader_service_of
+from vsched.daemon.options import Options, leader_pod_of, leader_service_of, workloads_of
 from vsched.daemon.policy.config_map import map_key
-from vsched.daemon.watches import FOLLOWED, Use
+from vsched.daemon.watches import FOLLOWED, Use, followed_workloads
 from vsched.kube.lease.record import LEASES
 from vsched.mirror.resources import (
     AUTOSCALING_GROUP,
@@ -260,7 +260,7 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
     ``namespace`` is that of the Lease and of the usage history where the options do not name one.
     """
     rights = {Right(each.verb, each.group, each.resource) for each in REQUESTS if each.when(options)}
-    for kind, followed in FOLLOWED.items():
+    for kind, followed in (FOLLOWED | followed_workloads(workloads_of(options))).items():
         if _is_followed(kind, followed.use, options):
             rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
     if _runs_jobs(options) and options.volcano_namespace:

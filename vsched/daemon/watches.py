@@ -11,10 +11,11 @@ from typing import NamedTuple
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchState
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
+from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB
 from vsched.model.jobs.job import USER
 
@@ -98,6 +99,15 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
 """Every kind that is followed, and where it is."""
 
 
+NOT_SERVED_SECONDS = 30.0
+"""A kind of the table of workload kinds that is not served is asked for this often: there are many such kinds."""
+
+
+def followed_workloads(table: WorkloadTable) -> dict[str, Followed]:
+    """The kinds that are followed for the sake of this table alone."""
+    return {kind.id: Followed(kind.resources[0], False, Use.SCHEDULING) for kind in table.followed}
+
+
 class MirrorSink:
     """Passes the lists and events of one kind to the mirror."""
 
@@ -178,6 +188,19 @@ def reflectors(
                 older=OLDER.get(kind, ()),
                 on_version=read.use_version,
             )
+    for workload in cache.workloads.followed if scheduling else ():
+        mirror = MirrorSink(cache, workload.id)
+        other = others.get(workload.id)
+        newest, *older = workload.resources
+        found[workload.id] = Reflector(
+            client,
+            newest,
+            VersionedReader(workload.id, newest, user_key),
+            mirror if other is None else TwoSinks(mirror, other),
+            settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS),
+            on_state=partial(_tell, cache, workload.id, on_state),
+            older=older,
+        )
     return found
 
 
@@ -195,7 +218,8 @@ class VersionedReader:
         self._resource = resource
 
     def __call__(self, data: bytes) -> wire.Object:
-        found = wire.read(self._kind, data)
+        known = self._kind in wire.KINDS or self._kind in wire.HEEDED
+        found = wire.read(self._kind, data) if known else wire.read_workload(self._kind, data)
         if isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
             found.api_version = self._resource.api_version
         if self._user_key != USER:
@@ -205,7 +229,10 @@ class VersionedReader:
 
 def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
-    on_state(statistics)
+    if is_expected(kind, statistics):
+        on_state(statistics)
+    if kind in RESOURCES or kind in cache.workloads.by_id:
+        cache.set_refused(kind, refused=statistics.state is WatchState.REFUSED)
     if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
         none = kind in SELDOM_SERVED and statistics.state is WatchState.MISSING
         cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
@@ -220,4 +247,14 @@ def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | Non
 
 def awaited(kind: str, reflector: Reflector[wire.Object]) -> asyncio.Event:
     """The event that the first session waits for: the kind is listed, or (if optional) cannot be."""
-    return reflector.synced if FOLLOWED[kind].required else reflector.settled
+    return reflector.synced if is_required(kind) else reflector.settled
+
+
+def is_required(kind: str) -> bool:
+    """Whether decisions wait for the first list of a kind."""
+    return kind in FOLLOWED and FOLLOWED[kind].required
+
+
+def is_expected(kind: str, statistics: Statistics) -> bool:
+    """Whether a kind is worth a word where it is not served: not if only the table of workload kinds names it."""
+    return kind in FOLLOWED or statistics.state is not WatchState.MISSING

@@ -79,9 +79,13 @@ class Cache(ObjectIntake):
         if kind == "HyperNode":
             changed = self.topology.set_problem(why)
         else:
-            changed = self._claims.set_unread(kind, why) if kind in wire.KINDS else False
-            changed |= self._gangs.set_unread(kind, unread=bool(why))
+            changed = self._claims.set_unread(kind, why)
         if changed:
+            self.on_change()
+
+    def set_refused(self, kind: str, *, refused: bool) -> None:
+        """Say whether we may not read a kind: then no pod waits for an owner of it."""
+        if self._gangs.set_refused(kind, refused=refused):
             self.on_change()
 
     def restart(self, kind: str) -> None:

@@ -79,6 +79,8 @@ class ObjectIntake(WatchHandler):
         """Problems of objects that are left out."""
         self.blemished: Problems = self._problems.blemished
         """Problems of objects that are used except for an annotation or a selector."""
+        self.workloads = workloads
+        """The kinds of workloads whose pods form gangs."""
         self._open_without_state = open_without_state
         self._default_queue = default_queue
         self.arbitrating = arbitrating

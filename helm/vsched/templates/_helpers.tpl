@@ -52,6 +52,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* The table of workload kinds for --workloads; it is read once, so a change of it makes new pods. */}}
+{{- define "vsched.workloadsText" -}}
+{{- toYaml (dict "builtIn" .Values.workloads.builtIn "workloads" .Values.workloads.kinds) -}}
+{{- end -}}
+
 {{/* The Secrets that the policy names, as YAML: a list of namespace and name. */}}
 {{- define "vsched.policySecrets" -}}
 {{- $metrics := default dict (get (fromYaml (include "vsched.policyText" .)) "metrics") -}}

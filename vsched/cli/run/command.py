@@ -114,6 +114,12 @@ flag = flags_of(Options)
     "--advise",
     "look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
 )
+@flag(
+    "--workloads",
+    "YAML file with kinds of workloads whose pods are gangs, besides the built-in ones",
+    "workloads_file",
+    metavar="FILE",
+)
 @flag("--user-key", "annotation or label that names the user of a PodGroup, workload or pod")
 @flag("--history", "keep the usage history in a ConfigMap, so that it survives restarts")
 @flag(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.watches import FOLLOWED
+from vsched.daemon.watches import is_required
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -27,7 +27,7 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
         for kind, found in statistics.items()
         if found.last_event_monotonic is not None
     }
-    needed = [seconds for kind, seconds in silence.items() if FOLLOWED[kind].required]
+    needed = [seconds for kind, seconds in silence.items() if is_required(kind)]
     return {
         "vsched_watch_events_total": {kind: float(found.events) for kind, found in statistics.items()},
         "vsched_watch_relists_total": {kind: float(found.relists) for kind, found in statistics.items()},

@@ -9,7 +9,7 @@ from vsched.clock import Clock
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.daemon.options import Options
+from vsched.daemon.options import Options, workloads_of
 from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.policy.reload import PolicyInForce, policy_of
 from vsched.daemon.triggers import Trigger
@@ -78,6 +78,7 @@ def make_base(
         queue_gates=options.gate_controller,
         ignored=frozenset(options.ignored),
         asks_seconds=options.cooperative_eviction_seconds,
+        workloads=workloads_of(options),
         on_change=trigger.pull,
     )
     cache.history.keep(policy.policy.decays())

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
-from vsched.daemon.watches import ObjectSink, awaited, reflectors
+from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors
 
 
 class Watches:
@@ -43,12 +43,18 @@ class Watches:
 
     def synced(self) -> Mapping[str, bool]:
         """Whether each kind has been listed."""
-        return {kind: reflector.synced.is_set() for kind, reflector in self.reflectors.items()}
+        return {
+            kind: reflector.synced.is_set()
+            for kind, reflector in self.reflectors.items()
+            if is_expected(kind, reflector.statistics)
+        }
 
     def absent(self) -> Mapping[str, str]:
         """The optional kinds that cannot be listed, with the reason."""
         return {
             kind: reflector.statistics.problem
             for kind, reflector in self.reflectors.items()
-            if awaited(kind, reflector).is_set() and not reflector.synced.is_set()
+            if awaited(kind, reflector).is_set()
+            and not reflector.synced.is_set()
+            and is_expected(kind, reflector.statistics)
         }

@@ -6,7 +6,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import is_made
 from vsched.model.jobs.job import USER
 
-NAMING = (wire.Pod, wire.PodGroup, wire.NativePodGroup, wire.CompositePodGroup, wire.Workload)
+NAMING = (wire.Pod, wire.PodGroup, wire.NativePodGroup, wire.CompositePodGroup, wire.Workload, wire.WorkloadObject)
 """Kinds of objects that may name a user."""
 
 

@@ -91,8 +91,8 @@ class GangStore:
         self._uids: dict[tuple[str, str], str] = {}
         """By kind and key."""
         self._gone: set[str] = set()
-        self._unread: set[str] = set()
-        """Kinds that may not be read: nobody waits for them."""
+        self._refused: set[str] = set()
+        """Kinds that we may not read: nobody waits for them."""
         self._pods: dict[str, GangPod] = {}
         self._needed: dict[str, set[str]] = {}
         """Pods by what they need."""
@@ -232,7 +232,7 @@ class GangStore:
         told = not self._table.telling.isdisjoint(labels)
         for label in sorted(self._table.by_label.keys() & labels):
             kind = self._table.by_label[label]
-            if kind.id in self._unread:
+            if kind.id in self._refused:
                 continue
             name = labels[label]
             need = f"{kind.id} {namespace}/{name}"
@@ -250,8 +250,8 @@ class GangStore:
             record = self._records.get(reference.uid)
             if record is None:
                 owner = self._table.by_owner.get(group_and_kind(reference))
-                leads = told and reference.kind in RESOURCES and reference.kind not in self._unread
-                if (owner is not None and not owner.annotated and owner.id not in self._unread) or leads:
+                leads = told and reference.kind in RESOURCES and reference.kind not in self._refused
+                if (owner is not None and not owner.annotated and owner.id not in self._refused) or leads:
                     yield None, reference.uid, _waits_for(reference.kind, reference.name, "an owner of it")
                 else:
                     yield None, reference.uid, ""
@@ -311,12 +311,12 @@ class GangStore:
             self._set_gang(own, None)
         return self._regather((record.owner.uid,))
 
-    def set_unread(self, kind: str, *, unread: bool) -> bool:
-        """Note whether a kind may be read; True where that changes the gang of a pod."""
-        if (kind in self._unread) is unread:
+    def set_refused(self, kind: str, *, refused: bool) -> bool:
+        """Note whether we may not read a kind; True where that changes the gang of a pod."""
+        if (kind in self._refused) is refused:
             return False
-        (self._unread.add if unread else self._unread.discard)(kind)
-        return self._gather_again([uid for uid, pod in self._pods.items() if pod.gathered.awaits or not unread])
+        (self._refused.add if refused else self._refused.discard)(kind)
+        return self._gather_again([uid for uid, pod in self._pods.items() if pod.gathered.awaits or not refused])
 
     def _matters(self, record: OwnerRecord) -> bool:
         """Whether an owner forms gangs, or leads to one that may."""

@@ -123,6 +123,11 @@ def test_the_deadline_fails_the_job() -> None:
     assert After(100) in look(job(activeDeadlineSeconds=200), task("a"))
 
 
+def test_a_job_that_another_controller_manages_is_left_alone() -> None:
+    assert look(job(managedBy="example.com/operator"), task("a")) == []
+    assert look(job(managedBy="kubernetes.io/job-controller")) == look(job())
+
+
 def test_a_suspended_job_stops_its_pods_and_does_not_count_them_as_failed() -> None:
     actions = look(job(suspend=True), task("a"))
     assert [each.name for each in of(actions, Delete)] == ["a"]

@@ -29,6 +29,8 @@ from vsched.sim.store.kinds import Obj
 from vsched.sim.store.times import format_time
 
 TRACKING = "batch.kubernetes.io/job-tracking"
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+"""What ``spec.managedBy`` says of Jobs that Kubernetes' own controller manages."""
 INDEX = "batch.kubernetes.io/job-completion-index"
 BURST = 100
 """Pods made at a time."""
@@ -122,7 +124,9 @@ def is_over(job: Obj) -> bool:
 
 
 def reconcile(job: Obj, pods: Sequence[Obj], now: datetime, times: JobTimes) -> list[Action]:
-    """``pods`` are those the job controls."""
+    """``pods`` are those the job controls. A Job that another controller manages is left alone."""
+    if job["spec"].get("managedBy", JOB_CONTROLLER) != JOB_CONTROLLER:
+        return []
     tally = PodCounts.of(job, pods)
     releases = [Update("pods", without_finalizer(pod, TRACKING)) for pod in tally.counted]
     if is_deleting(job):
