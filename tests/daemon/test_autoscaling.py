@@ -13,6 +13,7 @@ from tests.support.killing import killed_for_real
 from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.model.jobs.provisioning import CONSUMES
+from vsched.settings.load import default_text
 from vsched.sim.cluster import Cluster
 from vsched.sim.controllers.autoscaling.requests import REQUESTS
 
@@ -192,4 +193,38 @@ async def test_a_daemon_that_is_killed_does_not_buy_twice(tmp_path: Path, policy
         async with scheduling(cluster.url, policy_file=policy):
             await until(lambda: len(nodes_of(cluster, "a-")) == 16)
             await until(lambda: not requests(cluster))
+        assert bought(cluster) == ["h100-0", "h100-1"]
+
+
+VCJOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train, namespace: default}
+spec:
+  schedulerName: vsched
+  minAvailable: 16
+  tasks:
+  - name: worker
+    replicas: 16
+    template:
+      spec:
+        restartPolicy: Never
+        containers:
+        - name: main
+          image: busybox
+          resources: {requests: {cpu: "1", example.com/gpu: "1"}, limits: {example.com/gpu: "1"}}
+"""
+
+
+@pytest.mark.parametrize("asks", [True, False], ids=["by a request", "by the conditions of its pods"])
+async def test_a_vcjob_buys_nodes_though_its_pods_are_made_after_admission(tmp_path: Path, asks: bool) -> None:
+    policy = tmp_path / "policy.yaml"
+    autoscaling = {"provisioningRequest": asks, "admit": True}
+    policy.write_text(yaml.safe_dump({**yaml.safe_load(default_text()), "autoscaling": autoscaling}))
+    async with (
+        Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml")) as cluster,
+        scheduling(cluster.url, policy_file=policy, job_controller=True),
+    ):
+        cluster.apply([yaml.safe_load(VCJOB)])
+        await until(lambda: len(nodes_of(cluster, "train-")) == 16)
         assert bought(cluster) == ["h100-0", "h100-1"]

@@ -12,6 +12,8 @@ from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
+from vsched.framework.refusal import Refusal
+from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
@@ -66,9 +68,28 @@ def refused(session: Session, job: JobView) -> bool:
     refusal = None
     if job.spec.min_resources is not None:
         refusal = session.plugins.start_limit(job) or session.plugins.job_enqueueable(job)
+        if refusal is not None and session.policy.autoscaling.admits and lacks_nodes_alone(session, job, refusal):
+            refusal = None  # nodes are added for its pods, and these may be made only once it is admitted
     if refusal is not None:
         session.job_refusals[job.key] = refusal
     return refusal is not None
+
+
+def lacks_nodes_alone(session: Session, job: JobView, refusal: Refusal) -> bool:
+    """Whether the size of the cluster is all that a plugin refuses a job for, and its queue would let it run.
+
+    The amounts that other jobs were admitted for count as held.
+    """
+    if not may_be_lifted(session, refusal):
+        return False
+    wanted, pledged = shortfall_of(job.job), session.usage.pledges.queue(job.queue) or {}
+    for limit in session.plugins.stated_limits(session.queue(job)):
+        stated = dict(limit.amounts)
+        for column, amount in wanted:
+            held = limit.held.get(column, 0) + pledged.get(column, 0)
+            if amount and held + amount > stated.get(column, held + amount):
+                return False
+    return True
 
 
 def admit(session: Session, job: JobView) -> None:

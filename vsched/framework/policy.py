@@ -137,8 +137,15 @@ class Autoscaling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     back_off: Seconds = msgspec.field(default=60.0, name="backOff")
     """How long after the first failure; each time it doubles."""
     longest_back_off: Seconds = msgspec.field(default=1800.0, name="longestBackOff")
+    admit: bool | None = None
+    """Admit jobs that lack nothing but nodes; not given: where nodes are asked for by ProvisioningRequests."""
     hold_evictions: Seconds = msgspec.field(default=900.0, name="holdEvictions")
     """For how long no pod is evicted for a gang, from its first request on, while nodes are on their way."""
+
+    @property
+    def admits(self) -> bool:
+        """Whether the size of the cluster is no limit to admission."""
+        return self.provisioning_request if self.admit is None else self.admit
 
 
 NO_AUTOSCALING = Autoscaling()

@@ -141,7 +141,7 @@ class ScaleUps:
         refusal = session.job_refusals.get(view.key)
         if outcome.code not in NODES_HELP and (outcome.code != Code.OTHER or refusal is not None):
             return NO_NODES_WANTED
-        if refusal is not None and not self._may_pass(refusal):
+        if refusal is not None and not may_be_lifted(session, refusal):
             return ScaleUp(code=refusal.code)
         placed = in_sight(view)
         tasks: list[Task] = []
@@ -152,7 +152,7 @@ class ScaleUps:
                 continue
             # Most tasks have no refusal of their own, so the lookup is skipped for them.
             why = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
-            if not isinstance(why, Refusal) or has_place(view, uid) or self._may_pass(why):
+            if not isinstance(why, Refusal) or has_place(view, uid) or may_be_lifted(session, why):
                 tasks.append(task)
             elif first is None:
                 first = why
@@ -162,20 +162,6 @@ class ScaleUps:
             return ScaleUp(code=withheld if first is None else first.code)
         over = self._beyond_others(view, tasks, least)
         return _Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
-
-    def _may_pass(self, refusal: Refusal) -> bool:
-        """Whether added nodes may lift a refusal: a limit that the queue itself states stays as it is."""
-        if refusal.code not in NODES_HELP:
-            return False
-        queue = self._session.snapshot.queues.get(refusal.subject)
-        if refusal.code not in QUEUE_CODES or queue is None or not queue.capability:
-            return True
-        stated, find = dict(queue.capability), self._session.snapshot.axis.find
-        for short in refusal.shortages:
-            column = find(short.resource)
-            if column is not None and column in stated and short.held + short.asked > stated[column]:
-                return False
-        return True
 
     def _beyond_others(self, view: JobView, tasks: Sequence[Task], least: int) -> Refusal | None:
         """The refusal of the job by limits on running jobs, on namespaces and on claims, which nodes do not change."""
@@ -235,6 +221,21 @@ class ScaleUps:
             held = limit.held.get(column, 0) + before
             if wanted and held + wanted > most:
                 yield Shortage(names[column], held, wanted, most, before)
+
+
+def may_be_lifted(session: Session, refusal: Refusal) -> bool:
+    """Whether added nodes may lift a refusal: a limit that the queue itself states stays as it is."""
+    if refusal.code not in NODES_HELP:
+        return False
+    queue = session.snapshot.queues.get(refusal.subject)
+    if refusal.code not in QUEUE_CODES or queue is None or not queue.capability:
+        return True
+    stated, find = dict(queue.capability), session.snapshot.axis.find
+    for short in refusal.shortages:
+        column = find(short.resource)
+        if column is not None and column in stated and short.held + short.asked > stated[column]:
+            return False
+    return True
 
 
 def is_asked_for(session: Session, view: JobView) -> bool:
