@@ -8,7 +8,9 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.feeding import tell_list
+from tests.support.operators import Seen, made_of, sample
 from vsched.controllers.podgroup_records import PodGroupRecords
+from vsched.controllers.podgroups import Content, Owner, creation
 from vsched.kube.watch.deltas import Delta
 
 Fields = dict[str, Any]
@@ -103,3 +105,62 @@ def test_what_a_namespace_says_of_queues_touches_its_podgroups_only() -> None:
     assert feeds.add(make.namespace("ns")) == []
     assert feeds.add(make.namespace("ns", **queue)) == [KEY]
     assert feeds.drop(make.namespace("ns", **queue)) == [KEY]
+
+
+class Gangs:
+    """Records that ask a mirror for the gangs of pods, as the daemon's do."""
+
+    def __init__(self) -> None:
+        self.touched: list[str] = []
+        self.seen = Seen()
+        cache = self.seen.cache
+        self.records = PodGroupRecords(frozenset({"vsched"}), self.touched.append, cache.workloads, cache.gang_pod)
+        cache.on_regathered.add(self.records.regather)
+
+    def tell(self, *objects: Fields, delta: Delta = Delta.MODIFIED) -> None:
+        for fields in objects:
+            self.seen.tell(fields, type=delta.value)
+            if fields["kind"] == "Pod":
+                self.records.feeds["Pod"].apply(delta, self.seen.read(fields)[1])
+
+
+def test_pods_without_their_owner_have_no_podgroup_until_it_is_seen() -> None:
+    gangs, obj = Gangs(), sample("pytorchjob")
+    key = "default/podgroup-pytorchjob-bert"
+    gangs.tell(*made_of(obj))
+    assert not gangs.touched
+    assert not gangs.records.is_known(key)
+    gangs.tell(obj)
+    members = gangs.records.members(key)
+    assert {name: member.role for name, member in members.items()} == {
+        "default/bert-master-0": "master",
+        **{f"default/bert-worker-{number}": "worker" for number in range(3)},
+    }
+    assert {member.owner for member in members.values()} == {
+        Owner("kubeflow.org/v1", "PyTorchJob", "bert", "pytorchjob-bert")
+    }
+    assert len(gangs.records.nameless[key]) == 4
+    gangs.tell(*made_of(obj), delta=Delta.DELETED)
+    assert not gangs.records.is_known(key)
+
+
+def test_the_podgroup_of_a_gang_without_pods_is_not_needed_any_more() -> None:
+    gangs, obj = Gangs(), sample("leaderworkerset")
+    gangs.tell(obj, *made_of(obj))
+    key = "default/podgroup-leaderworkerset-llm-1"
+    owner = Owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm", "leaderworkerset-llm")
+    body = creation("default", "podgroup-leaderworkerset-llm-1", Content("default", 3), owner)
+    gangs.records.feeds["PodGroup"].apply(Delta.ADDED, make.read(body))
+    assert not gangs.records.is_stale(key)
+    gone = [each for each in made_of(obj) if each["metadata"]["name"].startswith("llm-1") and each["kind"] == "Pod"]
+    gangs.tell(*gone, delta=Delta.DELETED)
+    assert gangs.records.is_stale(key)
+
+
+def test_a_step_by_itself_owns_its_podgroup() -> None:
+    gangs, obj = Gangs(), sample("workflow")
+    gangs.tell(obj, *made_of(obj))
+    (member,) = gangs.records.members("default/podgroup-pod-nightly-prepare").values()
+    assert member.owner == Owner("v1", "Pod", "nightly-prepare", "pod-nightly-prepare")
+    fan = gangs.records.members("default/podgroup-workflow-nightly-fan")
+    assert {each.owner.kind for each in fan.values()} == {"Workflow"}

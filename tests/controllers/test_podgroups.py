@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.mirrors import World
+from tests.support.operators import Seen, made_of, sample
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, content_of, correction, creation
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
@@ -76,6 +77,19 @@ def test_priority_class_and_a_label_that_is_a_flag_are_passed_on() -> None:
     assert (content.priority_class, content.annotations) == ("high", (("volcano.sh/preemptable", "true"),))
 
 
+def test_minima_by_role_come_from_the_owner_and_each_role_counts_with_its_own_requests() -> None:
+    obj = sample("pytorchjob")
+    pods = made_of(obj)
+    pods[0]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "4", "nvidia.com/gpu": "8"}
+    here = Seen()
+    here.tell(obj, *pods)
+    stand_in = here.cache.stand_in("default/podgroup-pytorchjob-bert")
+    assert stand_in is not None
+    content = content_of(stand_in, here.cache.axis.names, [])
+    assert content.roles == (("master", 1), ("worker", 3))
+    assert (content.min_member, content.min_resources) == (4, (("cpu", 7000), ("nvidia.com/gpu", 8000)))
+
+
 # -- writes
 
 BASE = Content("q", 2, "low", (("cpu", 2000),), TopologyWish("hard", 1), (("volcano.sh/preemptable", "true"),))
@@ -85,6 +99,8 @@ OTHERS = [
     BASE._replace(queue="other", priority_class=""),
     BASE._replace(topology=None, annotations=()),
     BASE._replace(topology=TopologyWish("soft"), annotations=(("volcano.sh/sla-waiting-time", "5m"),)),
+    BASE._replace(roles=(("driver", 1), ("worker", 1))),
+    BASE._replace(roles=(("worker", 2),)),
     Content("default", 1),
 ]
 

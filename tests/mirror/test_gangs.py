@@ -9,70 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.operators import Obj, made_of, owned, pod, sample
-from vsched.mirror import wire
-from vsched.mirror.cache import Cache
-from vsched.model.jobs.job import JobSpec
-from vsched.settings.workloads import built_in_table, table_of
-
-
-def uid_of(kind: str, name: str) -> str:
-    return f"{kind}-{name}".lower()
-
-
-class Seen:
-    """A mirror of what operators make."""
-
-    def __init__(self, table: str = "") -> None:
-        self.workloads = table_of(table, "file", built_in_table()) if table else built_in_table()
-        self.cache = Cache(frozenset({"vsched"}), workloads=self.workloads)
-        self.version = 0
-
-    def tell(self, *objects: Obj, type: str = "MODIFIED") -> None:
-        for obj in objects:
-            self.version += 1
-            made = owned(obj, uid_of)
-            uid = uid_of(obj["kind"], obj["metadata"]["name"])
-            version = {"resourceVersion": str(self.version)}
-            made["metadata"] = {"namespace": "default", "uid": uid, **made["metadata"], **version}
-            group = obj["apiVersion"].rpartition("/")[0]
-            known = self.workloads.by_owner.get((group, obj["kind"]))
-            kind = obj["kind"] if known is None else known.id
-            data = orjson.dumps(made)
-            found = wire.read(kind, data) if kind in wire.KINDS else wire.read_workload(kind, data)
-            self.cache.apply(kind, type, found)
-
-    def jobs(self) -> dict[str, JobSpec]:
-        """What is shown, by name of the PodGroup without its prefix."""
-        found = self.cache.snapshot(0.0).jobs
-        return {key.removeprefix("default/podgroup-"): job.spec for key, job in found.items()}
-
-    def gangs(self) -> dict[str, tuple[int, dict[str, int], int]]:
-        """The minimum, the minima by role, and how many pods there are."""
-        found = self.cache.snapshot(0.0).jobs
-        return {
-            key.removeprefix("default/podgroup-"): (
-                job.spec.min_member,
-                dict(job.spec.min_task_member),
-                len(job.tasks),
-            )
-            for key, job in found.items()
-        }
-
-    def sizes(self) -> tuple[int, ...]:
-        """How many pods with owners, owners and gangs are kept."""
-        found = self.cache.describe()
-        return found["owned_pods"], found["pod_owners"], found["owned_gangs"]
-
-    def waiting(self) -> dict[str, str]:
-        """Why pods wait for their owners."""
-        return {
-            task.name: task.unsupported
-            for job in self.cache.snapshot(0.0).jobs.values()
-            for task in job.tasks.values()
-            if task.unsupported
-        }
-
+from tests.support.operators import Obj, Seen, made_of, pod, sample
 
 CASES = [
     pytest.param(

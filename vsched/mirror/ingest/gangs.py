@@ -230,36 +230,60 @@ class Membership(NamedTuple):
     gang: Gang
 
 
-def membership_of(metadata: wire.Metadata, chain: Sequence[OwnerRecord]) -> Membership | None:
+KnownGangs = dict[tuple[str, tuple[int, ...]], Gang]
+"""Gangs that were worked out, by name and by the identities of the owners."""
+
+
+def membership_of(
+    metadata: wire.Metadata, chain: Sequence[OwnerRecord], known: KnownGangs | None = None
+) -> Membership | None:
     """The gang of a pod by its owners, from the inside out; None where they say nothing about it.
 
-    The outermost owner whose pods form gangs counts: a JobSet before its Jobs.
+    The outermost owner whose pods form gangs counts: a JobSet before its Jobs. ``known`` is to be cleared whenever an
+    owner changes.
     """
+    known = {} if known is None else known
     at = next((number for number in reversed(range(len(chain))) if chain[number].forms_gangs), None)
     labels, annotations = metadata.labels or _NONE, metadata.annotations or _NONE
     own = annotations.get(GANG_NAME, "")
     plain = plain_name(metadata)
     if at is None:
         if own and chain:
-            gang = _gang(chain, GangFacts(), _NONE, chain[-1].owner)
-            return Membership(f"{plain}-{slug(own)}", "", gang)
+            return _member(known, f"{plain}-{slug(own)}", "", chain, GangFacts(), _NONE, chain[-1].owner)
         if all(each.entry is None or each.entry.annotated for each in chain):
             return None
-        return Membership(plain, "", _gang(chain, GangFacts(), _NONE, None))
+        return _member(known, plain, "", chain, GangFacts(), _NONE, None)
     record = chain[at]
     facts, base = record.facts, IMPLIED + record.owner.uid
     role = _role_of(facts.roles, labels)
     outer = chain[at:]
     if own:
-        return Membership(f"{base}-{slug(own)}", role, _gang(outer, GangFacts(), _NONE, record.owner))
+        return _member(known, f"{base}-{slug(own)}", role, outer, GangFacts(), _NONE, record.owner)
     split = facts.split
     if split is None:
-        return Membership(base, role, _gang(outer, facts, _NONE, record.owner))
+        return _member(known, base, role, outer, facts, _NONE, record.owner)
     if split.pod:
-        return Membership(IMPLIED + wire.uid_of(metadata), role, _gang(outer, GangFacts(), _NONE, None))
+        gang = _gang(outer, GangFacts(), _NONE, None)
+        return Membership(IMPLIED + wire.uid_of(metadata), role, gang)  # no other pod has this gang
     chosen = {key: labels[key] for key in split.labels if key in labels}
     name = "-".join((base, *map(slug, chosen.values())))
-    return Membership(name, role, _gang(outer, facts, chosen, record.owner))
+    return _member(known, name, role, outer, facts, chosen, record.owner)
+
+
+def _member(
+    known: KnownGangs,
+    name: str,
+    role: str,
+    chain: Sequence[OwnerRecord],
+    facts: GangFacts,
+    chosen: Mapping[str, str],
+    owner: Owner | None,
+) -> Membership:
+    key = name, tuple(map(id, chain))
+    gang = known.get(key)
+    if gang is None:
+        gang = known[key] = _gang(chain, facts, chosen, owner)
+    return Membership(name, role, gang)
 
 
 def _gang(chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: Owner | None) -> Gang:

@@ -18,6 +18,7 @@ from vsched.mirror.ingest.gangs import (
     GANG,
     Gang,
     GangFacts,
+    KnownGangs,
     Membership,
     Owner,
     OwnerRecord,
@@ -51,6 +52,12 @@ class Gathered(NamedTuple):
     """Why it waits for an owner."""
     needs: tuple[str, ...] = ()
     """The owners that this depends on, seen or not."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What concerns the pod alone: another gang of the same name is no move."""
+        found = self.membership
+        return None if found is None else (found.name, found.role), self.awaits, self.needs
 
 
 class GangPod:
@@ -99,6 +106,7 @@ class GangStore:
         self._members: dict[str, set[str]] = {}
         """Pods by gang."""
         self._gangs: dict[str, Gang] = {}
+        self._known: KnownGangs = {}
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
@@ -212,6 +220,7 @@ class GangStore:
             if need in self._gone and need not in self._needed:
                 self._gone.discard(need)
                 self._records.pop(need, None)
+                self._known.clear()
 
     def _gather(self, metadata: wire.Metadata) -> Gathered:
         chain, needs = list[OwnerRecord](), list[str]()
@@ -223,7 +232,7 @@ class GangStore:
             awaits = missing
         if awaits:
             return Gathered(None, awaits, tuple(needs))
-        return Gathered(membership_of(metadata, chain), "", tuple(needs))
+        return Gathered(membership_of(metadata, chain, self._known), "", tuple(needs))
 
     def _walk(self, metadata: wire.Metadata) -> Iterator[tuple[OwnerRecord | None, str, str]]:
         """The owners of a pod from the inside out: each as it is, what it is known by, and why the pod waits for it."""
@@ -283,6 +292,7 @@ class GangStore:
         if self._records.get(metadata.uid) == record:
             return False
         self._records[metadata.uid] = record
+        self._known.clear()
         self._show_own(record)
         return self._regather((metadata.uid, f"{kind} {key}"))
 
@@ -296,6 +306,7 @@ class GangStore:
             self._gone.add(uid)
         else:
             del self._records[uid]
+            self._known.clear()
         own = _own_key(record)
         if own not in self._members:
             self._set_gang(own, None)
@@ -306,6 +317,7 @@ class GangStore:
         record = self._records.pop(self._uids.pop((kind, key), ""), None)
         if record is None:
             return False
+        self._known.clear()
         own = _own_key(record)
         if own not in self._members:
             self._set_gang(own, None)
@@ -329,11 +341,17 @@ class GangStore:
         return self._gather_again({uid for need in needs for uid in self._needed.get(need, ())})
 
     def _gather_again(self, uids: Collection[str]) -> bool:
-        moved: list[str] = []
+        moved, changed = list[str](), False
         for uid in uids:
             pod = self._pods[uid]
             gathered = self._gather(pod.metadata)
             if gathered == pod.gathered:
+                continue
+            changed = True
+            if gathered.place == pod.gathered.place:
+                pod.gathered = gathered
+                if pod.key() and gathered.membership is not None:
+                    self._set_gang(pod.key(), gathered.membership.gang)
                 continue
             before = GangPod(pod.metadata, pod.gathered)
             self._leave(uid, pod)
@@ -342,7 +360,7 @@ class GangStore:
             self._settle(before)
             moved.append(uid)
         self.rejoin(moved)
-        return bool(moved)
+        return changed
 
     # -- gangs --------------------------------------------------------------------------------------------------------
 

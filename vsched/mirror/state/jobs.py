@@ -214,8 +214,7 @@ class JobStore:
         if job is None or spec is None:
             return None
         speaker = job.tasks[self._implicit[key].speaker]
-        roles = {task.role: task for task in job.tasks.values()} if spec.min_task_member else {}
-        return ImplicitPodGroup(spec, speaker, remarks, roles)
+        return ImplicitPodGroup(spec, speaker, remarks, _one_of_each(spec, job))
 
     def reprice(self) -> None:
         """Priority classes or queues changed: compute the priorities of all jobs again."""
@@ -360,6 +359,18 @@ class JobStore:
         job = self._jobs.get(key)
         if job is not None and job.spec is _UNSEEN and not job.tasks:
             del self._jobs[key]
+
+
+def _one_of_each(spec: JobSpec, job: Job) -> dict[str, Task]:
+    """A pod of each role that has a minimum; not more of a large job is looked through than it takes."""
+    found, wanted = dict[str, Task](), {role for role, _ in spec.min_task_member}
+    for task in job.tasks.values() if wanted else ():
+        if task.role in wanted:
+            found[task.role] = task
+            wanted.discard(task.role)
+            if not wanted:
+                break
+    return found
 
 
 def _unseen(job: Job) -> Job:
