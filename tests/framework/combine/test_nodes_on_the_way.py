@@ -84,3 +84,12 @@ def test_a_gang_that_runs_asks_for_more_pods_by_their_conditions() -> None:
     pods = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).unschedulable
 
     assert [one.reason for one in pods.values()] == ["Unschedulable"]
+
+
+def test_a_gang_with_pods_of_too_many_kinds_for_a_request_asks_by_their_conditions() -> None:
+    kinds = "\n".join(f"pods x/a 1 cpu={2 + number}" for number in range(33))
+    found = mirror(manifests(f"node n1 cpu=1\njob x/a min=33\n{kinds}"))
+    found.provision({})
+    pods = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).unschedulable
+
+    assert {one.reason for one in pods.values()} == {"Unschedulable"}

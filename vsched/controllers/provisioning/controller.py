@@ -39,8 +39,6 @@ from vsched.writes.writer import Writer
 
 BUFFERS_MAX = 200
 """How many CapacityBuffers have series of their own."""
-SHAPES_MAX = 32
-"""How many kinds of pods one request can ask for."""
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
 Provision = Callable[[Mapping[str, Provisioning] | None], None]
@@ -143,8 +141,8 @@ class ProvisioningController:
         since = before.since if before is not None and before.gang is None else self._clock.now()
         need = Need(gang, waits, 0.0 if gang is not None else since)
         if not waits and key not in self._by_gang:
-            self._needs.pop(key, None)
-            self._states.pop(key, None)
+            for known in (self._needs, self._states, self._back_offs):
+                known.pop(key, None)
         elif before is None or need != before:
             self._needs[key] = need
             self.workqueue.put(key, None)
@@ -245,10 +243,10 @@ class ProvisioningController:
 
 
 def gang_of(job: Job, tasks: list[Task], names: list[str]) -> Gang | None:
-    """What a gang asks for; None where these are no tasks, or of too many kinds for one request."""
-    counts: Counter[Shape] = Counter(task.shape for task in tasks)
-    if not tasks or len(counts) > SHAPES_MAX:
+    """What a gang asks for; None where these are no tasks."""
+    if not tasks:
         return None
+    counts: Counter[Shape] = Counter(task.shape for task in tasks)
     first: dict[Shape, Task] = {}
     for task in sorted(tasks, key=lambda task: task.name):
         first.setdefault(task.shape, task)

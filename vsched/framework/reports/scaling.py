@@ -22,6 +22,7 @@ from vsched.framework.reports.unschedulable import UnschedulableReasons, has_pla
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
 from vsched.model.amounts.resources import Vector, add, times
+from vsched.model.jobs.provisioning import POD_SETS_MAX
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -115,17 +116,18 @@ class ScaleUps:
         if not found.pods or not is_asked_for(self._session, view):
             return found
         tasks = self._session.plugins.ordered_tasks(task for task in asking.tasks if task.uid in found.pods)
-        if view.sub_groups is not None:
-            return found._replace(asked=found.pods)
-        lacking = view.roles_missing()
+        lacking = {} if view.sub_groups is not None else view.roles_missing()
         needed: list[Task] = []
         for task in tasks:
             if lacking.get(task.role, 0) > 0:
                 lacking[task.role] -= 1
                 needed.append(task)
         chosen = {task.uid for task in needed}
-        others = (task.uid for task in tasks if task.uid not in chosen)
-        return found._replace(asked=frozenset([*chosen, *islice(others, max(0, asking.least - len(chosen)))]))
+        most = len(tasks) if view.sub_groups is not None else max(0, asking.least - len(needed))
+        needed += islice((task for task in tasks if task.uid not in chosen), most)
+        if len({task.shape for task in needed}) > POD_SETS_MAX:
+            return found  # one request cannot ask for so many kinds of pods
+        return found._replace(asked=frozenset(task.uid for task in needed))
 
     def _rank(self, asking: _Asking) -> tuple[object, ...]:
         """Jobs whose gates were opened go first, because their queues keep room for them."""

@@ -10,6 +10,8 @@ CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
 """The annotation of pods that use what a request provisioned: its name."""
 CLASS_NAME = "autoscaling.x-k8s.io/provisioning-class-name"
 """The annotation of the same pods with the class of the request."""
+POD_SETS_MAX = 32
+"""How many kinds of pods one request can ask for."""
 ASKED: Final = "asked"
 PROVISIONED: Final = "provisioned"
 FAILED: Final = "failed"
