@@ -32,6 +32,10 @@ def test_the_example_of_the_help(tmp_path: Path) -> None:
     assert zones == ["zone-a", "zone-b", "zone-a"]
 
 
+def test_the_pools_of_the_samples() -> None:
+    assert [pool.name for pool in read_pools(Path(__file__).parents[3] / "config" / "pools.yaml")] == ["h100", "cpu"]
+
+
 def test_a_pool_that_says_nothing_but_its_name(tmp_path: Path) -> None:
     (pool,) = read_pools(write(tmp_path, "- name: a\n  zones: []\n"))
 
