@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.killing import killed_after
 from tests.support.operators import Obj, definition, definitions, made_of, owned, pod, sample
 from tests.support.running import PODGROUPS, digested, node, nodes_of, scheduling
 from tests.support.waiting import until
@@ -184,6 +185,36 @@ async def test_a_restarted_daemon_goes_on_with_the_same_gangs() -> None:
             assert (groups(cluster), len(nodes_of(cluster))) == (made, 0)
             cluster.apply([node("n2", cpu="3")])
             await until(lambda: len(nodes_of(cluster)) == 4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 6, 8])
+async def test_a_daemon_that_is_killed_leaves_nothing_half_done(count: int) -> None:
+    """After the n-th write of PodGroups, names and bindings; the next daemon goes on."""
+    async with Cluster([node("n1", cpu="8")]) as cluster:
+        cluster.apply(list(definitions()))
+        obj = sample("pytorchjob")
+        make(cluster, obj, *made_of(obj))
+        await killed_after(cluster, r"POST .*/(podgroups|pods/[^/]+/binding)|PATCH .*/pods/[^/]+$", count)
+        async with scheduling(cluster.url) as daemon:
+            await until(lambda: len(nodes_of(cluster)) == 4 and "" not in named(cluster))
+            await digested(cluster, daemon)
+        assert groups(cluster) == {"PyTorchJob bert": (4, {"master": 1, "worker": 3})}
+        assert len(named(cluster)) == 1
+
+
+async def test_a_kind_that_is_installed_while_the_daemon_runs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vsched.daemon.watches.NOT_SERVED_SECONDS", 0.2)
+    async with Cluster([node("n1", cpu="3")]) as cluster, scheduling(cluster.url) as daemon:
+        await until(lambda: daemon.health.ready().ok)
+        assert not any("kubeflow" in kind for kind in daemon.health.ready().details["absent"])
+        cluster.apply(list(definitions()))
+        obj = sample("pytorchjob")
+        make(cluster, obj, *made_of(obj))
+        await until(lambda: groups(cluster) == {"PyTorchJob bert": (4, {"master": 1, "worker": 3})})
+        await digested(cluster, daemon)
+        assert not nodes_of(cluster)
+        cluster.apply([node("n2", cpu="3")])
+        await until(lambda: len(nodes_of(cluster)) == 4)
 
 
 async def test_the_podgroup_of_a_group_that_is_gone_goes() -> None:

@@ -274,3 +274,39 @@ def test_a_kind_of_ones_own_comes_from_a_file() -> None:
     minima = {"decode": 1, "prefill": 2}
     assert seen.gangs() == {"service-chat-a": (3, minima, 3), "service-chat-b": (3, minima, 3)}
     assert seen.jobs()["service-chat-a"].gang == "Service chat"
+
+
+def test_pods_of_a_deployment_that_says_so_are_one_gang_over_its_replica_sets() -> None:
+    table = (
+        "workloads: [{apiVersions: [apps/v1], kind: Deployment, annotated: true, marks: [pod-template-hash], "
+        "roles: [{name: pod, replicas: spec.replicas}]}]"
+    )
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "ring", "annotations": {"vsched.io/gang": "true"}},
+        "spec": {"replicas": 4},
+    }
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ring", "controller": True}
+    sets = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": f"ring-{which}",
+                "ownerReferences": [
+                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ring", "controller": True}
+                ],
+            },
+            "spec": {},
+        }
+        for which in "ab"
+    ]
+    pods = [pod(f"{each['metadata']['name']}-{n}", each, {"pod-template-hash": "x"}) for each in sets for n in range(2)]
+    seen = Seen(table)
+    seen.tell(*pods, *sets)
+    assert len(seen.waiting()) == 4, "the Deployment has not been seen"
+    seen.tell(deployment)
+    assert seen.gangs() == {"deployment-ring": (4, {}, 4)}
+    seen.tell({**deployment, "metadata": {"name": "ring"}})
+    assert seen.gangs() == {"replicaset-ring-a": (1, {}, 2), "replicaset-ring-b": (1, {}, 2)}

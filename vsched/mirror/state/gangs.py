@@ -258,15 +258,22 @@ class GangStore:
                 return
             record = self._records.get(reference.uid)
             if record is None:
-                owner = self._table.by_owner.get(group_and_kind(reference))
-                leads = told and reference.kind in RESOURCES and reference.kind not in self._refused
-                if (owner is not None and not owner.annotated and owner.id not in self._refused) or leads:
+                if self._is_awaited(reference, told=told):
                     yield None, reference.uid, _waits_for(reference.kind, reference.name, "an owner of it")
                 else:
                     yield None, reference.uid, ""
                 return
             yield record, reference.uid, ""
             reference = record.controller
+
+    def _is_awaited(self, reference: wire.OwnerReference, *, told: bool) -> bool:
+        """Whether a pod waits for an owner that has not been seen; ``told``: its labels say that there is a gang."""
+        entry = self._table.by_owner.get(group_and_kind(reference))
+        if entry is not None:
+            return (told or not entry.annotated) and entry.id not in self._refused
+        known = RESOURCES.get(reference.kind)
+        of_ours = known is not None and reference.api_version == known.api_version
+        return told and of_ours and reference.kind not in self._refused
 
     # -- owners -------------------------------------------------------------------------------------------------------
 
