@@ -294,9 +294,7 @@ def test_pods_of_a_deployment_that_says_so_are_one_gang_over_its_replica_sets() 
             "kind": "ReplicaSet",
             "metadata": {
                 "name": f"ring-{which}",
-                "ownerReferences": [
-                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ring", "controller": True}
-                ],
+                "ownerReferences": [owner],
             },
             "spec": {},
         }
