@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,18 @@ def member(name: str, group: str, disks: Sequence[str] = (), template: str = "",
     return merged(made, {"spec": {**about, **spec}})
 
 
-async def killed_after(cluster: Cluster, what: str, count: int) -> bool:
-    """Run a daemon until the n-th request that matches, and kill it; False where all pods were bound before that."""
+async def killed_after(cluster: Cluster, what: str, count: int, done: Callable[[Cluster], bool] | None = None) -> bool:
+    """Run a daemon until the n-th request that matches, and kill it; False where it was done before that.
+
+    ``done`` says when there is nothing more to wait for: by default once all pods are bound.
+    """
+    is_done = done or all_bound
     async with faulty(cluster.url) as proxy, ApiClient(Connection(proxy.url)) as client:
         proxy.cut_after(what, count)
         daemon = Daemon(Options(listen_address="", healthz_address=""), client, REGISTRY)
         running = asyncio.create_task(daemon.run())
         try:
-            await until(lambda: proxy.cut.is_set() or all_bound(cluster))
+            await until(lambda: proxy.cut.is_set() or is_done(cluster))
             return proxy.cut.is_set()
         finally:
             proxy.cut.set()
@@ -57,8 +61,18 @@ async def killed_after(cluster: Cluster, what: str, count: int) -> bool:
             await asyncio.wait((running,))
 
 
-async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path, *flags: str) -> None:
-    """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``."""
+async def killed_for_real(
+    cluster: Cluster,
+    what: str,
+    count: int,
+    kubeconfig: Path,
+    *flags: str,
+    done: Callable[[Cluster], bool] = lambda cluster: False,
+) -> None:
+    """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``.
+
+    It ends before that where it is ``done``.
+    """
     async with faulty(cluster.url) as proxy:
         proxy.cut_after(what, count)
         _write_kubeconfig(cluster, kubeconfig, proxy.url)
@@ -71,7 +85,7 @@ async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: P
             env={**os.environ, "HOME": "/nonexistent"},
         )
         try:
-            await until(proxy.cut.is_set)
+            await until(lambda: proxy.cut.is_set() or done(cluster))
         finally:
             process.send_signal(signal.SIGKILL)
             await process.wait()
