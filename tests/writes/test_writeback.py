@@ -187,6 +187,17 @@ async def test_what_was_just_written_is_not_repeated_while_the_watch_lags() -> N
         assert len(test.server.of("podgroups")) == 1
 
 
+async def test_a_podgroup_that_takes_the_name_of_another_one_is_told_the_same_at_once() -> None:
+    snapshot, job = world()
+    async with bench() as test:
+        test.submit(snapshot, jobs={"ns/g": outcome()})
+        await test.quiet()
+        job.spec = msgspec.structs.replace(job.spec, uid="g2")
+        test.submit(snapshot, jobs={"ns/g": outcome()})
+        await test.quiet()
+        assert [sent.body["status"]["phase"] for sent in test.server.of("podgroups")] == ["Inqueue", "Inqueue"]
+
+
 async def test_of_a_job_that_is_gone_nothing_is_known() -> None:
     snapshot, _ = world()
     async with bench() as at:

@@ -66,10 +66,11 @@ class StatusContent(NamedTuple):
 
 
 class WrittenStatus(NamedTuple):
-    """What was last written, and when (by the monotonic clock)."""
+    """What was last written, when (by the monotonic clock), and to which object."""
 
     content: StatusContent
     at: float
+    uid: str
 
 
 class DueStatus(msgspec.Struct, frozen=True):
@@ -157,6 +158,9 @@ class JobStatuses:
             return
         content = content_of(outcome)
         written = self._written.get(key)
+        if written is not None and written.uid != job.spec.uid:
+            self.forget((key,))  # another PodGroup has taken the name, as where a vcjob is restarted
+            written = None
         if (
             written is not None
             and written.content == content
@@ -200,7 +204,7 @@ class JobStatuses:
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
         answer = await self._statuses.send(lambda subresource: podgroup_write(outcome, conditions, subresource))
         if answer.done:
-            self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic())
+            self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic(), due.uid)
             self._say(due)
         self._statuses.answered(key, answer)
 
