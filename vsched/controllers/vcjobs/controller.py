@@ -45,6 +45,8 @@ class JobControllerSettings(msgspec.Struct, frozen=True):
     """Back-off after failed writes, those refused for an outdated version included."""
     gather_seconds: float = 0.02
     """How long a change waits for others of the same job, as of its other pods."""
+    gather_seconds_per_pod: float = 0.0001
+    """So much longer for each pod: a look costs as much as there are pods, and there is one for many changes."""
     behind_seconds: float = 2.0
     """How long the watch may take to show pods that the status of a job counts, before they are taken to have gone."""
     remembered: int = 50_000
@@ -104,7 +106,8 @@ class JobController:
 
     def _touched(self, key: str) -> None:
         if self._records.is_known(key):
-            self._workqueue.put(key, None, self._settings.gather_seconds)
+            more_seconds = self._settings.gather_seconds_per_pod * self._records.size(key)
+            self._workqueue.put(key, None, self._settings.gather_seconds + more_seconds)
         else:
             self._workqueue.discard(key)
             self._back_offs.pop(key, None)
@@ -175,7 +178,7 @@ class JobController:
         return False
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
-        """Look again when a time is over, when the watch should have shown new pods, or for the next Command."""
+        """Look again when a time is over, when the watch should show what was written, or for the next Command."""
         if self._next_order(key) is not None:
             self._workqueue.put(key, None)
         if self._records.unseen(job):

@@ -76,8 +76,8 @@ class JobRecords:
         self._fresh_pods: dict[str, Fresh[PodState]] = {}
         self._seen: set[str] = set()
         """The uids of jobs that have been looked at since somebody decides about them."""
-        self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
-        """The uids of what this process has deleted."""
+        self._deleted: LRUCache[str, float] = LRUCache(REMEMBERED)
+        """The uids of what this process has deleted, with the monotonic time until which that is believed unseen."""
         self._job_feed: ObjectFeed[VcJob | BadJob] = ObjectFeed(self._job_of, self._job_changed, self._note_listed)
         self._pod_feed: ObjectFeed[JobPod | bool] = ObjectFeed(self._pod_of, self._pod_changed, self._note_listed)
         self._group_feed: ObjectFeed[JobGroup] = ObjectFeed(job_group_of, self._group_changed, self._note_listed)
@@ -111,6 +111,11 @@ class JobRecords:
         """Whether there is a vcjob of this key, or a Command about one."""
         return key in self._job_feed.found or key in self._targets
 
+    def size(self, key: str) -> int:
+        """How many pods a vcjob has."""
+        job = self._job_feed.found.get(key)
+        return 0 if job is None else len(self._pods.get(job.uid, ()))
+
     def is_ours(self, job: VcJob) -> bool:
         """Whether this scheduler places the pods of the job."""
         return job.scheduler_name in self._names
@@ -131,8 +136,13 @@ class JobRecords:
         )
 
     def unseen(self, job: VcJob) -> bool:
-        """Whether pods of the job were made that the watch does not show yet."""
-        return job.uid in self._fresh_pods
+        """Whether something was made or deleted for the job that the watch does not show yet."""
+        group = self._groups.get(job.uid)
+        return (
+            job.uid in self._fresh_pods
+            or (group is not None and self._is_leaving(group[1].uid))
+            or any(not pod.deleting and self._is_leaving(pod.uid) for pod in self._pods.get(job.uid, {}).values())
+        )
 
     def _pods_of(self, job: VcJob) -> dict[str, PodState]:
         pods = dict(self._pods.get(job.uid, {}))
@@ -142,7 +152,7 @@ class JobRecords:
         if fresh is not None and not fresh:
             del self._fresh_pods[job.uid]
         for name, state in pods.items():
-            if state.uid in self._deleted and not state.deleting:
+            if not state.deleting and self._is_leaving(state.uid):
                 pods[name] = msgspec.structs.replace(state, deleting=True)
         return pods
 
@@ -150,7 +160,11 @@ class JobRecords:
         name, found = self._groups.get(job.uid, ("", None))
         if found is None or name != job.podgroup:
             found = self._fresh_groups.get(job.uid)
-        return None if found is None or found.uid in self._deleted else found
+        return None if found is None or self._is_leaving(found.uid) else found
+
+    def _is_leaving(self, uid: str) -> bool:
+        """Whether this process has just deleted an object."""
+        return self._clock.monotonic() < self._deleted.get(uid, 0.0)
 
     def _is_missing(self, claim: str) -> bool:
         return self._claims.listed and claim not in self._claims.found
@@ -178,7 +192,7 @@ class JobRecords:
 
     def deleted(self, uid: str) -> None:
         """This process has deleted a pod or a PodGroup."""
-        self._deleted[uid] = None
+        self._deleted[uid] = self._clock.monotonic() + UNSEEN_SECONDS
 
     def forget(self, job: VcJob, pods: tuple[str, ...]) -> None:
         """Pods that others have deleted are dealt with; by uid."""
@@ -279,7 +293,7 @@ class JobRecords:
         pods = self._pods.get(pod.owner, {})
         if pods.pop(pod.state.name, None) is not None and not pods:
             del self._pods[pod.owner]
-        if self.acting and self._deleted.pop(pod.state.uid, pod) is pod:
+        if self.acting and self._deleted.pop(pod.state.uid, None) is None:
             ended = msgspec.structs.replace(pod.state, since=self._clock.now())
             self._gone.setdefault(pod.owner, {})[pod.state.uid] = ended
         self._touch(pod.job)

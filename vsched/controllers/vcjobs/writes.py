@@ -58,8 +58,6 @@ OBJECTS: Mapping[str, ApiResource] = {
 }
 """What plugins and volumes make, by kind."""
 NO_KEYS = KeyPair("", "")
-_GONE = (404, 409)
-"""Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
 
 
 class JobWriteSettings(msgspec.Struct, frozen=True):
@@ -275,7 +273,8 @@ class JobWrites:
     async def _delete(self, kind: str, path: str, uid: str) -> bool:
         body = orjson.dumps({"propagationPolicy": "Background", "preconditions": {"uid": uid}})
         answer = await self._send(Write(kind, "DELETE", path, body))
-        return answer.done or answer.code in _GONE
+        # 409: another object has taken the name, which the watch will show, or a race was lost.
+        return answer.done or answer.code == 404
 
     async def _send(self, write: Write) -> WriteResult:
         return await self._writer.send(write, self._settings.attempts)
