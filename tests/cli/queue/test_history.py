@@ -6,9 +6,11 @@ import asyncio
 import csv
 import io
 import json
+import time
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from tests.support.queue_commands import queue
@@ -49,6 +51,14 @@ def test_a_table_has_a_line_a_queue_with_a_curve() -> None:
     assert shown[2].split() == ["research", "50%", "38%", "50%", "30%", "125%", "▃▅"]
     assert shown[-2].endswith("each point is the mean of 2m; a full cell is 100%")
     assert shown[-1] == "2 more queues have no history: there are too many"
+
+
+def test_it_is_said_until_when_only_what_was_held_is_known_by_the_hour() -> None:
+    known = replace(FOUND, hourly=(True, True, False))
+    when = time.strftime("%m-%d %H:%M", time.localtime(FOUND.begins + 240))
+    expected = f"before {when}, when this daemon began to lead, only what was held is known, by the hour"
+    assert lines(history_table(known, LOOK))[-2] == expected
+    assert expected in lines(queue_table(replace(known, queues=(RESEARCH,)), LOOK))
 
 
 def test_a_page_about_one_has_a_line_a_step() -> None:

@@ -31,6 +31,8 @@ from vsched.model.history.packing import pack, unpack
 from vsched.model.history.records import CLUSTER, HOUR_SECONDS, Decay, Holder, UsageHistory
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
+from vsched.web.overview.share_history import WEEK
+from vsched.web.overview.share_series import share_series
 
 NAME, PLACE = "vsched-usage-history", "kube-system"
 TEAM = Holder("default", "default")
@@ -160,6 +162,36 @@ async def test_with_kill_9_no_more_than_a_period_is_lost(tmp_path: Path) -> None
             await sessions(daemon, 1)
             assert counted(daemon) >= used(last) * 0.999
             assert daemon.cache.history.publish().since == last.since
+
+
+async def test_after_kill_9_the_week_of_shares_has_what_was_held_by_the_hour(tmp_path: Path) -> None:
+    async with Cluster([node("n1")]) as cluster:
+        kubeconfig = tmp_path / "kubeconfig"
+        cluster.write_kubeconfig(kubeconfig)
+        put(cluster, of_yesterday(at=0.5 * HOUR_SECONDS))
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(kubeconfig), "--schedule-period", "50ms"),
+            *("--history-period", "200ms", "--listen-address", "", "--healthz-address", ""),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+        )
+        try:
+            cluster.apply(gang("g", 2))
+            before = used(stored(cluster))
+            await until(lambda: used(stored(cluster)) > before)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+        async with scheduling(cluster.url, **SELDOM) as daemon:
+            await until(lambda: any(share_series(daemon.telemetry.shares, WEEK, WEEK.steps).hourly))
+            week = share_series(daemon.telemetry.shares, WEEK, WEEK.steps, "default")
+        queue = week.queues[0]
+        assert 29 * 6 <= sum(week.hourly) <= 30 * 6 + 1
+        assert week.begins == pytest.approx(time.time() - 30 * HOUR_SECONDS, abs=1200)
+        marked = [at for at, hourly in enumerate(week.hourly) if hourly]
+        assert {queue.held[at] for at in marked[:-6]} == {0.375}, "1,500 of 4,000 millicores, before the gang came"
+        assert {queue.deserved[at] for at in marked} == {queue.waiting[at] for at in marked} == {None}
 
 
 @pytest.mark.parametrize(

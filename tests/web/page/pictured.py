@@ -65,11 +65,13 @@ class Going:
 
 
 @asynccontextmanager
-async def pictured(going: Going, address: str = "127.0.0.1:0", access: Access | None = None) -> AsyncIterator[str]:
-    """The page over these pictures, where it is."""
+async def pictured(
+    going: Going, address: str = "127.0.0.1:0", access: Access | None = None, shares: ShareHistory | None = None
+) -> AsyncIterator[str]:
+    """The page over these pictures and shares over time, where it is."""
     files = read_files()
     nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
-    pictures = (*overview_routes(going.feed), *nobody, queue_history_route(ShareHistory()))
+    pictures = (*overview_routes(going.feed), *nobody, queue_history_route(shares or ShareHistory()))
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

@@ -281,7 +281,9 @@ async def test_shares_of_queues_stand_on_charts_that_keys_go_through_and_in_a_ta
     held = section.locator("figure").first.locator("path.held")
     await expect(held).to_have_attribute("d", re.compile("^M0.0 100V.*Z$"))
     kinds = "[...document.querySelector('#shares svg').children].map((path) => path.getAttribute('class'))"
-    assert await page.evaluate(kinds) == ["held", "waiting", "deserved", "cursor"], "what is filled covers no line"
+    assert await page.evaluate(kinds) == ["held", "hourly", "waiting", "deserved", "cursor"], (
+        "what is filled covers no line"
+    )
     await page.locator("#shares-charts").focus()
     await page.keyboard.press("Home")
     await expect(page.locator("#shares-said")).to_contain_text(re.compile(r"\d+:\d+:\d+: the whole cluster held \d+%"))

@@ -123,8 +123,9 @@ def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: Daemon
 def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
     """What queues held, deserved and waited for over the last hour or week, as shares of the cluster.
 
-    The daemon that leads remembers an hour by ten seconds and a week by ten minutes; one that has just begun to lead
-    begins anew. Documents and CSV about one queue have every step.
+    The daemon that leads remembers an hour by ten seconds and a week by ten minutes. One that has just begun to lead
+    knows of the week before only what was held, by the hour, from the usage history; documents mark that as hourly.
+    Documents and CSV about one queue have every step.
     """
     from msgspec import to_builtins
 

@@ -139,6 +139,10 @@ def _remarks(found: ShareSeries, top: float) -> Iterator[str]:
         f"dominant shares of the cluster, with the queues below; each point is the mean of "
         f"{span_text(found.step_seconds)}; a full cell is {_percent(top)}"
     )
+    if any(found.hourly):
+        until = found.begins + (len(found.hourly) - found.hourly[::-1].index(True)) * found.step_seconds
+        began = time.strftime("%m-%d %H:%M", time.localtime(until))
+        yield f"before {began}, when this daemon began to lead, only what was held is known, by the hour"
     if found.left_out:
         queues = "queue has" if found.left_out == 1 else "queues have"
         yield f"{found.left_out} more {queues} no history: there are too many"

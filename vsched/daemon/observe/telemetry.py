@@ -26,6 +26,7 @@ from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
+from vsched.web.overview.past_shares import hourly_shares
 from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.shares import queue_shares
 from vsched.writes.bindings import BindOutcome, Outcome
@@ -84,6 +85,8 @@ class Telemetry(ProcessTelemetry):
         self.findings = Findings()
         self.history = SessionHistory()
         self.shares = ShareHistory()
+        self._shares_since = 0.0
+        """When the usage history began that the shares were filled from, seconds since the epoch."""
         self._clock = clock
         self._created: dict[str, float] = {}
         """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
@@ -127,6 +130,7 @@ class Telemetry(ProcessTelemetry):
         if self.shares.is_due(snapshot.now):
             shares = queue_shares(snapshot, report)
             self.shares.add(snapshot.now, shares)
+            self._restore_shares(snapshot)
             self._used.read(snapshot.history, shares)
         self._measure(report, timing)
         for bind in report.binds:
@@ -140,6 +144,12 @@ class Telemetry(ProcessTelemetry):
             self.metrics.attempts.labels("unschedulable").inc(len(report.unschedulable))
         self._summary.add(report, timing.total)
         self._log_summary()
+
+    def _restore_shares(self, snapshot: Snapshot) -> None:
+        """Fill the shares of the past week once the usage history goes back further: it was restored then."""
+        since = snapshot.history.since
+        if since != self._shares_since and self.shares.restore(hourly_shares(snapshot.history, snapshot.queues)):
+            self._shares_since = since
 
     def _log_summary(self) -> None:
         """Log sessions that did something, at most once a second: under load there are a hundred a second."""

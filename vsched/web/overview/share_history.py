@@ -7,18 +7,21 @@ session, so that sessions never wait for pages.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vsched.model.nodes.table import Floats
+from vsched.model.nodes.table import Floats, Mask
+from vsched.web.overview.past_shares import HourlyShares
 from vsched.web.overview.shares import WHOLE, QueueShares
 
 QUEUES_MAX = 500
 """The most queues that have a history. One more takes the place of the one that has been idle for longest."""
 MEASURES = len(QueueShares._fields)
+HELD = QueueShares._fields.index("held")
 HALF_MAX = 60_000.0
 """The largest share that is kept; half-precision numbers end a little later."""
 
@@ -47,6 +50,8 @@ class ShareWindow(NamedTuple):
     queues: tuple[str, ...]
     values: Values
     """``float32[queues, held|deserved|waiting, steps]``; NaN where nothing is known."""
+    hourly: Mask
+    """By step: whether it has the mean of an hour, from the usage history."""
 
 
 class _Ring:
@@ -57,6 +62,8 @@ class _Ring:
         self.values: Halves = np.full((1, MEASURES, span.steps), np.nan, np.float16)
         self.first = self.last = -1
         """The numbers of the first step and of the last."""
+        self.hourly: Mask = np.zeros(span.steps, np.bool_)
+        """The steps that have the mean of an hour."""
         self._sums = np.zeros((1, MEASURES))
         self._counts = np.zeros((1, MEASURES))
 
@@ -74,12 +81,14 @@ class _Ring:
         number, steps = int(at // self.span.step_seconds), self.span.steps
         if self.first < 0 or number <= self.last - steps or number >= self.last + steps:
             self.values[:] = np.nan
+            self.hourly[:] = False
             self.first, self.last = number, number - 1
         if number < self.last:
             return
         if number > self.last:
             for passed in range(self.last + 1, number + 1):
                 self.values[..., passed % steps] = np.nan
+                self.hourly[passed % steps] = False
             self.last, self.first = number, max(self.first, number - steps + 1)
             self._sums[:] = self._counts[:] = 0.0
         known = ~np.isnan(sample)
@@ -88,9 +97,25 @@ class _Ring:
         with np.errstate(invalid="ignore"):
             self.values[..., number % steps] = self._sums / self._counts
 
-    def window(self, rows: list[int]) -> Values:
+    def fill(self, past: HourlyShares, rows: Mapping[str, int]) -> None:
+        """Give steps whose middle is in a counted hour what was held then, where nothing is known of the cluster."""
+        steps, seconds = self.span.steps, self.span.step_seconds
+        places = np.fromiter(rows.values(), np.intp)[:, None]
+        held = np.minimum(HALF_MAX, np.array([past.held[name] for name in rows]))
+        for hour, (begin, end) in enumerate(zip(past.begins.tolist(), past.ends.tolist(), strict=True)):
+            first, last = (ceil(at / seconds - 0.5) for at in (begin, end))
+            numbers = np.arange(max(first, self.last - steps + 1), min(last, self.last))
+            unknown = np.isnan(self.values[rows[WHOLE], HELD, numbers % steps])
+            columns = numbers[unknown] % steps
+            if not len(columns):
+                continue
+            self.values[places, HELD, columns[None]] = held[:, hour : hour + 1]
+            self.hourly[columns] = True
+            self.first = min(self.first, int(numbers[unknown][0]))
+
+    def window(self, rows: list[int]) -> tuple[Values, Mask]:
         columns = np.arange(self.first, self.last + 1) % self.span.steps
-        return self.values[rows][..., columns].astype(np.float32)
+        return self.values[rows][..., columns].astype(np.float32), self.hourly[columns]
 
 
 class ShareHistory:
@@ -137,6 +162,34 @@ class ShareHistory:
         for ring in self._rings.values():
             ring.add(now, sample)
 
+    def restore(self, past: HourlyShares) -> bool:
+        """Fill the week, where nothing is known of it, with what queues held by the hour; after the first sample.
+
+        Returns False while a page reads: nothing happens then.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._restore(past)
+        finally:
+            self._lock.release()
+        return True
+
+    def _restore(self, past: HourlyShares) -> None:
+        worked = {
+            name: float(past.ends[hours[-1]])
+            for name, held in past.held.items()
+            if len(hours := np.flatnonzero(held)) and name != WHOLE
+        }
+        for name in sorted(worked, key=lambda name: (-worked[name], name)):
+            if name in self._rows:
+                self._busy_at[name] = max(self._busy_at.get(name, 0.0), worked[name])
+            elif not self._admit(name, worked[name], works=True):
+                break
+        rows = {name: self._rows[name] for name in past.held if name in self._rows}
+        if rows:
+            self._rings[WEEK.name].fill(past, rows)
+
     def _admit(self, name: str, now: float, *, works: bool) -> bool:
         """Give a queue a row, if there is one, or if it is busy and another one is not; False where it gets none."""
         row = len(self._rows)
@@ -168,8 +221,8 @@ class ShareHistory:
             names = sorted(self._rows) if queue is None else [queue]
             rows = [self._rows[name] for name in names]
             if ring.first < 0:
-                return ShareWindow(0, (), np.zeros((0, MEASURES, 0), np.float32))
-            return ShareWindow(ring.first, tuple(names), ring.window(rows))
+                return ShareWindow(0, (), np.zeros((0, MEASURES, 0), np.float32), np.zeros(0, np.bool_))
+            return ShareWindow(ring.first, tuple(names), *ring.window(rows))
 
     @property
     def left_out(self) -> int:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from vsched.web.overview.share_history import QUEUES_MAX, ShareHistory, Span, Values
+from vsched.model.nodes.table import Mask
+from vsched.web.overview.share_history import HELD, QUEUES_MAX, ShareHistory, Span, Values
 from vsched.web.overview.shares import WHOLE, QueueShares
 
 DIGITS = 4
-HELD, WAITING = (QueueShares._fields.index(name) for name in ("held", "waiting"))
+WAITING = QueueShares._fields.index("waiting")
 
 Points = tuple[float | None, ...]
 
@@ -38,6 +39,10 @@ class ShareSeries(msgspec.Struct, frozen=True):
     """The cluster first, then by name."""
     left_out: int
     """How many queues have no history, because there are too many."""
+    hourly: tuple[bool, ...] = ()
+    """By point: whether it has means of hours, of the time before the daemon began to lead. They are from the usage
+    history, which has only what was held. Empty where no point has any.
+    """
 
 
 def share_series(
@@ -61,6 +66,7 @@ def share_series(
         step_seconds=every * span.step_seconds,
         queues=tuple(QueueSeries(found.queues[at], *map(_points, means[at])) for at in listed),
         left_out=history.left_out,
+        hourly=_hourly(found.hourly[starts[0] :], starts - starts[0]) if found.hourly.any() else (),
     )
 
 
@@ -80,6 +86,11 @@ def _means(values: Values, starts: np.ndarray[tuple[int], np.dtype[np.intp]]) ->
     counts = np.add.reduceat(known, starts, axis=2, dtype=np.int64)
     means = sums / np.maximum(counts, 1)
     return np.where(counts > 0, means, np.nan).astype(np.float32)
+
+
+def _hourly(marks: Mask, starts: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[bool, ...]:
+    marked: tuple[bool, ...] = tuple(np.logical_or.reduceat(marks, starts).tolist())
+    return marked if any(marked) else ()
 
 
 def _points(values: Values) -> Points:

@@ -10,7 +10,7 @@ const POINTS = 120;
 const PACE = { hour: 10_000, week: 60_000 }; // How often there is something new, milliseconds.
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [600, 100];
-const KINDS = ["held", "waiting", "deserved"]; // In the order in which they are drawn, the last above the others.
+const KINDS = ["held", "hourly", "waiting", "deserved"]; // In the order in which they are drawn, the last above the others.
 const TOLD = ["held", "deserved", "waiting"];
 const BUSIEST = "busiest"; // What the choice of a queue begins with; names of queues follow "queue ".
 
@@ -101,9 +101,17 @@ export class Shares {
     fill(find("shares-figures"), series.map((one) => one.queue), (name) => figure(name));
     series.forEach((one, at) => {
       const chart = find("shares-figures").children[at];
-      for (const kind of KINDS) mark(chart.lines[kind], "d", path(one[kind], this.top, kind === "held"));
+      const [held, hourly] = [false, true].map((wanted) => one.held.map((value, step) => (this.#isHourly(step) === wanted ? value : null)));
+      const drawn = { held, hourly, waiting: one.waiting, deserved: one.deserved };
+      for (const kind of KINDS) mark(chart.lines[kind], "d", path(drawn[kind], this.top, drawn[kind] === held || drawn[kind] === hourly));
     });
+    find("shares-hourly").hidden = !this.found?.hourly?.length;
     this.#captions();
+  }
+
+  /** Whether a point has means of hours: of the time before this daemon began to lead, when only what was held is known. */
+  #isHourly(step) {
+    return this.found?.hourly?.[step] ?? false;
   }
 
   /** What each chart says: the values where one points, else the last ones. */
@@ -179,7 +187,9 @@ function timeOf(found, at) {
 function spanOf(found) {
   const each = found.step_seconds < 120 ? counted(found.step_seconds, "second") : counted(Math.round(found.step_seconds / 60), "minute");
   const left = found.left_out ? `; ${counted(found.left_out, "queue")} without a history` : "";
-  return `from ${timeOf(found, 0)} on, ${each} a point${left}`;
+  const restored = found.hourly?.lastIndexOf(true) ?? -1;
+  const hourly = restored < 0 ? "" : `; before ${timeOf(found, restored + 1)}, when this daemon began to lead, only what was held is known, by the hour`;
+  return `from ${timeOf(found, 0)} on, ${each} a point${left}${hourly}`;
 }
 
 function drawn(name, about) {
