@@ -14,6 +14,7 @@ from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_
 from tests.support.waiting import until
 from vsched.model.jobs.provisioning import CONSUMES
 from vsched.settings.load import default_text
+from vsched.sim.api.fault_plan import FaultInjector, FaultKind, plan_of
 from vsched.sim.cluster import Cluster
 from vsched.sim.controllers.autoscaling.requests import REQUESTS
 
@@ -228,3 +229,18 @@ async def test_a_vcjob_buys_nodes_though_its_pods_are_made_after_admission(tmp_p
         cluster.apply([yaml.safe_load(VCJOB)])
         await until(lambda: len(nodes_of(cluster, "train-")) == 16)
         assert bought(cluster) == ["h100-0", "h100-1"]
+
+
+async def test_requests_are_made_once_though_every_call_may_fail(tmp_path: Path, policy: Path) -> None:
+    kinds = (kind for kind in FaultKind if not kind.value.startswith(("watch", "slow", "timeout")))
+    spoiling = [{"fault": kind.value, "percent": 5} for kind in kinds]
+    faults = FaultInjector(plan_of({"seed": 5, "rules": spoiling}, "test"))
+    async with Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", delay="1s"), faults=faults) as cluster:
+        changes = cluster.store.subscribe(cluster.client.kind(REQUESTS))
+        async with scheduling(cluster.url, policy_file=policy):
+            for name in "abcd":
+                cluster.apply(of_gpus(name, 16))
+            await until(lambda: len(nodes_of(cluster)) == 64)
+            await until(lambda: not requests(cluster) and not cluster.client.list("podtemplates", "default"))
+        assert len(bought(cluster)) == 8
+        assert len([event for event in changes.take() if event.type == "ADDED"]) == 4

@@ -35,7 +35,7 @@ from vsched.writes.bodies import podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Writer
+from vsched.writes.writer import Writer, WriteResult
 
 BUFFERS_MAX = 200
 """How many CapacityBuffers have series of their own."""
@@ -217,10 +217,10 @@ class ProvisioningController:
         for number, shape in enumerate(gang.shapes):
             pod: Json = await self._client.get(PODS.path(gang.owner.namespace, shape.pod))
             answer = await self._writer.send(template_write(gang, name, number, pod), self._settings.attempts)
-            if not answer.done and answer.code != 409:
+            if not _is_there(answer):
                 return self._failed(gang.key, answer.message)
         answer = await self._writer.send(request_write(gang, attempt, self._rules()), self._settings.attempts)
-        if not answer.done and answer.code != 409:
+        if not _is_there(answer):
             return self._failed(gang.key, answer.message)
         if answer.done:
             pods = sum(shape.number for shape in gang.shapes)
@@ -240,6 +240,11 @@ class ProvisioningController:
         if need is not None and need.gang is not None:
             message = f"ProvisioningRequest {request.name}, attempt {request.attempt}: {request.message}"
             self._events.record(need.gang.owner, WARNING, "ProvisioningFailed", message)
+
+
+def _is_there(answer: WriteResult) -> bool:
+    """Whether an object was made, now or before."""
+    return answer.done or (answer.code == 409 and "already exists" in answer.message)
 
 
 def gang_of(job: Job, tasks: list[Task], names: list[str]) -> Gang | None:
