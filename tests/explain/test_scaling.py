@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
+from vsched.explain.records import Whereabouts
 from vsched.framework.cycle import run_cycle
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.settings.built_in import REGISTRY
@@ -30,4 +31,5 @@ def test_what_became_of_the_request() -> None:
     told = explain(snapshot, POLICY, REGISTRY, run_cycle(snapshot, POLICY, REGISTRY), "ns", "a", simulations=0)
 
     assert told is not None
+    assert told.state is Whereabouts.WAITS, "not for ever: nodes may come"
     assert told.notes == ("ProvisioningRequest a-1 failed: none left; nodes are asked for again at 08:01:00 UTC",)

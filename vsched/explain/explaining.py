@@ -23,7 +23,7 @@ from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Wh
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.explain.why.planned import goes_before, why_no_start
-from vsched.explain.why.scaling import note_of_nodes
+from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
 from vsched.explain.words.owners import found_by
 from vsched.explain.words.requests import notes_of_requests
@@ -263,6 +263,7 @@ class Explaining:
         constraints = (*constraints, *device_constraints(asked, session.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
+        never = never and not nodes_may_come(self._snapshot, job.key)
         message = found.message
         if message == SAYS[found.state]:
             unsaid = NOTHING_WAITS if found.state is Whereabouts.WAITS and not view.job.pending else message

@@ -51,14 +51,16 @@ def test_a_session_is_due_when_the_time_is_over() -> None:
 
 
 def test_pods_say_what_became_of_the_request_and_their_bindings_name_it() -> None:
-    waits = report(asked(NOW + 60)).unschedulable["x/new.0"]
+    found = report(asked(NOW + 60))
+    waits = found.unschedulable["x/new.0"]
     assert waits.reason == "Provisioning"
-    assert waits.message.endswith("nodes are asked for by ProvisioningRequest r")
+    for message in (waits.message, found.jobs["x/new"].message):
+        assert message.endswith("; nodes are asked for by ProvisioningRequest r")
+        assert message.count("ProvisioningRequest") == 1
 
-    text = "node n1 cpu=4\njob x/new min=2 pods=2 cpu=1"
-    found = mirror(manifests(text))
-    found.provision(asked(0.0))
-    (first, _) = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).binds
+    mirrored = mirror(manifests("node n1 cpu=4\njob x/new min=2 pods=2 cpu=1"))
+    mirrored.provision(asked(0.0))
+    (first, _) = run_cycle(mirrored.snapshot(NOW), POLICY, REGISTRY).binds
     assert dict(first.annotations) == {
         "autoscaling.x-k8s.io/consume-provisioning-request": "r",
         "autoscaling.x-k8s.io/provisioning-class-name": "c",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsched.framework.reports.verdicts import NO_HELP, asked_for
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.provisioning import GIVEN_UP
 from vsched.model.plan import PROVISIONING, CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -19,3 +20,9 @@ def note_of_nodes(snapshot: Snapshot, report: CycleReport, job: Job) -> str:
         if NO_HELP in verdict.message:
             return f"no nodes are asked for: {verdict.message.partition(NO_HELP)[2]}"
     return ""
+
+
+def nodes_may_come(snapshot: Snapshot, key: str) -> bool:
+    """Whether nodes are on their way for a job, or will be asked for again."""
+    found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
+    return found is not None and found.state != GIVEN_UP

@@ -19,7 +19,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays
+from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -100,7 +100,7 @@ def job_outcome(
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     planned = planned_start(waiting.session, view.key)
-    headline = with_start(waiting.session, waiting.of(view), planned)
+    headline = with_request(waiting.session, with_start(waiting.session, waiting.of(view), planned), view)
     if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
         # This reason overrides what plugins say: a cluster autoscaler must not add nodes for such a job.
         message = headline.message

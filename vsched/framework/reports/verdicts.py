@@ -9,6 +9,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
@@ -56,7 +57,8 @@ def verdicts(
         message, reasons = _task_message(waiting, view, outcome, gang, why, waits_for)
         fits = bool(waits_for) and why is None
         if uid in scale_up.asked:
-            reason, message = PROVISIONING, f"{message}; {asked_for(session.snapshot, view.key)}"
+            reason, request = PROVISIONING, asked_for(session.snapshot, view.key)
+            message = message if request in message else f"{message}; {request}"
         elif uid in scale_up.pods and not scale_up.asked:
             reason = UNSCHEDULABLE
         else:
@@ -72,6 +74,14 @@ def asked_for(snapshot: Snapshot, key: str) -> str:
     if found is None:
         return "nodes for it are to be asked for by a ProvisioningRequest"
     return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
+
+
+def with_request(session: Session, headline: UnschedulableReason, view: JobView) -> UnschedulableReason:
+    """The reason why a job waits, with what became of its ProvisioningRequest at the end."""
+    requests = session.snapshot.provisioning
+    if not requests or view.key not in requests or not headline.message or view.is_ready:
+        return headline
+    return headline._replace(message=f"{headline.message}; {asked_for(session.snapshot, view.key)}")
 
 
 def _other_reason(view: JobView, outcome: JobOutcome, why: NodeReasons | Refusal | None, scale_up: ScaleUp) -> str:
