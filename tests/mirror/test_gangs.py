@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.operators import Obj, Seen, made_of, pod, sample
 
 CASES = [
@@ -67,6 +68,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "gangs"), CASES)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_what_an_operator_makes_is_a_gang_in_whatever_order_it_is_seen(name: str, gangs: Any, data: Any) -> None:
     obj = sample(name)
@@ -308,3 +310,37 @@ def test_pods_of_a_deployment_that_says_so_are_one_gang_over_its_replica_sets() 
     assert seen.gangs() == {"deployment-ring": (4, {}, 4)}
     seen.tell({**deployment, "metadata": {"name": "ring"}})
     assert seen.gangs() == {"replicaset-ring-a": (1, {}, 2), "replicaset-ring-b": (1, {}, 2)}
+
+
+FIELDS = (
+    *("replicatedJobs", "leaderWorkerTemplate", "pytorchReplicaSpecs", "workerGroupSpecs", "podgroups", "executor"),
+    *("mpiReplicaSpecs", "dynamicAllocation", "runPolicy", "parallelism", "replicas", "suspend"),
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "replicas", "spec", "template", "size", "minReplicas", "groupName"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    name=st.sampled_from([case.values[0] for case in CASES]),
+    spec=st.dictionaries(st.sampled_from(FIELDS), _JSON) | _JSON,
+)
+def test_whatever_an_object_says_its_pods_are_placed_or_wait_with_a_reason(name: str, spec: Any) -> None:
+    obj = sample(name)
+    made = made_of(obj)
+    seen = Seen()
+    seen.tell({**obj, "spec": spec}, *made)
+    shown = {task.name for job in seen.cache.snapshot(0.0).jobs.values() for task in job.tasks.values()}
+    assert shown == {each["metadata"]["name"] for each in made if each["kind"] == "Pod"}
+    broken = [problem for problem in seen.cache.unused() if problem.kind != "Pod"]
+    assert not seen.waiting() or len(broken) == 1
+    assert all("\n" not in problem.message for problem in broken)
