@@ -156,10 +156,30 @@ def test_the_gang_is_that_of_the_tasks_that_can_start() -> None:
 def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase: str) -> None:
     later = (task("b", dependency=Dependency(("a",))), task("c", dependency=Dependency(("b",))))
     world = World(vcjob(task("a", 2), *later, min_available=least)).settle().admit().settle()
-    assert world.fail("train-a-0").settle().phase == phase
+    assert world.run("train-a-1").fail("train-a-0").settle().phase == phase
     world.set("train-a-1", "Succeeded").settle()
     assert (world.phase, world.job.status.reason) == ("Failed", "DependencyFailed")
     assert world.job.status.message == "task b, c cannot start: what it depends on has failed"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "least", "bound", "policies", "phase"),
+    [
+        pytest.param(3, 2, False, (), "Failed", id="too few are left for the gang"),
+        pytest.param(3, 2, True, (), "Running", id="one that is left has a node"),
+        pytest.param(3, 1, False, (), "Running", id="enough are left for the gang"),
+        pytest.param(3, 2, False, (on(Event.POD_FAILED, RESTART, 60),), "Running", id="a policy will act"),
+    ],
+)
+def test_a_job_that_can_get_no_nodes_any_more_fails(
+    replicas: int, least: int, bound: bool, policies: tuple[LifecyclePolicy, ...], phase: str
+) -> None:
+    job = vcjob(task(replicas=replicas, minimum=least), policies=policies)
+    world = World(job).settle().admit().settle()
+    world.set("train-worker-2", "Pending", bound=bound)
+    world.fail("train-worker-0").fail("train-worker-1").settle()
+    assert world.phase == phase
+    assert phase != "Failed" or world.job.status.reason == "TooFewLeft"
 
 
 def test_a_task_starts_while_one_of_those_that_it_may_wait_for_is_left() -> None:

@@ -23,6 +23,8 @@ class Counts(NamedTuple):
     failed: int = 0
     terminating: int = 0
     unknown: int = 0
+    bound: int = 0
+    """Those with a node that have not ended, terminating ones included."""
     tasks: Mapping[str, Mapping[str, int]] = {}
     """By task and phase, without those that are terminating."""
 
@@ -38,8 +40,9 @@ class Counts(NamedTuple):
 def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
     """The counts of these pods; ``leaving`` are the names of pods that are about to be deleted."""
     tasks: dict[str, Counter[str]] = {}
-    terminating = 0
+    terminating = bound = 0
     for pod in pods:
+        bound += pod.bound and pod.phase not in ENDED
         if pod.deleting or pod.name in leaving:
             terminating += 1
         else:
@@ -52,5 +55,6 @@ def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
         failed=total.pop(FAILED, 0),
         terminating=terminating,
         unknown=total.total(),
+        bound=bound,
         tasks=tasks,
     )

@@ -72,6 +72,7 @@ def pod_state(pod: wire.Pod) -> PodState:
         retries=_whole(said.get(JOB_RETRY_COUNT, "")),
         partition=said.get(PARTITION_ID, ""),
         deleting=metadata.deletion_timestamp is not None,
+        bound=bool(pod.spec.node_name),
         ready=any(each.type == "ContainersReady" and each.status == "True" for each in status.conditions or ()),
         exit_code=None if first is None else first.exit_code,
         restarts=sum(each.restart_count or 0 for each in (*containers, *(status.init_container_statuses or ()))),

@@ -41,7 +41,7 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
     counts = count(view.pods.values(), {pod.name for pod in going})
     if not step.begun and (obstacle is None or status.phase is not JobPhase.PENDING):
         cleared = keeps_group(status) or view.group is None
-        step = counted(view.job, status, counts, cleared, now)
+        step = counted(view.job, status, counts, cleared, wanted.wake_at is not None, now)
         status, events = step.status, [*events, *step.events]
     status = _told(view, status, obstacle, events)
     making = status.phase in UNDER_WAY and obstacle is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.counts import SUCCEEDED, Counts
+from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, Counts
 from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
 from vsched.controllers.vcjobs.stages import has_stages, never_started
 
@@ -67,18 +67,22 @@ class Settled(NamedTuple):
     message: str = ""
 
 
-def settled(job: VcJob, phase: JobPhase, counts: Counts, retries: int, cleared: bool = True) -> Settled:
+def settled(
+    job: VcJob, phase: JobPhase, counts: Counts, retries: int, cleared: bool = True, awaited: bool = False
+) -> Settled:
     """The phase that the counts lead to; the same phase where it is not over.
 
-    ``cleared``: whether what a restart takes away is gone or on its way.
+    ``cleared``: whether what a restart takes away is gone or on its way. ``awaited``: whether a policy acts later on.
     """
     if phase is JobPhase.NEW:
         return Settled(JobPhase.PENDING)
     if phase is JobPhase.PENDING:
         there = counts.running + counts.succeeded + counts.failed
-        return Settled(JobPhase.RUNNING) if job.min_available <= there else _stuck(job, phase, counts)
+        reached = Settled(JobPhase.RUNNING if job.min_available <= there else phase)
+        return reached if awaited else _stuck(job, counts) or reached
     if phase is JobPhase.RUNNING:
-        return _running(job, counts)
+        reached = _running(job, counts)
+        return reached if awaited or reached.phase in FINISHED else _stuck(job, counts) or reached
     if phase is JobPhase.RESTARTING:
         return _restarting(job, counts, retries, cleared)
     if phase in _KILLED and not counts.alive:
@@ -96,17 +100,31 @@ def _running(job: VcJob, counts: Counts) -> Settled:
         return _ended(job, counts)
     if counts.pending > replicas - job.min_available:
         return Settled(JobPhase.PENDING)
-    return _stuck(job, JobPhase.RUNNING, counts)
+    return Settled(JobPhase.RUNNING)
 
 
-def _stuck(job: VcJob, phase: JobPhase, counts: Counts) -> Settled:
-    """A job fails whose pods have all ended while the tasks that are left wait for one that has failed."""
-    lost = never_started(job, counts) if has_stages(job) and not counts.alive else []
+def _stuck(job: VcJob, counts: Counts) -> Settled | None:
+    """A job fails none of whose pods runs or can start any more; None where it is not so."""
+    if not counts.failed or counts.bound or counts.running or counts.terminating or counts.unknown:
+        return None
+    lost = never_started(job, counts) if has_stages(job) else []
     left = sum(task.replicas for task in job.tasks if task.name not in lost)
-    if not lost or counts.succeeded + counts.failed < left:
-        return Settled(phase)
-    message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
-    return Settled(JobPhase.FAILED, "DependencyFailed", message)
+    if lost and counts.succeeded + counts.failed >= left:
+        message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
+        return Settled(JobPhase.FAILED, "DependencyFailed", message)
+    if not _may_be_whole(job, counts):
+        message = f"{_pods(counts.failed)} failed: too few are left for the gang, and none of them has a node"
+        return Settled(JobPhase.FAILED, "TooFewLeft", message)
+    return None
+
+
+def _may_be_whole(job: VcJob, counts: Counts) -> bool:
+    """Whether enough pods have not failed. A gang without that gets no nodes any more."""
+    if job.replicas - counts.failed < job.min_available:
+        return False
+    if job.min_available < sum(task.min_available for task in job.tasks):
+        return True
+    return all(task.replicas - counts.of(task.name, FAILED) >= task.min_available for task in job.tasks)
 
 
 def _ended(job: VcJob, counts: Counts) -> Settled:

@@ -78,9 +78,9 @@ def _unfinished(view: JobView) -> list[Target]:
     return [target for target in targets_of(view.job.status) if target in left]
 
 
-def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, now: float) -> Step:
+def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, awaited: bool, now: float) -> Step:
     """The status after the counts of the pods have been looked at."""
-    reached = settled(job, status.phase, counts, status.retries, cleared)
+    reached = settled(job, status.phase, counts, status.retries, cleared, awaited)
     if reached.phase is status.phase:
         return Step(status)
     after = replace(

@@ -32,6 +32,8 @@ class PodState(msgspec.Struct, frozen=True):
     """Label ``volcano.sh/partition-id``."""
     deleting: bool = False
     """Whether the pod has a ``deletionTimestamp``."""
+    bound: bool = False
+    """Whether it has a node."""
     ready: bool = False
     """Whether all of its containers are ready."""
     exit_code: int | None = None
