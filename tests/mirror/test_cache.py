@@ -291,6 +291,15 @@ def test_a_phase_that_could_not_be_written_is_taken_back() -> None:
     assert here.wakes == wakes + 1
 
 
+def test_a_phase_is_decided_of_one_object_and_not_of_the_next_one_of_its_name() -> None:
+    here = world()
+    here.decide_phase("Running")
+    again = make.pod_group("pg")
+    again["metadata"]["uid"] = "another"
+    here.add(again)
+    assert (here.job().spec.uid, here.job().spec.phase) == ("another", "Inqueue")
+
+
 def test_phases_of_jobs_without_an_object_are_not_assumed() -> None:
     here = world(make.pod("bare"))
     here.decide_phase("Running", "ns/podgroup-uid-bare")

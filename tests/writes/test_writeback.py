@@ -118,14 +118,15 @@ def verdict(job: Job, number: int = 0, message: str = "0/1 nodes are available: 
     ],
 )
 async def test_a_podgroup_is_written_where_its_definition_has_its_status(served: list[str], path: str) -> None:
-    snapshot, _ = world()
+    snapshot, job = world()
     async with bench() as test:
         test.server.discovery = {"resources": [{"name": name} for name in served]}
         test.submit(snapshot, jobs={"ns/g": outcome("Running", running=2)})
         await test.quiet()
         [sent] = test.server.sent
         assert (sent.method, sent.path) == ("PATCH", "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns" + path)
-        assert sent.body == {"status": {"phase": "Running", "running": 2, "succeeded": 0, "failed": 0}}
+        status = {"phase": "Running", "running": 2, "succeeded": 0, "failed": 0}
+        assert sent.body == {"metadata": {"uid": job.spec.uid}, "status": status}
         assert test.told == [("PodGroup", "ns/g", "77")]
 
 
@@ -195,7 +196,8 @@ async def test_a_podgroup_that_takes_the_name_of_another_one_is_told_the_same_at
         job.spec = msgspec.structs.replace(job.spec, uid="g2")
         test.submit(snapshot, jobs={"ns/g": outcome()})
         await test.quiet()
-        assert [sent.body["status"]["phase"] for sent in test.server.of("podgroups")] == ["Inqueue", "Inqueue"]
+        sent = [(each.body["metadata"]["uid"], each.body["status"]["phase"]) for each in test.server.of("podgroups")]
+        assert sent == [("g1", "Inqueue"), ("g2", "Inqueue")]
 
 
 async def test_of_a_job_that_is_gone_nothing_is_known() -> None:

@@ -76,8 +76,11 @@ def time_stamp(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
-    """Set a PodGroup's status; with or without a status subresource, as its definition has it."""
+def podgroup_write(outcome: JobOutcome, uid: str, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
+    """Set a PodGroup's status; with or without a status subresource, as its definition has it.
+
+    The uid makes it this group or none: another one of the same name may be there by now.
+    """
     status: dict[str, Any] = {
         "phase": outcome.phase,
         "running": outcome.running,
@@ -87,7 +90,7 @@ def podgroup_write(outcome: JobOutcome, conditions: Iterable[Mapping[str, str]],
     listed = list(conditions)
     if listed:
         status["conditions"] = listed
-    return _podgroup_patch(outcome.key, status, subresource)
+    return _podgroup_patch(outcome.key, status, subresource, uid)
 
 
 def podgroup_unusable(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
@@ -102,10 +105,13 @@ def podgroup_unusable(key: str, reason: str, message: str, now: float, subresour
     return _podgroup_patch(key, {"conditions": [condition]}, subresource)
 
 
-def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool) -> Write:
+def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool, uid: str = "") -> Write:
+    body: dict[str, Any] = {"status": status}
+    if uid:
+        body["metadata"] = {"uid": uid}
     namespace, _, name = key.partition("/")
     path = PODGROUPS.path(namespace, name, "status" if subresource else "")
-    return Write("podgroup", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+    return Write("podgroup", "PATCH", path, orjson.dumps(body), MERGE_PATCH)
 
 
 def domain_write(key: str, annotation: str, domain: str) -> Write:

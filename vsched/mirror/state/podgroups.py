@@ -45,6 +45,10 @@ class PodGroupStore:
     def put(self, key: str, watched: JobSpec) -> bool:
         """Take in a PodGroup; True where that can matter to scheduling."""
         before = self._jobs.group(key)
+        if before is not None and before.uid != watched.uid:
+            # What was decided was decided of another object of this name.
+            self._phases.end(key)
+            self._over.pop(key, None)
         self._watched[key] = watched
         if key in self._over and _alike(over_of(watched.conditions), self._over[key]):
             del self._over[key]

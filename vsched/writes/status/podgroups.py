@@ -202,7 +202,9 @@ class JobStatuses:
     async def _write(self, key: str, due: DueStatus) -> None:
         outcome = due.outcome
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
-        answer = await self._statuses.send(lambda subresource: podgroup_write(outcome, conditions, subresource))
+        answer = await self._statuses.send(
+            lambda subresource: podgroup_write(outcome, due.uid, conditions, subresource)
+        )
         if answer.done:
             self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic(), due.uid)
             self._say(due)
