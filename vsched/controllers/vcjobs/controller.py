@@ -19,8 +19,9 @@ from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
 from vsched.controllers.vcjobs.commands import refusal_of, request_of
 from vsched.controllers.vcjobs.lost import lost_pods
+from vsched.controllers.vcjobs.naming import job_reference
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, BadJob, JobRecords, job_reference
+from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.writes import JobWrites

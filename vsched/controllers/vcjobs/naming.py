@@ -7,6 +7,7 @@ from typing import Any
 
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.writes.bodies import Reference
 
 Body = dict[str, Any]
 """An API object as JSON data."""
@@ -32,6 +33,11 @@ _LABEL = 63
 def owner_of(job: VcJob) -> Body:
     """The reference to a vcjob in the metadata of what it owns."""
     return Owner(API_VERSION, "Job", job.name, job.uid).as_object()
+
+
+def job_reference(job: VcJob) -> Reference:
+    """A vcjob in Events about it."""
+    return Reference(API_VERSION, "Job", job.namespace, job.name, job.uid)
 
 
 def owned(api_version: str, kind: str, job: VcJob, name: str, **fields: Any) -> Body:

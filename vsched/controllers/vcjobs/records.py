@@ -20,10 +20,10 @@ from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
+from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB, VCJOBS
-from vsched.writes.bodies import Reference
 
 UNSEEN_SECONDS = 5.0
 """How long the answer to a write is believed without the watch showing the same."""
@@ -171,10 +171,15 @@ class JobRecords:
 
     # -- what writes have answered
 
-    def wrote_job(self, data: bytes) -> None:
-        """A vcjob as it is after a write."""
+    def version(self, key: str) -> str:
+        """The resourceVersion in which the watch shows a vcjob."""
+        found = self._job_feed.found.get(key)
+        return found.resource_version if isinstance(found, VcJob) else ""
+
+    def wrote_job(self, data: bytes, version: str) -> None:
+        """A vcjob as it is after a write, unless the watch no longer shows the version that it showed before."""
         job = self._read(data, VCJOB, self._job_of)
-        if isinstance(job, VcJob):
+        if isinstance(job, VcJob) and self.version(job.key) == version:
             self._fresh_jobs.put(job.key, job)
 
     def wrote_pod(self, data: bytes) -> None:
@@ -341,16 +346,6 @@ class JobRecords:
             return None
 
 
-def named_claims(job: VcJob) -> list[str]:
-    """The claims that a vcjob names, and which have to be there."""
-    return [volume.claim_name for volume in job.volumes if volume.claim_name]
-
-
 def priority_of(item: wire.Object) -> int | None:
     """The value of a PriorityClass."""
     return item.value if isinstance(item, wire.PriorityClass) else None
-
-
-def job_reference(job: VcJob) -> Reference:
-    """A vcjob in Events about it."""
-    return Reference(VCJOBS.api_version, "Job", job.namespace, job.name, job.uid)

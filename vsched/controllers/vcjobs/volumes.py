@@ -16,6 +16,11 @@ def claims_of(job: VcJob) -> list[Body]:
     ]
 
 
+def named_claims(job: VcJob) -> list[str]:
+    """The claims that a vcjob names, and which have to be there."""
+    return [volume.claim_name for volume in job.volumes if volume.claim_name]
+
+
 def mount_volumes(job: VcJob, spec: Body) -> None:
     """Give the spec of a pod the volumes of the job, mounted by every container.
 

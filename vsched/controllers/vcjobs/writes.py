@@ -15,7 +15,7 @@ import orjson
 from cachetools import LRUCache
 
 from vsched.controllers.vcjobs.keys import new_keys
-from vsched.controllers.vcjobs.naming import Body, task_named
+from vsched.controllers.vcjobs.naming import Body, job_reference, task_named
 from vsched.controllers.vcjobs.objects import (
     content_key,
     controlled_resources,
@@ -26,7 +26,7 @@ from vsched.controllers.vcjobs.objects import (
 from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys, plugin_problems
 from vsched.controllers.vcjobs.podgroup import correction, podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
-from vsched.controllers.vcjobs.records import JobRecords, job_reference
+from vsched.controllers.vcjobs.records import JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.stages import gang_of
 from vsched.controllers.vcjobs.view import JobPlan, JobView
@@ -130,9 +130,10 @@ class JobWrites:
         }
         written = {"apiVersion": VCJOBS.api_version, "kind": "Job", "metadata": metadata, "status": body}
         path = VCJOBS.path(job.namespace, job.name, "status")
+        shown = self._records.version(job.key)
         answer = await self._send(Write("vcjob", "PUT", path, orjson.dumps(written)))
         if answer.done:
-            self._records.wrote_job(answer.body)
+            self._records.wrote_job(answer.body, shown)
         return answer.done
 
     async def _delete_job(self, job: VcJob) -> bool:
