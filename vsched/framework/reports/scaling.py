@@ -187,10 +187,13 @@ class ScaleUps:
     def _within_limits(self, asking: _Asking) -> ScaleUp:
         """The tasks that stay within the limits: all, or what the gang needs and as many more as there are."""
         view, tasks = asking.view, asking.tasks
-        if self._take(view, tasks) is None:
+        over = self._take(view, tasks)
+        if over is None:
             return ScaleUp({task.uid for task in tasks})
-        ordered = self._session.plugins.ordered_tasks(tasks)
         least = max(1, asking.least)
+        if least >= len(tasks):
+            return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
+        ordered = self._session.plugins.ordered_tasks(tasks)
         over = self._take(view, ordered[:least])
         if over is not None:
             return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
