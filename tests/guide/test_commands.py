@@ -20,7 +20,20 @@ from tests.support.pages import TOP, Block, Page, blocks, page, pages, rows, wor
 SHELL = blocks("sh")
 CONSOLE = blocks("console")
 AT_ONCE = {
-    *("allocations", "check", "completion", "dump", "explain", "job", "plan", "queue", "rbac", "replay", "top"),
+    *(
+        "allocations",
+        "check",
+        "completion",
+        "dump",
+        "explain",
+        "job",
+        "migrate",
+        "plan",
+        "queue",
+        "rbac",
+        "replay",
+        "top",
+    ),
     *("usage", "version"),
 }
 """Commands of ours that end by themselves, soon."""

@@ -29,6 +29,7 @@ COMMANDS = {
     "dump": "a cycle of a running daemon as a file, to be run again",
     "replay": "runs a cycle again from its file, or a trace of a cluster under several policies",
     "check": "validates a policy file",
+    "migrate": "what it takes to change from another scheduler: checks a cluster, converts queues",
     "rbac": "the roles that a daemon with given flags needs, as manifests",
     "completion": "a script that has bash, zsh or fish complete commands, flags and names",
     "version": "version, commit, Python and libraries",

@@ -1,0 +1,1 @@
+"""``vsched migrate``: what it takes to change from another scheduler to vsched."""

@@ -1,0 +1,41 @@
+"""``vsched migrate`` as commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, cluster_flags
+from vsched.errors import BadInput
+from vsched.printable import printable
+
+QUEUES_EPILOG = """\b
+Examples:
+  vsched migrate queues kueue.yaml > queues.yaml     (read the comments, then kubectl apply -f queues.yaml)
+  vsched migrate queues --context production         (reads the cluster)
+  kubectl get clusterqueues,cohorts,resourceflavors,localqueues -A -o yaml | vsched migrate queues -
+"""
+
+
+@click.group("migrate")
+def command() -> None:
+    """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
+
+
+@command.command("queues", epilog=QUEUES_EPILOG)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@cluster_flags
+def queues(files: tuple[Path, ...], cluster: ClusterFlags) -> None:
+    """Queues of Kueue and KAI as Volcano Queues, in YAML.
+
+    Reads FILES (``-`` for stdin), or without any the cluster: ClusterQueues, Cohorts, ResourceFlavors and LocalQueues
+    of Kueue, Queues of KAI. Comments name every field that cannot be carried over.
+    """
+    from vsched.cli.migrate.queues.convert import converted_text
+    from vsched.cli.migrate.queues.read import of_cluster, of_files
+
+    if files and cluster != USUAL_CLUSTER:
+        raise BadInput("files and a cluster (--kubeconfig, --context) are both named: expected one of them")
+    objects = of_files(files) if files else of_cluster(cluster)
+    click.echo(printable(converted_text(objects)), nl=False)

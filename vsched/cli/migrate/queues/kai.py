@@ -1,0 +1,134 @@
+"""Queues of KAI (``scheduling.run.ai/v2``) as Volcano Queues.
+
+The quota is what a queue deserves, the limit its capability, what it does not lend its guarantee. cpu is in millicores
+there, memory in millions of bytes, and a number that is not given counts as 0; -1 means without limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil, isfinite
+from typing import Any
+
+from vsched.cli.migrate.queues.made import Conversion, MadeQueue, Names, Obj, mapping, parents_first, text
+from vsched.errors import BadInput
+from vsched.model.amounts.durations import parse_duration
+from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME
+
+GROUP = "scheduling.run.ai"
+KINDS = ("Queue",)
+UNLIMITED = -1
+RESOURCES = {"cpu": ("cpu", 1), "memory": ("memory", 1_000_000), "gpu": ("nvidia.com/gpu", 1000)}
+"""The resource that each name stands for, and the base units in one unit of KAI."""
+MIN_RUNTIMES = {"preemptMinRuntime": PREEMPT_MIN_RUNTIME, "reclaimMinRuntime": RECLAIM_MIN_RUNTIME}
+_CARRIED = frozenset({"parentQueue", "resources", "priority", *MIN_RUNTIMES})
+_NUMBERS = frozenset({"quota", "limit", "overQuotaWeight", "lendingLimit"})
+LABEL = "pods name their queue by the annotation scheduling.volcano.sh/queue-name, not by the label kai.scheduler/queue"
+
+
+def converted(objects: Iterable[Obj]) -> Conversion:
+    """The queues that these objects become; raises BadInput where one cannot be read."""
+    made, queues, names = Conversion(), dict[str, Obj](), Names()
+    for obj in objects:
+        if obj["kind"] in KINDS:
+            queues[obj["metadata"]["name"]] = obj
+        else:
+            made.notes.append(
+                f"{obj['kind']} {obj['metadata']['name']} ({GROUP}): not carried over: there is no counterpart"
+            )
+    if queues:
+        made.notes.append(LABEL)
+    taken = {name: names.take(name, "queue") for name in queues}
+    made.queues += parents_first([_made(name, taken, obj) for name, obj in queues.items()])
+    return made
+
+
+def _made(name: str, taken: Mapping[str, str], obj: Obj) -> MadeQueue:
+    source = f"Queue {name} of KAI"
+    spec = mapping(f"{source}: spec", obj.get("spec"))
+    made = MadeQueue(taken[name], source)
+    if made.name != name:
+        made.notes.append(f"the name is changed: {name} is the whole cluster")
+    parent = text(f"{source}: spec.parentQueue", spec.get("parentQueue"))
+    if parent and parent not in taken:
+        made.notes.append(f"not carried over: spec.parentQueue: Queue {parent} is not among what was read")
+    made.parent = taken.get(parent, "")
+    _read_resources(source, mapping(f"{source}: spec.resources", spec.get("resources")), made)
+    made.priority = _priority(source, spec.get("priority"), made.notes)
+    for field, annotation in MIN_RUNTIMES.items():
+        if spec.get(field) is not None:
+            given = text(f"{source}: spec.{field}", spec[field])
+            if parse_duration(given) is None:
+                raise BadInput(f"{source}: spec.{field}: {given!r} is not a duration (expected one such as 90s or 1h)")
+            made.annotations[annotation] = given
+    for field in sorted(spec.keys() - _CARRIED):
+        if spec[field] is not None:
+            made.notes.append(f"not carried over: spec.{field}: there is no counterpart")
+    return made
+
+
+def _read_resources(source: str, resources: Mapping[str, Any], made: MadeQueue) -> None:
+    weights: dict[str, Fraction] = {}
+    for field in sorted(resources.keys() - RESOURCES.keys()):
+        made.notes.append(f"not carried over: spec.resources.{field}: there is no counterpart")
+    for field, (name, scale) in RESOURCES.items():
+        where = f"spec.resources.{field}"
+        stated = mapping(f"{source}: {where}", resources.get(field))
+        for unknown in sorted(stated.keys() - _NUMBERS):
+            made.notes.append(f"not carried over: {where}.{unknown}: there is no counterpart")
+        numbers = {key: _number(f"{source}: {where}.{key}", stated.get(key, 0)) for key in _NUMBERS}
+        weights[field] = numbers["overQuotaWeight"]
+        quota = _units(f"{source}: {where}.quota", numbers["quota"], scale)
+        if quota is None:
+            made.notes.append(f"not carried over: {where}.quota: -1 (all there is): the queue deserves no {name}")
+        else:
+            made.deserved[name] = quota
+        limit = _units(f"{source}: {where}.limit", numbers["limit"], scale)
+        if limit is not None:
+            made.capability[name] = limit
+            if "limit" not in stated:
+                made.notes.append(f"{where}.limit: not given, which KAI takes as 0: the queue may hold no {name}")
+        if quota and stated.get("lendingLimit") is not None:
+            lent = _units(f"{source}: {where}.lendingLimit", numbers["lendingLimit"], scale) or 0
+            if quota > lent:
+                made.guarantee[name] = quota - lent
+    _choose_weight(weights, made)
+
+
+def _choose_weight(weights: Mapping[str, Fraction], made: MadeQueue) -> None:
+    """The weight of devices where there is one, else that of cpu; a queue has one weight for all resources."""
+    chosen = next((field for field in ("gpu", "cpu", "memory") if weights[field] > 0), "gpu")
+    made.weight = weights[chosen]
+    for field, weight in weights.items():
+        if weight != made.weight:
+            made.notes.append(
+                f"not carried over: spec.resources.{field}.overQuotaWeight: {float(weight):g}: "
+                f"a queue has one weight, and it is that of {chosen}"
+            )
+
+
+def _units(where: str, value: Fraction, scale: int) -> int | None:
+    """Base units, rounded up; None for no limit."""
+    if value == UNLIMITED:
+        return None
+    if value < 0:
+        raise BadInput(f"{where}: {float(value):g} is negative (expected zero or more, or -1)")
+    return ceil(value * scale)
+
+
+def _number(where: str, value: object) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise BadInput(f"{where}: expected a number, got {str(value)[:60]!r}")
+    return Fraction(str(value))
+
+
+def _priority(source: str, value: object, notes: list[str]) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadInput(f"{source}: spec.priority: expected a whole number, got {value!r}")
+    if value < 0:
+        notes.append(f"not carried over: spec.priority: {value}: a queue has at least 0")
+        return 0
+    return value
