@@ -19,7 +19,11 @@ from vsched.explain.records import Explanation
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.workloads import built_in_table, load_table
+from vsched.sim.auth.rbac import forbidden
+from vsched.sim.authentication import UserInfo
 from vsched.sim.cluster import Cluster
+from vsched.sim.requests.attributes import attributes_of
+from vsched.sim.requests.request import ApiRequest
 
 MADE_THERE = ("Job", "StatefulSet")
 """Kinds whose pods the embedded cluster makes."""
@@ -215,6 +219,33 @@ async def test_a_kind_that_is_installed_while_the_daemon_runs_is_found(monkeypat
         assert not nodes_of(cluster)
         cluster.apply([node("n2", cpu="3")])
         await until(lambda: len(nodes_of(cluster)) == 4)
+
+
+class Refusing:
+    """Refuses to read the kinds of an API group to others than the operator."""
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self.on = True
+
+    async def __call__(self, call: ApiRequest) -> None:
+        wanted = attributes_of(call)
+        if self.on and wanted.group == self.group and wanted.verb in ("list", "watch"):
+            raise forbidden(UserInfo("vsched"), wanted)
+
+
+async def test_pods_of_a_kind_that_may_not_be_read_are_placed_as_with_volcano() -> None:
+    refusing = Refusing("kubeflow.org")
+    async with Cluster([node("n1", cpu="3")], gate=refusing) as cluster:
+        cluster.apply(list(definitions()))
+        obj = sample("pytorchjob")
+        make(cluster, obj, *made_of(obj))
+        async with scheduling(cluster.url) as daemon:
+            await until(lambda: len(nodes_of(cluster)) == 3)
+            assert groups(cluster) == {"PyTorchJob bert": (1, {})}
+            assert "403" in daemon.health.ready().details["absent"]["PyTorchJob.kubeflow.org"]
+            refusing.on = False
+            await until(lambda: groups(cluster) == {"PyTorchJob bert": (4, {"master": 1, "worker": 3})})
 
 
 async def test_the_podgroup_of_a_group_that_is_gone_goes() -> None:
