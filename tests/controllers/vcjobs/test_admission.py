@@ -222,6 +222,10 @@ def test_what_is_refused(written: dict[str, Any], expected: list[str]) -> None:
         pytest.param(policy(events=["PodFailed", "PodEvicted"], timeout="10m"), id="events with a time"),
         pytest.param(policy(event="PodFailed", events=["PodFailed"]), id="one event in both fields of a policy"),
         pytest.param(volumes({"mountPath": "/d", "volumeClaimName": "shared"}), id="a claim that is there"),
+        pytest.param(
+            volumes({"mountPath": "/d", "volumeClaim": CLAIM, "volumeClaimName": "train-pvc-0a1b2c3d4e5f"}),
+            id="a claim that Volcano's controller has made and named",
+        ),
         pytest.param(manifest(worker("a"), worker("b", dependsOn={"name": ["a", "a"]})), id="a dependency twice"),
         pytest.param(faulty(plugins={"pytorch": ["--nothing=1"]}), id="arguments that a plugin passes over"),
     ],

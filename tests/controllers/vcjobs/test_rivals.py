@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.builders import merged
 from tests.support.running import node, pod, scheduling, sessions
-from tests.support.vcjob_cluster import phase, phases, pods, task, vcjob
+from tests.support.vcjob_cluster import command, commands, on, phase, phases, pods, status, task, vcjob
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
@@ -53,6 +53,29 @@ async def test_jobs_are_left_alone_while_a_pod_of_volcano_s_controllers_is_there
         cluster.client.delete("pods", "volcano-system", "volcano-controllers-0", grace_seconds=0)
         await until(lambda: list(phases(cluster, "train").values()) == ["Running"])
         assert "vcjobs" not in daemon.health.ready().details
+
+
+async def test_a_job_that_somebody_else_has_begun_goes_on_with_the_same_pods() -> None:
+    made = vcjob("train", task("worker", 2), policies=[on("PodFailed", "RestartJob")], plugins={"svc": []})
+    async with Cluster([node("n1")], manifests=[NAMESPACE, made]) as cluster:
+        async with scheduling(cluster.url):  # stands for Volcano's controllers
+            await until(lambda: status(cluster, "train").get("running") == 2)
+        before = {each["metadata"]["uid"] for each in pods(cluster, "train").values()}
+        cluster.apply([controller()])
+        async with scheduling(cluster.url) as daemon:
+            jobs = daemon.housekeeping.jobs
+            assert jobs is not None
+            await until(lambda: "they run in pod" in jobs.standing_back)
+            command(cluster, "RestartJob", "train")
+            await sessions(daemon, 3)
+            assert len(commands(cluster)) == 1
+            assert {each["metadata"]["uid"] for each in pods(cluster, "train").values()} == before
+            cluster.client.delete("bus.volcano.sh/commands", "default", commands(cluster)[0]["metadata"]["name"])
+            cluster.client.delete("pods", "volcano-system", "volcano-controllers-0", grace_seconds=0)
+            await until(lambda: not jobs.standing_back)
+            command(cluster, "CompleteJob", "train")
+            await until(lambda: phase(cluster, "train") == "Completed")
+        assert status(cluster, "train").get("retryCount", 0) == 0
 
 
 @pytest.mark.parametrize(

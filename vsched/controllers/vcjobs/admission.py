@@ -52,7 +52,7 @@ def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
         total = f"the {read.replicas} replicas of all tasks"
         yield f"spec.minAvailable: {read.min_available} is more than {total}"
     yield from _of_policies("spec.policies", spec.policies)
-    yield from _of_volumes(spec.volumes or ())
+    yield from _of_volumes(spec.volumes or (), read.name)
     yield from _of_topology("spec.networkTopology", spec.network_topology)
     yield from _of_plugins(read)
 
@@ -131,7 +131,7 @@ def _of_timeout(path: str, text: str | None) -> Iterator[str]:
         yield f"{path}: {text!r} (expected a duration such as 10m)"
 
 
-def _of_volumes(volumes: Sequence[wire.JobVolume]) -> Iterator[str]:
+def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
     paths: Counter[str] = Counter()
     for index, volume in enumerate(volumes):
         where = f"spec.volumes[{index}]"
@@ -143,7 +143,8 @@ def _of_volumes(volumes: Sequence[wire.JobVolume]) -> Iterator[str]:
         claim = bytes(volume.volume_claim) not in (b"", b"null")
         if not claim and not volume.volume_claim_name:
             yield f"{where}: neither volumeClaim nor volumeClaimName"
-        if claim and volume.volume_claim_name:
+        # Volcano's controller writes the name of a claim that it has made into the spec.
+        if claim and volume.volume_claim_name and not volume.volume_claim_name.startswith(f"{job}-pvc-"):
             yield f"{where}: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"
         if volume.volume_claim_name and not _SUBDOMAIN.fullmatch(volume.volume_claim_name):
             yield f"{where}.volumeClaimName: {volume.volume_claim_name!r} cannot be the name of a claim"
