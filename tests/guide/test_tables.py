@@ -15,7 +15,11 @@ import yaml
 from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
+from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
 from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
+from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED
+from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.states import Reason
 from vsched.framework.codes import Code
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.settings.built_in import REGISTRY
@@ -117,6 +121,16 @@ def test_every_plugin_of_vcjobs_is_described_with_its_arguments() -> None:
     assert {key: said for key, said in described.items() if key not in by_their_names} == {
         key: shown(field.default) for key, field in fields.items() if key not in by_their_names
     }
+
+
+def test_policies_and_phases_of_vcjobs_are_described() -> None:
+    guide = page("config/samples/vcjobs/README.md")
+    named = [words_in(row[0]) for row in rows(guide.section("Policies"))]
+    assert {word for words in named for word in words} == EVENTS | ACTIONS
+    named = [words_in(row[0]) for row in rows(guide.section("Phases"))]
+    phases = {phase for phase in JobPhase if phase}
+    reasons = {REFUSED, NO_CLAIM, *Reason}
+    assert {word for words in named for word in words} == phases | reasons
 
 
 def test_every_reason_is_explained() -> None:

@@ -6,6 +6,7 @@ counts of the pods then end it: ``settled``.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, Counts
@@ -29,6 +30,17 @@ _KILLED = {
     JobPhase.COMPLETING: JobPhase.COMPLETED,
     JobPhase.TERMINATING: JobPhase.TERMINATED,
 }
+
+
+class Reason(StrEnum):
+    """Why a job has ended, where no action has ended it."""
+
+    ENOUGH_EARLY = "MinSuccessReached"
+    ENOUGH = "PodsSucceeded"
+    TOO_FEW = "TooFewSucceeded"
+    TOO_FEW_LEFT = "TooFewLeft"
+    DEPENDENCY = "DependencyFailed"
+    NO_RETRY_LEFT = "MaxRetryReached"
 
 
 class Begin(NamedTuple):
@@ -95,7 +107,7 @@ def _running(job: VcJob, counts: Counts) -> Settled:
     if replicas == 0:
         return Settled(JobPhase.RUNNING)
     if job.min_success is not None and counts.succeeded >= job.min_success:
-        return Settled(JobPhase.COMPLETED, "MinSuccessReached", f"{_pods(counts.succeeded)} succeeded")
+        return Settled(JobPhase.COMPLETED, Reason.ENOUGH_EARLY, f"{_pods(counts.succeeded)} succeeded")
     if counts.succeeded + counts.failed == replicas:
         return _ended(job, counts)
     if counts.pending > replicas - job.min_available:
@@ -111,10 +123,10 @@ def _stuck(job: VcJob, counts: Counts) -> Settled | None:
     left = sum(task.replicas for task in job.tasks if task.name not in lost)
     if lost and counts.succeeded + counts.failed >= left:
         message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
-        return Settled(JobPhase.FAILED, "DependencyFailed", message)
+        return Settled(JobPhase.FAILED, Reason.DEPENDENCY, message)
     if not _may_be_whole(job, counts):
         message = f"{_pods(counts.failed)} failed: too few are left for the gang, and none of them has a node"
-        return Settled(JobPhase.FAILED, "TooFewLeft", message)
+        return Settled(JobPhase.FAILED, Reason.TOO_FEW_LEFT, message)
     return None
 
 
@@ -135,18 +147,18 @@ def _ended(job: VcJob, counts: Counts) -> Settled:
             succeeded = counts.of(task.name, SUCCEEDED)
             if task.name in counts.tasks and succeeded < task.min_available:
                 least = f"of task {task.name}, which needs {task.min_available}"
-                return Settled(JobPhase.FAILED, "TooFewSucceeded", f"{_pods(succeeded)} {least}, succeeded")
+                return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{_pods(succeeded)} {least}, succeeded")
     if job.min_success is not None:
-        return Settled(JobPhase.FAILED, "TooFewSucceeded", f"{said}; minSuccess is {job.min_success}")
+        return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{said}; minSuccess is {job.min_success}")
     if counts.succeeded >= job.min_available:
-        return Settled(JobPhase.COMPLETED, "PodsSucceeded", said)
-    return Settled(JobPhase.FAILED, "TooFewSucceeded", f"{said}; minAvailable is {job.min_available}")
+        return Settled(JobPhase.COMPLETED, Reason.ENOUGH, said)
+    return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{said}; minAvailable is {job.min_available}")
 
 
 def _restarting(job: VcJob, counts: Counts, retries: int, cleared: bool) -> Settled:
     if retries >= job.max_retry:
         why = f"; {job.status.message}" if job.status.message else ""
-        return Settled(JobPhase.FAILED, "MaxRetryReached", f"retry {retries} of at most {job.max_retry}{why}")
+        return Settled(JobPhase.FAILED, Reason.NO_RETRY_LEFT, f"retry {retries} of at most {job.max_retry}{why}")
     if cleared and job.replicas - counts.terminating >= job.min_available:
         return Settled(JobPhase.PENDING)
     return Settled(JobPhase.RESTARTING)
