@@ -44,7 +44,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     podgroup_controller: bool = True
     """Create PodGroups for pods of ours that name none; off where Volcano's controllers do."""
     job_controller: bool = True
-    """Run vcjobs (Jobs of ``batch.volcano.sh``); off where Volcano's controllers do."""
+    """Run vcjobs (Jobs of ``batch.volcano.sh``), CronJobs and JobFlows; off where Volcano's controllers do."""
     volcano_namespace: str = "volcano-system"
     """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
     workloads_file: Path | None = None

@@ -27,6 +27,7 @@ from vsched.mirror.resources import (
     CONFIG_MAPS,
     DEVICE_CLASSES,
     DEVICE_GROUP,
+    JOB_FLOWS,
     LIFECYCLE_GROUP,
     NETWORK_POLICIES,
     PODGROUPS,
@@ -37,6 +38,8 @@ from vsched.mirror.resources import (
     TOPOLOGY_GROUP,
     VCJOB,
     VCJOBS,
+    VOLCANO_CRON_JOB,
+    VOLCANO_CRON_JOBS,
     VOLUME_CLAIMS,
     VOLUMES,
 )
@@ -122,6 +125,7 @@ def _opens_gates(options: Options) -> bool:
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
 _VCJOBS = "controllers.vcjobs"
+_MAKERS = "controllers.flows.controller.MakerController"
 
 REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
@@ -189,6 +193,13 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind(f"{_VCJOBS}.writes.JobWrites._has_secret", "create", "", "secrets", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._delete_objects", "get", "", "services", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._update_data", "patch", "", "configmaps", _runs_jobs),
+    RequestKind(f"{_MAKERS}._create", "create", VCJOBS.group, "jobs", _runs_jobs),
+    RequestKind(f"{_MAKERS}._create", "get", VCJOBS.group, "jobs", _runs_jobs),
+    RequestKind(f"{_MAKERS}._delete", "delete", VCJOBS.group, "jobs", _runs_jobs),
+    *(
+        RequestKind(f"{_MAKERS}._write_status", "update", resource.group, f"{resource.plural}/status", _runs_jobs)
+        for resource in (VOLCANO_CRON_JOBS, JOB_FLOWS)
+    ),
     RequestKind("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
     RequestKind(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind("controllers.allocation_bodies._create", "create", ARBITRATOR_GROUP, "consumers", _arbitrates),
@@ -291,7 +302,8 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
 
 def _is_followed(kind: str, use: Use, options: Options) -> bool:
     wanted = {Use.BOTH: True, Use.SCHEDULING: options.schedule, Use.ARBITRATION: options.arbitrate}
-    heeded = {"Command": _keeps_queues(options) or _runs_jobs(options), VCJOB: _runs_jobs(options)}
+    heeded = {"Command": _keeps_queues(options) or _runs_jobs(options)}
+    heeded |= dict.fromkeys((VCJOB, VOLCANO_CRON_JOB, "JobFlow", "JobTemplate"), _runs_jobs(options))
     return wanted[use] and heeded.get(kind, True)
 
 

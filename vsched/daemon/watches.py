@@ -16,7 +16,7 @@ from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
-from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB
+from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.jobs.job import USER
 
 ObjectSink = PartsSink[wire.Object]
@@ -91,6 +91,10 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     # People open and close queues by Commands, and suspend and resume vcjobs; queues have an annotation, too.
     "Command": Followed(HEEDED["Command"], False, Use.SCHEDULING),
     VCJOB: Followed(HEEDED[VCJOB], False, Use.SCHEDULING),
+    # What makes vcjobs: by schedule, and one after the other.
+    VOLCANO_CRON_JOB: Followed(HEEDED[VOLCANO_CRON_JOB], False, Use.SCHEDULING),
+    "JobFlow": Followed(HEEDED["JobFlow"], False, Use.SCHEDULING),
+    "JobTemplate": Followed(HEEDED["JobTemplate"], False, Use.SCHEDULING),
     # Requests for nodes, where the policy asks by them. Clusters without cluster-autoscaler do not serve the kind.
     "ProvisioningRequest": Followed(HEEDED["ProvisioningRequest"], False, Use.SCHEDULING),
     # Idle room that autoscalers keep: it is shown.

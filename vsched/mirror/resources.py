@@ -34,6 +34,11 @@ COMMANDS = ApiResource("bus.volcano.sh", "v1alpha1", "commands")
 VCJOB = "Job.batch.volcano.sh"
 """Volcano's kind of this name, vcjob for short; ``Job`` alone is Kubernetes' own."""
 VCJOBS = ApiResource("batch.volcano.sh", "v1alpha1", "jobs")
+VOLCANO_CRON_JOB = "CronJob.batch.volcano.sh"
+"""Volcano's kind of this name; ``CronJob`` alone is Kubernetes' own."""
+VOLCANO_CRON_JOBS = ApiResource("batch.volcano.sh", "v1alpha1", "cronjobs")
+JOB_FLOWS = ApiResource("flow.volcano.sh", "v1alpha1", "jobflows")
+JOB_TEMPLATES = ApiResource("flow.volcano.sh", "v1alpha1", "jobtemplates")
 CONSUMERS, ALLOCATIONS = _ARBITRATOR("consumers"), _ARBITRATOR("allocations")
 BUCKETS = _ARBITRATOR("buckets", namespaced=False)
 VOLUME_CLAIMS, VOLUMES = _CORE("persistentvolumeclaims"), _CORE("persistentvolumes", namespaced=False)
@@ -92,6 +97,9 @@ RESOURCES: dict[str, ApiResource] = {
 HEEDED: dict[str, ApiResource] = {
     "Command": COMMANDS,
     VCJOB: VCJOBS,
+    VOLCANO_CRON_JOB: VOLCANO_CRON_JOBS,
+    "JobFlow": JOB_FLOWS,
+    "JobTemplate": JOB_TEMPLATES,
     "ProvisioningRequest": PROVISIONING_REQUESTS,
     "CapacityBuffer": CAPACITY_BUFFERS,
 }
@@ -108,6 +116,9 @@ SELDOM_SERVED = frozenset(
         "Numatopology",
         "Eviction",
         VCJOB,
+        VOLCANO_CRON_JOB,
+        "JobFlow",
+        "JobTemplate",
         "ProvisioningRequest",
         "CapacityBuffer",
     }

@@ -77,7 +77,7 @@ flag = flags_of(Options)
     "--podgroup-controller",
     "make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
 )
-@flag("--job-controller", "run vcjobs (Jobs of batch.volcano.sh); off where Volcano's controllers do")
+@flag("--job-controller", "run vcjobs, CronJobs and JobFlows of Volcano; off where its controllers do")
 @flag(
     "--volcano-namespace",
     "while Volcano's controllers run in this namespace, vcjobs are left to them; '' to look for them nowhere",

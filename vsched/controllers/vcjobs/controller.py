@@ -71,6 +71,8 @@ class JobController:
         self._writer = writer
         self._events = events
         self._clock = clock
+        self.on_hands: list[Callable[[], None]] = []
+        """Called when this process begins to look after vcjobs, or leaves them to Volcano's controllers."""
         self._settings = settings or JobControllerSettings()
         rivals = self._settings.rivals
         self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
@@ -119,6 +121,8 @@ class JobController:
         if self._records.complete.is_set():
             for key in self._records.all_keys():
                 self._touched(key)
+        for tell in self.on_hands:
+            tell()
 
     # -- one job
 

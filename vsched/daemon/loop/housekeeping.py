@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched.controllers.flows.controller import MakerController
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
@@ -27,6 +28,7 @@ class Housekeeping:
         self.queues: QueueController | None = None
         self.podgroups: PodGroupController | None = None
         self.jobs: JobController | None = None
+        self.makers: MakerController | None = None
         self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
@@ -37,7 +39,10 @@ class Housekeeping:
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
         if options.schedule and options.job_controller:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
-            self.jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
+            jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
+            self.jobs = jobs
+            self.makers = MakerController(client, writer, events, base.clock, lambda: jobs.standing_back)
+            jobs.on_hands.append(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
             self.provisioning = ProvisioningController(
@@ -55,7 +60,7 @@ class Housekeeping:
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The receivers of watched objects besides the mirror, by kind."""
         sinks: dict[str, PartsSink[wire.Object]] = {}
-        for controller in (self.queues, self.podgroups, self.jobs, self.provisioning):
+        for controller in (self.queues, self.podgroups, self.jobs, self.makers, self.provisioning):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
                     sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
@@ -77,6 +82,9 @@ class Housekeeping:
             tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
         if self.jobs is not None:
             tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", acts=True))
+        if self.makers is not None:
+            what = "makes vcjobs for CronJobs and JobFlows"
+            tasks.append(LongLived("flows", self.makers.run, what, acts=True))
         if self.gates is not None:
             tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
         if self.provisioning is not None:

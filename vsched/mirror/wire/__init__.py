@@ -9,13 +9,14 @@ import msgspec
 from vsched.errors import UNREADABLE, BadObject
 from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
-from vsched.mirror.resources import RESOURCES, VCJOB
+from vsched.mirror.resources import RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
 from vsched.mirror.wire.autoscaling import CapacityBuffer, ProvisioningRequest
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.evictions import Eviction
+from vsched.mirror.wire.flows import JobFlow, JobTemplate, VolcanoCronJob
 from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
 from vsched.mirror.wire.objects import (
     Command,
@@ -54,6 +55,7 @@ __all__ = [
     "NATIVE_POD_GROUP",
     "RESOURCES",
     "VCJOB",
+    "VOLCANO_CRON_JOB",
     "Allocation",
     "Bucket",
     "CSIDriver",
@@ -69,6 +71,8 @@ __all__ = [
     "Eviction",
     "HyperNode",
     "Job",
+    "JobFlow",
+    "JobTemplate",
     "Malformed",
     "Metadata",
     "Namespace",
@@ -97,6 +101,7 @@ __all__ = [
     "Service",
     "StatefulSet",
     "StorageClass",
+    "VolcanoCronJob",
     "VolcanoJob",
     "VolumeAttachment",
     "Workload",
@@ -166,6 +171,9 @@ Object = (
     | SchedulingWorkload
     | WorkloadObject
     | VolcanoJob
+    | VolcanoCronJob
+    | JobFlow
+    | JobTemplate
     | Malformed
 )
 
@@ -187,6 +195,9 @@ HEEDED: dict[str, type[Wire]] = {
     "Command": Command,
     "ResourceClaimTemplate": ResourceClaimTemplate,
     VCJOB: VolcanoJob,
+    VOLCANO_CRON_JOB: VolcanoCronJob,
+    "JobFlow": JobFlow,
+    "JobTemplate": JobTemplate,
     "ProvisioningRequest": ProvisioningRequest,
     "CapacityBuffer": CapacityBuffer,
 }

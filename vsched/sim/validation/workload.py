@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from zoneinfo import available_timezones
 
-from vsched.sim.schedules import problem_of
+from vsched.model.amounts.schedules import problem_of
 from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Obj, without
 from vsched.sim.store.label_selectors import matches_label_selector

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from vsched.model.amounts.schedules import problem_of
 from vsched.sim.controllers.actions import After, Create, Delete, SetStatus
 from vsched.sim.controllers.workloads.cron_jobs import SCHEDULED_AT, reconcile
-from vsched.sim.schedules import problem_of
 from vsched.sim.store.times import format_time
 
 Obj = dict[str, Any]

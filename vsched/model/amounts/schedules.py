@@ -29,7 +29,7 @@ def newest_before(schedule: str, since: datetime, now: datetime) -> datetime:
     if schedule.startswith(EVERY):
         period = timedelta(seconds=_seconds(schedule))
         return since + ((now - since) // period) * period
-    found: datetime = croniter(schedule, now + timedelta(seconds=1)).get_prev(datetime)
+    found: datetime = croniter(schedule, now.replace(microsecond=0) + timedelta(seconds=1)).get_prev(datetime)
     return found.astimezone(UTC)
 
 

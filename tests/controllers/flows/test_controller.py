@@ -1,0 +1,160 @@
+"""CronJobs and JobFlows at an embedded cluster with the daemon, applied with kubectl."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.running import node, reasons_of, scheduling
+from tests.support.shell import KUBECTL, shell
+from tests.support.vcjob_cluster import VCJOBS, phase, task
+from tests.support.waiting import until
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
+FLOWS, CRONS = "flow.volcano.sh/jobflows", "batch.volcano.sh/cronjobs"
+
+needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+
+
+async def apply(cluster: Cluster, folder: Path, sample: str) -> None:
+    """Apply a sample as its first lines say; its pods run for a moment only."""
+    text = (SAMPLES / sample).read_text(encoding="utf-8")
+    assert f"# kubectl apply -f config/samples/vcjobs/{sample}\n" in text
+    (folder / sample).write_text(re.sub(r"(vsched.io/duration): \w+", r"\1: 100ms", text), encoding="utf-8")
+    await shell(cluster, folder, f"kubectl apply -f {folder}/{sample}")
+
+
+def status(cluster: Cluster, resource: str, name: str) -> Obj:
+    return (cluster.client.get(resource, "default", name) or {}).get("status") or {}
+
+
+def jobs(cluster: Cluster) -> list[str]:
+    """The names of all vcjobs."""
+    return sorted(each["metadata"]["name"] for each in cluster.client.list(VCJOBS, "default"))
+
+
+@needs_kubectl
+async def test_a_flow_of_three_runs_one_after_the_other(tmp_path: Path) -> None:
+    async with Cluster([node("n1", cpu="8")]) as cluster, scheduling(cluster.url):
+        await apply(cluster, tmp_path, "jobflow.yaml")
+        await until(lambda: status(cluster, FLOWS, "nightly").get("state") == {"phase": "Succeed"})
+        found = status(cluster, FLOWS, "nightly")
+        assert found["completedJobs"] == ["nightly-prepare", "nightly-fit", "nightly-check"]
+        phases = [[seen["state"] for seen in each["runningHistories"]] for each in found["jobStatusList"]]
+        assert all(seen[-1] == "Completed" for seen in phases)
+        fit = cluster.client.get(VCJOBS, "default", "nightly-fit") or {}
+        assert fit["spec"]["tasks"][0]["replicas"] == 4, "as the patch says"
+        shown = await shell(cluster, tmp_path, "kubectl get jobflow nightly --no-headers")
+        assert shown.split()[:2] == ["nightly", "Succeed"]
+        await shell(cluster, tmp_path, "kubectl delete jobflow nightly")
+        await until(lambda: jobs(cluster) == [])
+
+
+@needs_kubectl
+async def test_a_cron_job_makes_up_for_the_newest_run_it_missed_and_no_other(tmp_path: Path) -> None:
+    async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
+        await apply(cluster, tmp_path, "cronjob.yaml")
+        missed = datetime.now(UTC) - timedelta(minutes=10)
+        patch = json.dumps({"status": {"lastScheduleTime": missed.strftime("%Y-%m-%dT%H:%M:%SZ")}})
+        await shell(cluster, tmp_path, f"kubectl patch cronvcjob report --subresource=status --type=merge -p '{patch}'")
+        (name,) = await until(lambda: jobs(cluster))
+        due = int(name.rpartition("-")[2]) * 60
+        assert 0 <= datetime.now(UTC).timestamp() - due < 120
+        await until(lambda: "lastSuccessfulTime" in status(cluster, CRONS, "report"))
+        found = status(cluster, CRONS, "report")
+        assert datetime.fromisoformat(found["lastScheduleTime"]).timestamp() >= due
+        made = cluster.client.get(VCJOBS, "default", name) or {}
+        assert (
+            datetime.fromisoformat(
+                made["metadata"]["annotations"]["volcano.sh/cronjob-scheduled-timestamp"]
+            ).timestamp()
+            == due
+        )
+
+
+def cron_job(name: str, **spec: Any) -> Obj:
+    """A CronJob that was scheduled last long ago."""
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "CronJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "schedule": "0 0 1 1 *",
+            "jobTemplate": {"spec": {"schedulerName": "vsched", "tasks": [task("worker", 1, "50ms")]}},
+            **spec,
+        },
+        "status": {"lastScheduleTime": "2020-01-01T00:00:00Z"},
+    }
+
+
+async def test_the_next_daemon_goes_on_where_one_ended() -> None:
+    async with Cluster([node("n1")], manifests=[cron_job("yearly")]) as cluster:
+        async with scheduling(cluster.url):
+            (name,) = await until(lambda: jobs(cluster))
+        # As if the process had been killed before it could write the status.
+        cluster.client.patch(
+            CRONS, "default", "yearly", lambda found: {**found, "status": {"lastScheduleTime": "2020-01-01T00:00:00Z"}}
+        )
+        async with scheduling(cluster.url):
+            await until(lambda: status(cluster, CRONS, "yearly")["lastScheduleTime"] > "2021")
+            await until(lambda: phase(cluster, name) == "Completed")
+        assert jobs(cluster) == [name]
+
+
+async def test_a_schedule_that_cannot_be_followed_is_told_in_an_event() -> None:
+    made = cron_job("broken", schedule="99 * * * *")
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: "UnParseableCronJobSchedule" in reasons_of(cluster, "broken"))
+        assert jobs(cluster) == []
+
+
+async def test_a_flow_goes_on_once_its_template_is_there_and_its_jobs_go_in_the_end() -> None:
+    flow = {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobFlow",
+        "metadata": {"name": "f", "namespace": "default"},
+        "spec": {"flows": [{"name": "a"}], "jobRetainPolicy": "delete"},
+    }
+    template = {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobTemplate",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"schedulerName": "vsched", "tasks": [task("worker", 1, "50ms")]},
+    }
+    async with Cluster([node("n1")], manifests=[flow]) as cluster, scheduling(cluster.url):
+        await until(lambda: "MissingJobTemplate" in reasons_of(cluster, "f"))
+        cluster.client.create("flow.volcano.sh/jobtemplates", template)
+        await until(lambda: status(cluster, FLOWS, "f").get("state") == {"phase": "Succeed"})
+        await until(lambda: jobs(cluster) == [])
+
+
+async def test_somebody_elses_vcjob_of_the_same_name_is_left_alone() -> None:
+    other = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "f-a", "namespace": "default"},
+        "spec": {"schedulerName": "vsched", "tasks": [task("worker", 1)]},
+    }
+    flow = {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobFlow",
+        "metadata": {"name": "f", "namespace": "default"},
+        "spec": {"flows": [{"name": "a"}]},
+    }
+    template = {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobTemplate",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"tasks": [task("worker", 1)]},
+    }
+    async with Cluster([node("n1")], manifests=[other, flow, template]) as cluster, scheduling(cluster.url):
+        await until(lambda: "FailedCreate" in reasons_of(cluster, "f"))
+        assert phase(cluster, "f-a") in ("", "Pending", "Running")
+        assert not (cluster.client.get(VCJOBS, "default", "f-a") or {})["metadata"].get("ownerReferences")

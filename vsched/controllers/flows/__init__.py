@@ -1,0 +1,1 @@
+"""What makes vcjobs: Volcano's CronJobs by schedule, and its JobFlows one after the other."""

@@ -1,0 +1,203 @@
+"""The controller of Volcano's CronJobs and JobFlows: makes their vcjobs, deletes those that are to go, writes statuses.
+
+It is level-triggered. Vcjobs have fixed names, so that one which a killed process has made is found, and not made
+twice. Where Volcano's own controllers run, it stands back with the controller of vcjobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from cachetools import LRUCache
+
+from vsched.clock import Clock
+from vsched.controllers.flows.cronjobs import CronJob, decide
+from vsched.controllers.flows.jobflows import JobFlow
+from vsched.controllers.flows.made import Body, MadeJob
+from vsched.controllers.flows.progress import proceed
+from vsched.controllers.flows.records import BadMaker, MakerRecords
+from vsched.controllers.queue_records import ObjectFeed
+from vsched.errors import VschedError
+from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.client import ApiClient
+from vsched.mirror.resources import JOB_FLOWS, VCJOBS, VOLCANO_CRON_JOBS
+from vsched.writes.bodies import Reference
+from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.limits import Attempts
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import Write, Writer
+
+MAKERS = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS}
+_GONE = (404, 409)
+"""Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
+
+
+class MakerSettings(msgspec.Struct, frozen=True):
+    """Limits and back-off of what is done about CronJobs and JobFlows."""
+
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0, limit=100_000)
+    attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=1.0)
+    retry: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=60.0)
+    gather_seconds: float = 0.02
+    """How long a change waits for others of the same object."""
+    longest_seconds: float = 600.0
+    """CronJobs are looked at this often at least: clocks may be set."""
+    remembered: int = 10_000
+
+
+class MakerController:
+    """Looks after CronJobs and JobFlows."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        events: EventRecorder,
+        clock: Clock,
+        stands_back: Callable[[], str],
+        settings: MakerSettings | None = None,
+    ) -> None:
+        """``stands_back`` says why nothing is to be done for now, in words; empty where there is no such reason."""
+        self._client = client
+        self._writer = writer
+        self._events = events
+        self._clock = clock
+        self._stands_back = stands_back
+        self._settings = settings or MakerSettings()
+        self._records = MakerRecords(self._touched, clock)
+        self._blamed: LRUCache[tuple[str, str], str] = LRUCache(self._settings.remembered)
+        """What was said about objects, by uid and reason."""
+        self._back_offs: dict[str, BackOff] = {}
+        self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
+
+    @property
+    def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
+        """The sink for each kind that has to be watched."""
+        return self._records.feeds
+
+    async def run(self) -> None:
+        """Run the controller until cancelled."""
+        await self._workqueue.run()
+
+    def look_at_all(self) -> None:
+        """Whether something may be done has changed."""
+        for key in list(self._records.all_keys()):
+            self._touched(key)
+
+    def _touched(self, key: str) -> None:
+        if self._records.maker(key) is not None:
+            self._workqueue.put(key, None, self._settings.gather_seconds)
+        else:
+            self._workqueue.discard(key)
+            self._back_offs.pop(key, None)
+
+    async def _look(self, key: str, _: None) -> None:
+        maker = self._records.maker(key)
+        if maker is None or self._stands_back() or not self._records.is_ready(maker):
+            return  # looked at again once that has changed
+        try:
+            settled = await self._settle(maker)
+        except VschedError:
+            settled = False
+        if settled:
+            self._back_offs.pop(key, None)
+        elif self._records.maker(key) is not None:
+            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
+            self._workqueue.put(key, None, back_off.next_seconds())
+
+    async def _settle(self, maker: CronJob | JobFlow | BadMaker) -> bool:
+        """Bring one object up to date; False if part of it failed."""
+        if isinstance(maker, BadMaker):
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", maker.problem)
+            return True
+        return await (self._settle_cron(maker) if isinstance(maker, CronJob) else self._settle_flow(maker))
+
+    async def _settle_cron(self, cron: CronJob) -> bool:
+        plan = decide(cron, self._records.jobs(cron.uid), self._clock.now())
+        self._blame(cron.reference, *plan.problem)
+        if plan.wake_at is not None:
+            wait = min(max(0.0, plan.wake_at - self._clock.now()), self._settings.longest_seconds)
+            self._workqueue.put(cron.key, None, wait)
+        if plan.create is not None:
+            for job in plan.replace:
+                if not await self._delete(cron.reference, job):
+                    return False
+            if not await self._create(cron.reference, plan.create):
+                return False
+            plan = decide(cron, self._records.jobs(cron.uid), self._clock.now())
+        return await self._finish(cron, plan.status, plan.delete)
+
+    async def _settle_flow(self, flow: JobFlow) -> bool:
+        plan = proceed(flow, self._records.jobs(flow.uid), self._records.templates, self._clock.now())
+        for reason, message in plan.problems:
+            self._blame(flow.reference, reason, message)
+        made = [await self._create(flow.reference, body) for body in plan.create]
+        if any(made):
+            plan = proceed(flow, self._records.jobs(flow.uid), self._records.templates, self._clock.now())
+        return await self._finish(flow, plan.status, plan.delete) and all(made)
+
+    async def _finish(self, maker: CronJob | JobFlow, status: Body | None, old: tuple[MadeJob, ...]) -> bool:
+        """Write the status, then delete what is to go."""
+        if status is not None and not await self._write_status(maker, status):
+            return False
+        return all([await self._delete(maker.reference, job) for job in old])
+
+    def _blame(self, about: Reference, reason: str, message: str) -> None:
+        """Say what is wrong, once."""
+        if reason and self._blamed.get((about.uid, reason)) != message:
+            self._blamed[about.uid, reason] = message
+            self._events.record(about, WARNING, reason, message)
+
+    # -- requests
+
+    async def _write_status(self, maker: CronJob | JobFlow, status: Body) -> bool:
+        """Write the status over the version that was decided on, and no other."""
+        about = maker.reference
+        metadata = {
+            "namespace": maker.namespace,
+            "name": maker.name,
+            "uid": maker.uid,
+            "resourceVersion": maker.resource_version,
+        }
+        written = {"apiVersion": about.api_version, "kind": about.kind, "metadata": metadata, "status": status}
+        path = MAKERS[about.kind].path(maker.namespace, maker.name, "status")
+        answer = await self._writer.send(
+            Write(about.kind.lower(), "PUT", path, orjson.dumps(written)), self._settings.attempts
+        )
+        if answer.done:
+            self._records.wrote_maker(maker.key, answer.body)
+        return answer.done
+
+    async def _create(self, about: Reference, body: Body) -> bool:
+        """Make a vcjob, or find that it was made before; False if it is not there."""
+        name = body["metadata"]["name"]
+        write = Write("vcjob", "POST", VCJOBS.path(about.namespace), orjson.dumps(body))
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.done:
+            self._records.wrote_job(answer.body)
+            self._events.record(about, NORMAL, "SuccessfulCreate", f"created vcjob {name}")
+            return True
+        if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
+            found = await self._client.get(VCJOBS.path(about.namespace, name))
+            owners = found["metadata"].get("ownerReferences") or ()
+            if any(owner.get("uid") == about.uid and owner.get("controller") for owner in owners):
+                self._records.wrote_job(orjson.dumps(found))
+                return True
+            self._blame(about, "FailedCreate", f"vcjob {name} is there already, and is not of this {about.kind}")
+        elif answer.code in (400, 403, 422):
+            self._blame(about, "FailedCreate", f"vcjob {name}: {answer.message}")
+        return False
+
+    async def _delete(self, about: Reference, job: MadeJob) -> bool:
+        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": {"uid": job.uid}})
+        write = Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body)
+        answer = await self._writer.send(write, self._settings.attempts)
+        if answer.done:
+            self._events.record(about, NORMAL, "SuccessfulDelete", f"deleted vcjob {job.name}")
+        if answer.done or answer.code in _GONE:
+            self._records.deleted(job.uid)
+            return True
+        return False

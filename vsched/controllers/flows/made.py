@@ -1,0 +1,85 @@
+"""What CronJobs and JobFlows know of the vcjobs that they have made. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.mirror import wire
+from vsched.mirror.resources import JOB_FLOWS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
+from vsched.mirror.wire.base import seconds_of
+
+Body = dict[str, Any]
+"""An API object as JSON data."""
+FINISHED = frozenset((JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED))
+"""The phases in which a vcjob has ended. One that was aborted may be resumed."""
+FAILED = frozenset((JobPhase.FAILED, JobPhase.TERMINATED))
+MAKERS = {
+    (VOLCANO_CRON_JOBS.api_version, "CronJob"): VOLCANO_CRON_JOB,
+    (JOB_FLOWS.api_version, "JobFlow"): "JobFlow",
+}
+"""The kinds that make vcjobs, as owner references name them, and as tables do."""
+
+
+class MadeJob(msgspec.Struct, frozen=True):
+    """A vcjob that a CronJob or a JobFlow controls."""
+
+    namespace: str
+    name: str
+    uid: str
+    maker: str
+    """The key of its maker: ``Kind namespace/name``."""
+    owner: str
+    """The uid of its maker."""
+    phase: str = ""
+    created: float = 0.0
+    since: float = 0.0
+    """When its phase began, in seconds since the epoch."""
+    retries: int = 0
+    running_duration: str = ""
+    tasks: Mapping[str, Any] = {}
+    """``status.taskStatusCount``."""
+    minima: Mapping[str, int] = {}
+    """By task: how many of its pods have to be up."""
+    deleting: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def maker_key(kind: str, namespace: str, name: str) -> str:
+    """The key of a CronJob or a JobFlow among both."""
+    return f"{kind} {namespace}/{name}"
+
+
+def made_job_of(item: wire.Object) -> MadeJob | None:
+    """A vcjob as its maker sees it; None for one that nobody here has made."""
+    if not isinstance(item, wire.VolcanoJob):
+        return None
+    metadata, status = item.metadata, item.status
+    owner = next((one for one in metadata.owner_references or () if one.controller), None)
+    kind = MAKERS.get((owner.api_version, owner.kind)) if owner is not None else None
+    if owner is None or kind is None:
+        return None
+    return MadeJob(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        maker=maker_key(kind, metadata.namespace, owner.name),
+        owner=owner.uid,
+        phase=status.state.phase,
+        created=seconds_of(metadata.creation_timestamp),
+        since=seconds_of(status.state.last_transition_time),
+        retries=status.retry_count,
+        running_duration=status.running_duration or "",
+        tasks=status.task_status_count or {},
+        minima={
+            task.name or f"default{index}": task.replicas if task.min_available is None else task.min_available
+            for index, task in enumerate(item.spec.tasks or ())
+        },
+        deleting=metadata.deletion_timestamp is not None,
+    )

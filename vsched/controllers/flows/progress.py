@@ -1,0 +1,205 @@
+"""What to do about a JobFlow: the vcjobs whose turn it is, and its status. Pure.
+
+A vcjob has a fixed name. One that has ended is not made again, also where it is gone: the status remembers its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vsched.controllers.flows.jobflows import DELETE, Flow, JobFlow, JobTemplate, problems
+from vsched.controllers.flows.made import FAILED, FINISHED, Body, MadeJob
+from vsched.controllers.flows.patches import patched
+from vsched.controllers.podgroups import Owner
+from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.status import compact
+from vsched.mirror.resources import JOB_FLOWS, VCJOBS
+from vsched.model.amounts.durations import parse_duration
+from vsched.writes.bodies import time_stamp
+
+BY_TEMPLATE, BY_FLOW = "volcano.sh/createdByJobTemplate", "volcano.sh/createdByJobFlow"
+"""Labels and annotations of vcjobs: what they were made of, as ``namespace.name``."""
+PENDING, RUNNING, SUCCEEDED, FAILURE = "Pending", "Running", "Succeed", "Failed"
+"""The phases of a JobFlow."""
+LISTS = {
+    JobPhase.PENDING: "pendingJobs",
+    JobPhase.RUNNING: "runningJobs",
+    JobPhase.FAILED: "failedJobs",
+    JobPhase.COMPLETED: "completedJobs",
+    JobPhase.TERMINATED: "terminatedJobs",
+}
+UNLISTED = frozenset((JobPhase.COMPLETING, JobPhase.TERMINATING))
+"""Phases whose vcjobs are in no list of the status; those in any other phase are in ``unKnowJobs``."""
+HISTORIES_KEPT = 32
+"""The latest phases of a vcjob that the status remembers."""
+
+
+class FlowPlan(NamedTuple):
+    """What is to be written, in this order. After creations, the plan is made again with the new vcjobs."""
+
+    create: tuple[Body, ...] = ()
+    status: Body | None = None
+    """The whole new status; None where it stays."""
+    delete: tuple[MadeJob, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+    """Reasons and messages, where something of it cannot be made."""
+
+
+def proceed(flow: JobFlow, jobs: Sequence[MadeJob], templates: Mapping[str, JobTemplate], now: float) -> FlowPlan:
+    """The next step; ``jobs`` are those that the JobFlow controls, ``templates`` those that it names."""
+    if flow.deleting:
+        return FlowPlan()
+    if _state(flow) == SUCCEEDED:
+        return FlowPlan(delete=tuple(job for job in jobs if not job.deleting) if flow.retain == DELETE else ())
+    made = {job.name: job for job in jobs}
+    wrong = tuple(problems(flow))
+    if wrong:
+        phases = _phases(flow, made)
+        return FlowPlan(
+            status=_status(flow, made, phases, False, now), problems=(("InvalidJobFlow", "; ".join(wrong)),)
+        )
+    phases = _phases(flow, made)
+    due = [each for each in flow.flows if each.name not in phases and _is_free(flow, each, phases, made)]
+    missing = [each.name for each in due if f"{flow.namespace}/{each.name}" not in templates]
+    create = tuple(
+        job_body(flow, each, templates[f"{flow.namespace}/{each.name}"]) for each in due if each.name not in missing
+    )
+    lacks = tuple(("MissingJobTemplate", f"there is no JobTemplate {name}: its flow waits") for name in missing)
+    return FlowPlan(create, _status(flow, made, phases, bool(due), now), problems=lacks)
+
+
+def _state(flow: JobFlow) -> str:
+    state = flow.status.get("state")
+    return str(state.get("phase", "")) if isinstance(state, Mapping) else ""
+
+
+def _remembered(flow: JobFlow) -> dict[str, dict[str, Any]]:
+    """What the status says of each vcjob, by its name."""
+    listed = flow.status.get("jobStatusList")
+    found = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return {str(each.get("name", "")): each for each in found}
+
+
+def _phases(flow: JobFlow, made: Mapping[str, MadeJob]) -> dict[str, str]:
+    """The phases of the flows whose vcjobs were made and are there, or have ended."""
+    remembered, found = _remembered(flow), dict[str, str]()
+    for each in flow.flows:
+        name = flow.job_name(each.name)
+        before = str(remembered.get(name, {}).get("state", ""))
+        if name in made:
+            found[each.name] = made[name].phase
+        elif before in FINISHED:
+            found[each.name] = before
+    return found
+
+
+def _is_free(flow: JobFlow, each: Flow, phases: Mapping[str, str], made: Mapping[str, MadeJob]) -> bool:
+    """Whether all that a flow depends on is as it has to be."""
+    for target in each.targets:
+        if phases.get(target) == JobPhase.COMPLETED:
+            continue
+        job = made.get(flow.job_name(target))
+        if not each.probes or job is None or phases[target] in FINISHED or not _holds(each, job):
+            return False
+    return True
+
+
+def _holds(each: Flow, job: MadeJob) -> bool:
+    """Whether the probes hold of a vcjob: of every task that they name, as many pods as have to be up."""
+    for probe in each.probes:
+        counted = job.tasks.get(probe.task)
+        phases = counted.get("phase") if isinstance(counted, Mapping) else None
+        found = phases.get(probe.phase, 0) if isinstance(phases, Mapping) else 0
+        if found < max(1, job.minima.get(probe.task, 1)):
+            return False
+    return True
+
+
+def job_body(flow: JobFlow, each: Flow, template: JobTemplate) -> Body:
+    """The vcjob of a flow."""
+    made_by = {BY_TEMPLATE: f"{flow.namespace}.{each.name}", BY_FLOW: f"{flow.namespace}.{flow.name}"}
+    return {
+        "apiVersion": VCJOBS.api_version,
+        "kind": "Job",
+        "metadata": {
+            "name": flow.job_name(each.name),
+            "namespace": flow.namespace,
+            "labels": made_by,
+            "annotations": made_by,
+            "ownerReferences": [Owner(JOB_FLOWS.api_version, "JobFlow", flow.name, flow.uid).as_object()],
+        },
+        "spec": patched(template.spec, each.patch),
+    }
+
+
+# -- the status
+
+
+def _status(
+    flow: JobFlow, made: Mapping[str, MadeJob], phases: Mapping[str, str], more: bool, now: float
+) -> Body | None:
+    """The whole status; None where it stays. ``more``: vcjobs are about to be made."""
+    names: dict[str, list[str]] = {}
+    for each in flow.flows:
+        phase = phases.get(each.name)
+        if phase is not None and phase not in UNLISTED:
+            names.setdefault(LISTS.get(phase, "unKnowJobs"), []).append(flow.job_name(each.name))  # type: ignore[call-overload]
+    ours = [made[name] for name in map(flow.job_name, phases) if name in made]
+    remembered = _remembered(flow)
+    for job in ours:
+        remembered[job.name] = _job_status(job, remembered.get(job.name, {}), now)
+    status = compact(
+        {
+            **names,
+            "jobStatusList": [*remembered.values()],
+            "conditions": {job.name: _condition(job) for job in ours},
+            "state": {"phase": _phase(flow, phases, more)},
+        }
+    )
+    return None if status == flow.status else status
+
+
+def _phase(flow: JobFlow, phases: Mapping[str, str], more: bool) -> str:
+    if flow.flows and all(phases.get(each.name) == JobPhase.COMPLETED for each in flow.flows):
+        return SUCCEEDED
+    active = more or any(phase not in FINISHED for phase in phases.values())
+    if not active and any(phase in FAILED for phase in phases.values()):
+        return FAILURE
+    begun = any(phase in FINISHED or phase == JobPhase.RUNNING for phase in phases.values())
+    return RUNNING if begun or _state(flow) == RUNNING else PENDING
+
+
+def _condition(job: MadeJob) -> Body:
+    return compact(
+        {
+            "phase": job.phase,
+            "createTime": time_stamp(job.created),
+            "runningDuration": job.running_duration,
+            "taskStatusCount": dict(job.tasks),
+        }
+    )
+
+
+def _job_status(job: MadeJob, before: Body, now: float) -> Body:
+    lasted = parse_duration(job.running_duration) if job.running_duration else None
+    return compact(
+        {
+            "name": job.name,
+            "state": job.phase,
+            "startTimestamp": time_stamp(job.created),
+            "endTimestamp": time_stamp(job.created + lasted) if lasted is not None else "",
+            "restartCount": job.retries,
+            "runningHistories": _histories(job, before.get("runningHistories"), now),
+        }
+    )
+
+
+def _histories(job: MadeJob, before: object, now: float) -> list[Body]:
+    """The phases that a vcjob has been through, with the times at which they were seen."""
+    found = [each for each in before if isinstance(each, dict)] if isinstance(before, list) else []
+    if not job.phase or (found and found[-1].get("state") == job.phase):
+        return found
+    if found:
+        found = [*found[:-1], {**found[-1], "endTimestamp": time_stamp(now)}]
+    return [*found, {"startTimestamp": time_stamp(now), "state": job.phase}][-HISTORIES_KEPT:]

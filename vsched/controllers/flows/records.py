@@ -1,0 +1,182 @@
+"""The data of the controller of CronJobs and JobFlows: they themselves, JobTemplates, and the vcjobs that they made.
+
+Watches feed it, and so do the answers to writes, which come earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from cachetools import LRUCache
+
+from vsched.clock import Clock
+from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
+from vsched.controllers.flows.jobflows import JobFlow, JobTemplate, job_flow_of, job_template_of
+from vsched.controllers.flows.made import MadeJob, made_job_of
+from vsched.controllers.queue_records import ObjectFeed
+from vsched.controllers.vcjobs.fresh import Fresh
+from vsched.controllers.vcjobs.records import UNSEEN_SECONDS
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
+from vsched.writes.bodies import Reference
+
+REMEMBERED = 10_000
+"""How many of the uids that this process has deleted are remembered."""
+
+
+class BadMaker(msgspec.Struct, frozen=True):
+    """A CronJob or a JobFlow that could not be decoded."""
+
+    reference: Reference
+    problem: str
+
+
+Maker = CronJob | JobFlow | BadMaker
+
+
+class MakerRecords:
+    """The feeds together; they call ``touched`` with the key of each CronJob and JobFlow to be looked at."""
+
+    def __init__(self, touched: Callable[[str], None], clock: Clock) -> None:
+        self._touched = touched
+        self._made: dict[str, dict[str, MadeJob]] = {}
+        """By the uid of their maker, and their name."""
+        self._users: dict[str, set[str]] = {}
+        """JobFlows by the JobTemplate that they name."""
+        self._fresh_jobs: dict[str, Fresh[MadeJob]] = {}
+        """By the uid of their maker."""
+        self._fresh_makers: Fresh[Maker] = Fresh(UNSEEN_SECONDS, clock.monotonic)
+        self._clock = clock
+        self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
+        self._jobs: ObjectFeed[MadeJob] = ObjectFeed(made_job_of, self._job_changed, self._listed)
+        self._templates: ObjectFeed[JobTemplate] = ObjectFeed(job_template_of, self._template_changed, self._listed)
+        self._crons: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._cron_changed, self._listed)
+        self._flows: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._flow_changed, self._listed)
+
+    @property
+    def feeds(self) -> Mapping[str, ObjectFeed[Any]]:
+        """The sinks of the watched kinds."""
+        return {
+            VCJOB: self._jobs,
+            VOLCANO_CRON_JOB: self._crons,
+            "JobFlow": self._flows,
+            "JobTemplate": self._templates,
+        }
+
+    # -- what is known
+
+    def all_keys(self) -> Iterator[str]:
+        """All CronJobs and JobFlows."""
+        for kind, feed in ((VOLCANO_CRON_JOB, self._crons), ("JobFlow", self._flows)):
+            yield from (f"{kind} {key}" for key in feed.found)
+
+    def maker(self, key: str) -> Maker | None:
+        """A CronJob or a JobFlow as its object is."""
+        kind, _, name = key.partition(" ")
+        found = (self._crons if kind == VOLCANO_CRON_JOB else self._flows).found.get(name)
+        return None if found is None else self._fresh_makers.get(key) or found
+
+    def is_ready(self, maker: Maker) -> bool:
+        """Whether everything is listed that a decision needs."""
+        return self._jobs.listed and (self._templates.listed or not isinstance(maker, JobFlow))
+
+    def jobs(self, uid: str) -> list[MadeJob]:
+        """The vcjobs that a CronJob or a JobFlow controls."""
+        found = dict(self._made.get(uid, {}))
+        fresh = self._fresh_jobs.get(uid)
+        for name, job in [] if fresh is None else fresh.items():
+            found.setdefault(name, job)
+        if fresh is not None and not fresh:
+            del self._fresh_jobs[uid]
+        return [
+            msgspec.structs.replace(job, deleting=True) if job.uid in self._deleted else job for job in found.values()
+        ]
+
+    @property
+    def templates(self) -> Mapping[str, JobTemplate]:
+        """JobTemplates by their key."""
+        return self._templates.found
+
+    # -- what writes have answered
+
+    def wrote_job(self, data: bytes) -> None:
+        """A vcjob as it was made."""
+        job = _read(VCJOB, data, made_job_of)
+        if isinstance(job, MadeJob) and job.name not in self._made.get(job.owner, {}):
+            fresh = self._fresh_jobs.setdefault(job.owner, Fresh(UNSEEN_SECONDS, self._clock.monotonic))
+            fresh.put(job.name, job)
+
+    def wrote_maker(self, key: str, data: bytes) -> None:
+        """A CronJob or a JobFlow as it is after a write."""
+        found = _read(key.partition(" ")[0], data, _maker_of)
+        if isinstance(found, CronJob | JobFlow):
+            self._fresh_makers.put(key, found)
+
+    def deleted(self, uid: str) -> None:
+        """This process has deleted a vcjob."""
+        self._deleted[uid] = None
+
+    # -- changes
+
+    def _listed(self) -> None:
+        for key in list(self.all_keys()):
+            self._touched(key)
+
+    def _job_changed(self, key: str, before: MadeJob | None, after: MadeJob | None) -> None:
+        if before is not None:
+            made = self._made.get(before.owner, {})
+            made.pop(before.name, None)
+            if not made:
+                self._made.pop(before.owner, None)
+        if after is not None:
+            self._made.setdefault(after.owner, {})[after.name] = after
+            fresh = self._fresh_jobs.get(after.owner)
+            if fresh is not None:
+                fresh.drop(after.name)
+        for job in (before, after):
+            if job is not None:
+                self._touched(job.maker)
+
+    def _cron_changed(self, key: str, before: Maker | None, after: Maker | None) -> None:
+        self._maker_changed(f"{VOLCANO_CRON_JOB} {key}")
+
+    def _flow_changed(self, key: str, before: Maker | None, after: Maker | None) -> None:
+        for flow in (before, after):
+            if isinstance(flow, JobFlow):
+                for template in flow.templates:
+                    users = self._users.setdefault(template, set())
+                    (users.add if flow is after else users.discard)(flow.key)
+                    if not users:
+                        del self._users[template]
+        self._maker_changed(f"JobFlow {key}")
+
+    def _maker_changed(self, key: str) -> None:
+        self._fresh_makers.drop(key)
+        self._touched(key)
+
+    def _template_changed(self, key: str, before: JobTemplate | None, after: JobTemplate | None) -> None:
+        for flow in list(self._users.get(key, ())):
+            self._touched(flow)
+
+
+def _maker_of(item: wire.Object) -> Maker | None:
+    if isinstance(item, wire.VolcanoCronJob):
+        return cron_job_of(item)
+    if isinstance(item, wire.JobFlow):
+        return job_flow_of(item)
+    if not isinstance(item, wire.Malformed):
+        return None
+    metadata, is_flow = item.metadata, item.kind == "JobFlow"
+    version = (JOB_FLOWS if is_flow else VOLCANO_CRON_JOBS).api_version
+    kind = "JobFlow" if is_flow else "CronJob"
+    return BadMaker(Reference(version, kind, metadata.namespace, metadata.name, metadata.uid), item.message)
+
+
+def _read(kind: str, data: bytes, cut: Callable[[wire.Object], Any]) -> Any:
+    try:
+        return cut(wire.decode(kind, data))
+    except BadObject:
+        return None  # the watch will say the same, and what is wrong with it
