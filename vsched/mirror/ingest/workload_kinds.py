@@ -166,6 +166,13 @@ class WorkloadTable(msgspec.Struct, frozen=True, dict=True):
         return frozenset(self.by_label) | {mark for each in self.kinds for mark in each.marks}
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """All labels of pods that the table names."""
+        sets = (each for kind in self.kinds for role in kind.roles for each in role.label_sets)
+        split = (label for kind in self.kinds for each in kind.split for label in each.labels)
+        return self.telling.union(split, *sets)
+
+    @cached_property
     def followed(self) -> tuple[WorkloadKind, ...]:
         """The kinds that are followed for the sake of this table alone."""
         return tuple(each for each in self.kinds if not each.is_kept_anyway)

@@ -16,6 +16,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.gangs import (
     GANG,
+    GANG_NAME,
     Gang,
     GangFacts,
     KnownGangs,
@@ -27,9 +28,10 @@ from vsched.mirror.ingest.gangs import (
     membership_of,
     record_of,
 )
-from vsched.mirror.ingest.implicit import controller_of, group_named
+from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
 from vsched.mirror.ingest.metadata import IMPLIED
 from vsched.mirror.ingest.native import group_of_pod
+from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import RESOURCES
@@ -39,6 +41,8 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared
 
+ANNOTATIONS = (GROUP_NAME, GROUP_NAME_ALIAS, GANG_NAME, TASK_SPEC)
+"""The annotations of pods that matter here."""
 OWNERS_MAX = 8
 """How many owners are followed from a pod."""
 
@@ -60,17 +64,27 @@ class Gathered(NamedTuple):
         return None if found is None else (found.name, found.role), self.awaits, self.needs
 
 
+class Alone(NamedTuple):
+    """A pod as it would be without its owners."""
+
+    job: str
+    role: str
+    gated: bool
+    unsupported: str
+
+
 class GangPod:
     """A pod whose owners may say something about its gang."""
 
-    __slots__ = ("base", "gathered", "metadata", "named", "waited")
+    __slots__ = ("alone", "gathered", "metadata", "named", "said", "waited")
 
     def __init__(self, metadata: wire.Metadata, gathered: Gathered) -> None:
         self.metadata = metadata
         self.named = group_named(metadata)
         self.gathered = gathered
-        self.base: tuple[Task, JobSpec | None] | None = None
-        """The pod as it would be without its owners."""
+        self.alone: Alone | None = None
+        self.said: JobSpec | None = None
+        """What it says of its job, under whatever name."""
         self.waited = False
         """Whether it was last shown as waiting for an owner."""
 
@@ -121,9 +135,10 @@ class GangStore:
                 self.lose(uid)
             return
         known = self._pods.get(uid)
-        found = GangPod(pod.metadata, self._gather(pod.metadata))
+        metadata = self._cut(pod.metadata)
+        found = GangPod(metadata, self._gather(metadata))
         if known is not None:
-            found.base, found.waited = known.base, known.waited
+            found.alone, found.said, found.waited = known.alone, known.said, known.waited
             self._leave(uid, known)
         self._pods[uid] = found
         self._enter(uid, found)
@@ -150,34 +165,34 @@ class GangStore:
         pod = self._pods.get(task.uid)
         if pod is None:
             return task, implicit
-        pod.base = task, implicit
-        pod.waited = False
+        pod.alone = Alone(task.job, task.role, task.gated, task.unsupported)
+        pod.said, pod.waited = implicit, False
         return self.again(task)
 
     def again(self, task: Task) -> tuple[Task, JobSpec | None]:
         """A pod as it is now, in the gang that it belongs to now."""
         pod = self._pods.get(task.uid)
-        if pod is None or pod.base is None:
+        if pod is None or pod.alone is None:
             return task, None
-        base, implicit = pod.base
+        alone = pod.alone
         key, membership = pod.key(), pod.gathered.membership
-        job, role = base.job, base.role
+        job, role, explicit = alone.job, alone.role, False
         if key and membership is not None:
-            job, role = key, base.role or shared(membership.role)
-            name = membership.name
-            implicit = None if implicit is None else msgspec.structs.replace(implicit, name=name)
-        elif pod.named and pod.named != base.job.partition("/")[2]:
-            job, implicit = shared(f"{base.namespace}/{pod.named}"), None
+            job, role = key, alone.role or shared(membership.role)
+        elif pod.named and pod.named != alone.job.partition("/")[2]:
+            job, explicit = shared(f"{task.namespace}/{pod.named}"), True
+        if pod.said is not None and pod.said.name != (name := job.partition("/")[2]):
+            pod.said = msgspec.structs.replace(pod.said, name=name)
         waits = "" if pod.named or task.status is not Status.PENDING else pod.gathered.awaits
         gated, unsupported = task.gated, task.unsupported
         if waits:
             gated, unsupported = True, shared(waits)
         elif pod.waited:
-            gated, unsupported = base.gated, base.unsupported
+            gated, unsupported = alone.gated, alone.unsupported
         pod.waited = bool(waits)
         if (job, role, gated, unsupported) != (task.job, task.role, task.gated, task.unsupported):
             task = msgspec.structs.replace(task, job=job, role=role, gated=gated, unsupported=unsupported)
-        return task, implicit
+        return task, None if explicit else pod.said
 
     def _concerns(self, pod: wire.Pod) -> bool:
         metadata = pod.metadata
@@ -197,6 +212,23 @@ class GangStore:
             return not group_of_pod(pod.spec.scheduling_group)
         except BadObject:
             return False
+
+    def _cut(self, metadata: wire.Metadata) -> wire.Metadata:
+        """The part of a pod's metadata that matters here: it is kept for every pod of a gang."""
+        labels, annotations = metadata.labels or {}, metadata.annotations or {}
+        told, controller = self._table.labels, controller_of(metadata)
+        owners = None
+        if controller is not None:
+            kind, name, version = map(shared, (controller.kind, controller.name, controller.api_version))
+            owners = [wire.OwnerReference(shared(controller.uid), True, kind, name, version)]
+        return wire.Metadata(
+            metadata.name,
+            metadata.namespace,
+            metadata.uid,
+            labels={key: shared(labels[key]) for key in labels if key in told or key == TASK_SPEC} or None,
+            annotations={key: shared(annotations[key]) for key in ANNOTATIONS if key in annotations} or None,
+            owner_references=owners,
+        )
 
     def _enter(self, uid: str, pod: GangPod) -> None:
         for need in pod.gathered.needs:
