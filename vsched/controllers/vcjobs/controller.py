@@ -40,7 +40,7 @@ from vsched.writes.writer import Write, Writer
 class JobControllerSettings(msgspec.Struct, frozen=True):
     """Limits and back-off of what is done about vcjobs."""
 
-    workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=400.0, burst=800.0, limit=500_000)
+    workqueue: WorkqueueSettings = WorkqueueSettings(workers=8, per_second=2000.0, burst=4000.0, limit=500_000)
     attempts: Attempts = Attempts(3, first_seconds=0.1, ceiling_seconds=1.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=60.0)
     """Back-off after failed writes, those refused for an outdated version included."""

@@ -14,7 +14,6 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
-from vsched.controllers.vcjobs.keys import new_keys
 from vsched.controllers.vcjobs.naming import Body, job_reference, task_named
 from vsched.controllers.vcjobs.objects import (
     content_key,
@@ -200,7 +199,7 @@ class JobWrites:
             self._complain(job, "PluginError", problem)
         keys = NO_KEYS
         if needs_keys(job) and not await self._has_secret(job):
-            keys = await asyncio.to_thread(new_keys)
+            keys = await asyncio.to_thread(_new_keys)
         for body in objects_of(job, keys):
             made = await self._create(job, body["kind"].lower(), OBJECTS[body["kind"]], body)
             if made is None:
@@ -295,6 +294,13 @@ def is_of(found: Body, job: VcJob) -> bool:
     """Whether the job controls an object."""
     owners = found["metadata"].get("ownerReferences") or ()
     return any(owner.get("uid") == job.uid and owner.get("controller") for owner in owners)
+
+
+def _new_keys() -> KeyPair:
+    """A new pair of keys. What makes them is loaded only for it, as few daemons ever need it."""
+    from vsched.controllers.vcjobs.keys import new_keys
+
+    return new_keys()
 
 
 def _batches(wanted: Iterable[Any], size: int) -> Iterator[list[Any]]:
