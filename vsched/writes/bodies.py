@@ -7,13 +7,13 @@ writer's work, and a repeat is harmless.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
 import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.kube.times import time_stamp
 from vsched.mirror.resources import (
     COMPOSITE_POD_GROUPS,
     EVENTS,
@@ -69,11 +69,6 @@ def podgroup_reference(key: str, uid: str) -> Reference:
         return Reference(resource.api_version, kind, native.namespace, native.name, uid)
     namespace, _, name = key.partition("/")
     return Reference(PODGROUPS.api_version, "PodGroup", namespace, name, uid)
-
-
-def time_stamp(now: float) -> str:
-    """Seconds since the epoch in the API's time format."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def podgroup_write(outcome: JobOutcome, uid: str, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:

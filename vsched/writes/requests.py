@@ -8,10 +8,11 @@ from math import ceil
 import orjson
 
 from vsched.kube.client import MERGE_PATCH
+from vsched.kube.times import time_stamp
 from vsched.mirror.resources import EVICTION_REQUESTS, PODS
 from vsched.model.plan import AskResponders, Evict, Withdraw
 from vsched.model.pods.cooperation import DEADLINE, EXPECTED, READY, REASON, REQUEST_ANNOTATIONS, REQUESTED
-from vsched.writes.bodies import cause_of_eviction, time_stamp
+from vsched.writes.bodies import cause_of_eviction
 from vsched.writes.writer import Write
 
 APPLY_PATCH = "application/apply-patch+yaml"

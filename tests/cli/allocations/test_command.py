@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from tests.support.running import node, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
-from vsched.cli.allocations.source import readable, shares_of
+from vsched.cli.allocations.shares import readable, shares_of
 from vsched.errors import BadInput, VschedError
 from vsched.model.amounts.counted import render_counted
 from vsched.model.arbitration.records import AllocationRecord, Bucket, Claim

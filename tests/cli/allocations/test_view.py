@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.allocations.source import AllocationShares, Share, readable, shares_of
+from vsched.cli.allocations.shares import AllocationShares, Share, readable, shares_of
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
 from vsched.errors import BadInput

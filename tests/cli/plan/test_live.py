@@ -21,12 +21,12 @@ from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain
 from vsched.cli.plan.view import Planned
+from vsched.kube.times import time_stamp
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.history.records import CLUSTER as WHOLE
 from vsched.model.history.records import HistoryHour, HistoryRecord, Holder, history_of
 from vsched.model.jobs.advice import Advice, about
 from vsched.sim.cluster import Cluster
-from vsched.writes.bodies import time_stamp
 
 CLUSTER = """
     node n1 cpu=4 zone=a

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from vsched.controllers.flows.cronjobs import SCHEDULED_AT, CronJob, CronPlan, cron_job_of, decide
 from vsched.controllers.flows.made import MadeJob
+from vsched.kube.times import time_stamp
 from vsched.mirror import wire
-from vsched.writes.bodies import time_stamp
 
 Obj = dict[str, Any]
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()

@@ -8,14 +8,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.allocations.source import AllocationShares, Share, readable
+from vsched.cli.allocations.shares import AllocationShares, Share, readable
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
+from vsched.kube.times import time_stamp
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
 from vsched.model.arbitration.records import ArbitrationCondition
 from vsched.sim.tables.ages import short_duration
-from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 

@@ -15,9 +15,9 @@ from vsched.cli.show.columns import JOB, RowTable, columned, named
 from vsched.cli.show.drawing import Look
 from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
+from vsched.kube.times import time_stamp
 from vsched.model.pods.status import Phase
 from vsched.sim.tables.ages import short_duration
-from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 

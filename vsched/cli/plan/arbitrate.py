@@ -14,7 +14,7 @@ from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
-from vsched.cli.allocations.source import AllocationShares, Share
+from vsched.cli.allocations.shares import AllocationShares, Share
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import NOTHING, render_counted, summed

@@ -8,6 +8,7 @@ from typing import Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
 from vsched.cli.plan.server import WORKLOADS, Made
+from vsched.cli.plan.told import PODLESS, as_told, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
@@ -19,8 +20,6 @@ from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Kind
 
 Manifest = dict[str, Any]
-PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
-"""Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
 DEFAULT_SCHEDULER = "default-scheduler"
 GROUP_KINDS = frozenset({*POD_GROUPS, "Queue"})
 """Kinds of which is told what became of them."""
@@ -293,25 +292,6 @@ def _is_ours(trial: PlanTrial, pod: Manifest) -> bool:
 
 def _scheduler_of(pod: Manifest) -> str:
     return str(pod["spec"].get("schedulerName") or "")
-
-
-def names_scheduler(manifest: Manifest) -> bool:
-    """Whether a pod or the template of a workload says which scheduler is to place it."""
-    spec = manifest.get("spec") or {}
-    pod = spec if manifest["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
-    return bool(pod.get("schedulerName"))
-
-
-def as_told(obj: Manifest, named: bool) -> Manifest:
-    """An object as a watch brings it: versions on paper say nothing about those of the cluster.
-
-    The server names a scheduler for pods that name none; who plans for such pods wants to know them.
-    """
-    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-    if obj["kind"] != "Pod" or named:
-        return {**obj, "metadata": metadata}
-    spec = {key: value for key, value in obj["spec"].items() if key != "schedulerName"}
-    return {**obj, "metadata": metadata, "spec": spec}
 
 
 def _name_of(obj: Manifest) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vsched.cli.allocations.source import AllocationShares
+from vsched.cli.allocations.shares import AllocationShares
 from vsched.cli.allocations.view import as_document as allocations
 from vsched.model.amounts.resources import format_amount
 from vsched.model.claims.plan import ClaimPlan

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
-from vsched.cli.plan.submit import PODLESS, as_told, names_scheduler
+from vsched.cli.plan.told import PODLESS, as_told, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.wording import counted

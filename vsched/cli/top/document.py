@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from vsched.cli.usage.nodes import as_document as node_document
+from vsched.kube.times import time_stamp
 from vsched.model.amounts.resources import format_amount
 from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
-from vsched.writes.bodies import time_stamp
 
 Document = dict[str, Any]
 

@@ -17,11 +17,12 @@ from vsched.controllers.flows.made import FAILED, FINISHED, Body, MadeJob, maker
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.errors import UNREADABLE
+from vsched.kube.times import time_stamp
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.mirror.wire.base import Raw, Timestamp, seconds_of
 from vsched.model.amounts.schedules import newest_before, next_after, problem_of
-from vsched.writes.bodies import Reference, time_stamp
+from vsched.writes.bodies import Reference
 
 SCHEDULED_AT = "volcano.sh/cronjob-scheduled-timestamp"
 """Annotation of a vcjob: the time for which it is scheduled."""

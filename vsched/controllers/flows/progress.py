@@ -14,9 +14,9 @@ from vsched.controllers.flows.patches import patched
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.status import compact
+from vsched.kube.times import time_stamp
 from vsched.mirror.resources import JOB_FLOWS, VCJOBS
 from vsched.model.amounts.durations import parse_duration
-from vsched.writes.bodies import time_stamp
 
 BY_TEMPLATE, BY_FLOW = "volcano.sh/createdByJobTemplate", "volcano.sh/createdByJobFlow"
 """Labels and annotations of vcjobs: what they were made of, as ``namespace.name``."""

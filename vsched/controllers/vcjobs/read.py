@@ -25,10 +25,10 @@ from vsched.controllers.vcjobs.spec import (
 )
 from vsched.controllers.vcjobs.status import compact
 from vsched.errors import UNREADABLE
+from vsched.kube.times import time_stamp
 from vsched.mirror.wire import batch as wire
 from vsched.mirror.wire.base import Raw, seconds_of
 from vsched.model.amounts.durations import parse_duration
-from vsched.writes.bodies import time_stamp
 
 DEFAULT_QUEUE = "default"
 DEFAULT_MAX_RETRY = 3

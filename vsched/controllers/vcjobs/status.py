@@ -8,7 +8,7 @@ from typing import Any
 from vsched.controllers.vcjobs.counts import Counts
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.writes.bodies import time_stamp
+from vsched.kube.times import time_stamp
 
 CONDITIONS_KEPT = 64
 """The latest conditions that are kept: one for each change of the phase."""

@@ -18,11 +18,11 @@ from vsched.daemon.tasks import LongLived
 from vsched.errors import Unavailable
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.errors import ApiError, Forbidden
+from vsched.kube.times import time_stamp
 from vsched.mirror.accounts.history import HistoryBook
 from vsched.model.frozen import frozen_history
 from vsched.model.history.packing import PackedHistory, pack
 from vsched.model.history.records import UsageHistory
-from vsched.writes.bodies import time_stamp
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NOT_PERMITTED

@@ -14,11 +14,12 @@ from vsched.daemon.options import Options
 from vsched.errors import UNREADABLE, why_unreadable
 from vsched.kube.client import JSON, MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
+from vsched.kube.times import time_stamp
 from vsched.mirror.resources import CONFIG_MAPS
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.model.history.packing import VERSION, BadHistory, PackedHistory, unpack
 from vsched.model.history.records import UsageHistory
-from vsched.writes.bodies import Reference, time_stamp
+from vsched.writes.bodies import Reference
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer, WriteResult
 

@@ -20,6 +20,7 @@ from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
+from vsched.kube.times import time_stamp
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror.resources import CONFIG_MAPS
@@ -27,7 +28,7 @@ from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach
-from vsched.writes.bodies import Reference, time_stamp
+from vsched.writes.bodies import Reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer

@@ -18,10 +18,10 @@ from vsched.clock import Clock
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.kube.times import time_stamp
 from vsched.settings import Settings, default_settings, load_file
 from vsched.settings.diff import changes
 from vsched.settings.reach import NOTHING, Reach
-from vsched.writes.bodies import time_stamp
 
 LOOK_MS = 5_000
 """How often the file is read without a reported change."""

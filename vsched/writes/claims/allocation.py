@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import asdict, astuple
 
+from vsched.kube.times import time_stamp
 from vsched.mirror.wire.devices import AllocationFields
 from vsched.model.amounts.quantity import format_milli
 from vsched.model.claims.devices import AllocatedDevice, Allocation
 from vsched.model.pods.shape import NodeTerm, Requirement
-from vsched.writes.bodies import time_stamp
 from vsched.writes.claims.objects import ConfigRead, DeviceClaimSpecRead
 
 ClassConfigs = Mapping[str, list[ConfigRead]]

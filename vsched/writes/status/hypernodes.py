@@ -10,12 +10,13 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.kernels.topology.standing import Standing, standings
+from vsched.kube.times import time_stamp
 from vsched.mirror.ingest.hypernodes import ShownStatus
 from vsched.mirror.resources import HYPERNODES
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue
-from vsched.writes.bodies import Reference, hypernode_write, time_stamp
+from vsched.writes.bodies import Reference, hypernode_write
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.writer import OnStatusWritten, StatusWriter

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.framework.codes import Code
+from vsched.kube.times import time_stamp
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
@@ -23,7 +24,7 @@ from vsched.model.jobs.runs import WALL_TIME_OVER, over_of
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import native_condition_write, podgroup_reference, time_stamp
+from vsched.writes.bodies import native_condition_write, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.writer import Failures

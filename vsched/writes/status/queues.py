@@ -13,12 +13,13 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE
+from vsched.kube.times import time_stamp
 from vsched.mirror.resources import QUEUES
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import queue_reference, queue_write, time_stamp
+from vsched.writes.bodies import queue_reference, queue_write
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources

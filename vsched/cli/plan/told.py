@@ -1,0 +1,28 @@
+"""Objects of a plan as a watch would tell of them, and the kinds of which it makes no pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Manifest = dict[str, Any]
+PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
+"""Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
+
+
+def names_scheduler(manifest: Manifest) -> bool:
+    """Whether a pod or the template of a workload says which scheduler is to place it."""
+    spec = manifest.get("spec") or {}
+    pod = spec if manifest["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
+    return bool(pod.get("schedulerName"))
+
+
+def as_told(obj: Manifest, named: bool) -> Manifest:
+    """An object as a watch brings it: versions on paper say nothing about those of the cluster.
+
+    The server names a scheduler for pods that name none; who plans for such pods wants to know them.
+    """
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    if obj["kind"] != "Pod" or named:
+        return {**obj, "metadata": metadata}
+    spec = {key: value for key, value in obj["spec"].items() if key != "schedulerName"}
+    return {**obj, "metadata": metadata, "spec": spec}
