@@ -42,10 +42,10 @@ def together(search: Search, tried: Sequence[Lever], test: Test) -> None:
         if len(search.helping) >= search.most:
             return
         if len(alike) > 1:
-            _all_of(search, alike[:TOGETHER_MAX], test)
+            all_of(search, alike[:TOGETHER_MAX], test)
 
 
-def _all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
+def all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
     """Try these levers together; if that helps among all active jobs, keep them at their smallest steps."""
     most = [lever.most for lever in alike]
     if not test(_turned(search, alike, most)).admitted:

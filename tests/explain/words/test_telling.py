@@ -19,6 +19,7 @@ from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
+    AddPoolNodes,
     AddVolumes,
     AllowDisruptions,
     CreatePodGroup,
@@ -31,6 +32,7 @@ from vsched.mirror.whatif.edits import (
     LabelNodes,
     LowerGuarantee,
     OpenQueue,
+    PoolNode,
     RemoveGates,
     RemoveTaint,
     SetArgument,
@@ -60,6 +62,7 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
     UseAction,
 )
+from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
@@ -255,6 +258,7 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetNodeAmount("n1", "pods", 111), "1 more pod slot on a node like n1", ""),
     (AddNodes("n1", 1), "1 more node like n1", ""),
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
+    (AddPoolNodes("h100", (PoolNode({}, (Taint("gpu"),), {"cpu": 1000}),), 8), "8 more of pool h100", ""),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 1), "1 more device of class gpu on a node like n1", ""),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
     (AddVolumes("x/data", 1), "1 more volume of class made with 3Gi", ""),

@@ -16,6 +16,7 @@ from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
+    AddPoolNodes,
     AllowDisruptions,
     ClusterEdit,
     CreatePodGroup,
@@ -26,6 +27,7 @@ from vsched.mirror.whatif.edits import (
     LabelNodes,
     LetIn,
     OpenQueue,
+    PoolNode,
     RemoveGates,
     RemoveTaint,
     SetJobQueue,
@@ -87,6 +89,7 @@ EDITS: list[ClusterEdit] = [
     LabelNodes(("n1", "n3"), {"zone": "z"}),
     SetNodeAmount("n1", "cpu", 9000),
     AddNodes("n1", 2),
+    AddPoolNodes("p", (PoolNode({"zone": "z"}, (), {"cpu": 8000, "memory": 1 << 30, "pods": 10}),), 2),
 ]
 
 

@@ -15,6 +15,7 @@ from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
     AddPods,
+    AddPoolNodes,
     AddVolumes,
     AllowDisruptions,
     CreatePodGroup,
@@ -146,6 +147,8 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"{_nodes(edit.nodes)} labelled {_pairs(edit.labels)}"
         case AddNodes():
             return "1 more node like " + edit.like if edit.count == 1 else f"{edit.count} more nodes like {edit.like}"
+        case AddPoolNodes():
+            return f"{edit.count} more of pool {edit.pool}"
         case AddVolumes():
             claim = snapshot.claims.volumes.claims[edit.claim]
             more = counted(edit.count, "more volume", "more volumes")

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from vsched.model.nodes.table import Taint
 from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER
 
 # -- of the waiting job -----------------------------------------------------------------------------------------------
@@ -328,6 +329,24 @@ class AddNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="nodes"):
     count: int
 
 
+class PoolNode(msgspec.Struct, frozen=True):
+    """What a node of a pool is like, but for its name."""
+
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    allocatable: dict[str, int]
+    """In base units, by resource."""
+
+
+class AddPoolNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="poolNodes"):
+    """Add empty nodes of a pool, which may have no node yet."""
+
+    pool: str
+    nodes: tuple[PoolNode, ...]
+    """The kinds of nodes of the pool, one for each zone; new nodes take them in turn."""
+    count: int
+
+
 class AddDevices(msgspec.Struct, frozen=True, tag_field="edit", tag="devices"):
     """Add devices to a node, copied from an existing device."""
 
@@ -432,6 +451,7 @@ NodeEdit = (
     | LabelNodes
     | SetNodeAmount
     | AddNodes
+    | AddPoolNodes
     | AddDevices
     | AddVolumes
     | CreateVolumeClaims

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count, islice
+from itertools import count, cycle, islice
 
 import msgspec
 
@@ -13,6 +13,7 @@ from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodes,
+    AddPoolNodes,
     AddVolumes,
     CreateVolumeClaims,
     LabelNodes,
@@ -33,6 +34,8 @@ def edit_nodes(cluster: EditableMirror, edit: NodeEdit) -> None:
     match edit:
         case AddNodes():
             _add(cluster, edit)
+        case AddPoolNodes():
+            _add_of_pool(cluster, edit)
         case AddDevices():
             _facts(cluster, edit.node)
             cluster.add_devices(edit.node, DeviceId(*edit.like), edit.count)
@@ -87,6 +90,16 @@ def _add(cluster: EditableMirror, edit: AddNodes) -> None:
         cluster.put_node(like._replace(attributes=_new(like.attributes, name)))
     cluster.copy_devices(edit.like, names)
     cluster.join_hypernodes(edit.like, names)
+
+
+def _add_of_pool(cluster: EditableMirror, edit: AddPoolNodes) -> None:
+    free = (name for number in count(1) if cluster.node_facts(name := f"{edit.pool}-new-{number}") is None)
+    for name, like in zip(islice(free, edit.count), cycle(edit.nodes), strict=False):
+        # Nobody asks for a resource without a column, so the new node need not have it.
+        known = ((cluster.axis.find(resource), amount) for resource, amount in like.allocatable.items())
+        allocatable = tuple(sorted((column, amount) for column, amount in known if column is not None))
+        attributes = NodeAttributes(name, {**like.labels, HOSTNAME: name}, like.taints, False, {}, {})
+        cluster.put_node(NodeFacts(attributes, allocatable))
 
 
 def _new(like: NodeAttributes, name: str) -> NodeAttributes:

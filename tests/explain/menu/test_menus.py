@@ -1,0 +1,335 @@
+"""Menus: what would start a waiting gang, of each kind; one node, or one step of quota, less is not enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.explain.menu.gang import Limit
+from vsched.explain.menu.menus import Menus, menus
+from vsched.explain.menu.records import Answer, Menu, Pool, VictimJob
+from vsched.explain.simulation import never
+from vsched.explain.situation import Situation, apply_all
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.mirror.whatif.edits import PoolNode
+from vsched.model.frozen import freeze
+from vsched.model.nodes.table import Taint
+from vsched.model.snapshot import Snapshot
+from vsched.settings.built_in import REGISTRY
+
+GPU = "example.com/gpu"
+PREEMPTING = policy_of(
+    "priority gang conformance", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
+)
+QUOTAS = policy_of("priority gang", "predicates resourcequota nodeorder")
+MINUTE = 60.0
+
+
+def pool(name: str = "h100", gpus: int = 8, **more: Any) -> Pool:
+    """A pool whose nodes have so many devices."""
+    amounts = {"cpu": 64_000, "memory": 1 << 40, "pods": 110, GPU: 1000 * gpus}
+    return Pool(name, "file", (PoolNode({"pool": name}, (), amounts),), **more)
+
+
+H100 = pool(price=2.5, delay_seconds=30.0)
+L4 = pool("l4", 4, price=0.5)
+
+
+def snapshot_of(text: str) -> Snapshot:
+    return freeze(mirror(manifests(text)).snapshot(NOW))
+
+
+def found(
+    text: str, *pools: Pool, policy: Policy = DEFAULT_POLICY, limit: Limit = lambda: never, most: int = 10
+) -> Menus:
+    snapshot = snapshot_of(text)
+    return menus(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), pools, limit, most)
+
+
+def menu(text: str, *pools: Pool, policy: Policy = DEFAULT_POLICY) -> Menu:
+    """The menu of the only gang that waits."""
+    (one,) = found(text, *pools, policy=policy).menus
+    return one
+
+
+def starts(text: str, *edits: Any, key: str = "x/b") -> bool:
+    """Whether a whole cycle binds the gang once the edits are made."""
+    edited = apply_all(Situation(snapshot_of(text), DEFAULT_POLICY), edits)
+    report = run_cycle(edited.snapshot, edited.policy, REGISTRY)
+    return sum(bind.job == key for bind in report.binds) >= edited.snapshot.jobs[key].spec.min_member
+
+
+EMPTY = "node n1 cpu=8 gpu=0\n"
+LACKING = "job x/b min=8 pods=8 gpu=8 cpu=1"
+CAPPED = "node n1 cpu=64 gpu=32\nqueue q capability=gpu:8\njob x/b min=16 pods=16 gpu=1 cpu=1 queue=q"
+CAPPED_AND_LACKING = "node n1 cpu=64 gpu=8\nqueue q capability=gpu:8\njob x/b min=16 pods=16 gpu=1 cpu=1 queue=q"
+
+NODES: list[Any] = [
+    pytest.param(EMPTY + LACKING, [H100], ["8 more of pool h100 would start it"], {}, id="a gang that lacks 8 nodes"),
+    pytest.param(
+        "node n1 cpu=8 gpu=8\n" + LACKING,
+        [H100],
+        ["7 more of pool h100 would start it"],
+        {},
+        id="what is idle is used first",
+    ),
+    pytest.param(
+        EMPTY + "job x/b min=9 pods=9 gpu=1 cpu=1",
+        [H100, L4],
+        ["3 more of pool l4 would start it", "2 more of pool h100 would start it"],
+        {},
+        id="the cheapest offer goes first, not the fewest nodes",
+    ),
+    pytest.param(
+        EMPTY + "job x/b min=9 pods=9 gpu=1 cpu=1",
+        [H100._replace(price=None), L4],
+        ["3 more of pool l4 would start it", "2 more of pool h100 would start it"],
+        {},
+        id="offers without a price go last",
+    ),
+    pytest.param(
+        EMPTY + LACKING,
+        [L4],
+        [],
+        {"l4": f"pool l4: a node has 4 {GPU}, and a pod asks for 8"},
+        id="nodes that are too small for a pod are no offer",
+    ),
+    pytest.param(
+        EMPTY + LACKING,
+        [H100._replace(room=3), pool("more", room=8)],
+        ["8 more of pool more would start it"],
+        {"h100": "the 3 more that pool h100 may have would not start it"},
+        id="a pool that may have too few more is no offer",
+    ),
+    pytest.param(
+        EMPTY + LACKING,
+        [H100._replace(room=0), pool("gone", problem="none in stock")],
+        [],
+        {"h100": "pool h100: may have no more nodes", "gone": "pool gone: none in stock"},
+        id="a pool that has none left is no offer",
+    ),
+    pytest.param(
+        EMPTY + LACKING + " selector=pool:b",
+        [pool("a"), pool("b")],
+        ["8 more of pool b would start it"],
+        {"a": "up to 8 more of pool a would not start it"},
+        id="pods that select labels need a pool that has them",
+    ),
+    pytest.param(
+        EMPTY + LACKING,
+        [Pool("t", "file", (PoolNode({}, (Taint("gpu", "yes"),), H100.nodes[0].allocatable),))],
+        [],
+        {"t": "up to 8 more of pool t would not start it"},
+        id="taints of a pool count",
+    ),
+    pytest.param(
+        EMPTY + "job x/a min=4 pods=4 gpu=8 cpu=1 age=60\n" + "job x/b min=8 pods=8 gpu=8 cpu=1",
+        [H100],
+        ["12 more of pool h100 would start it"],
+        {},
+        id="those who go first take new nodes first",
+    ),
+    pytest.param(
+        "node n1 cpu=4\njob x/b min=3 pods=3 cpu=4",
+        [],
+        ["2 more like node n1 would start it"],
+        {},
+        id="without pools, nodes like those there are",
+    ),
+    pytest.param(CAPPED, [H100], [], {"h100": "up to 16 more of pool h100 would not start it"}, id="no node helps it"),
+    pytest.param(
+        CAPPED_AND_LACKING,
+        [H100],
+        [f"1 more of pool h100 would start it, with 8 more {GPU} in queue q (capability 16)"],
+        {},
+        id="both nodes and quota are lacking",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "pools", "offers", "refused"), NODES)
+def test_nodes(text: str, pools: list[Pool], offers: list[str], refused: dict[str, str]) -> None:
+    one = next(each for each in found(text, *pools).menus if each.job == "x/b")
+    assert [offer.message for offer in one.nodes.offers] == offers
+    assert one.nodes.answer is (Answer.ENOUGH if offers else Answer.NO)
+    assert one.nodes.refused.keys() == refused.keys()
+    for name, why in refused.items():
+        assert one.nodes.refused[name].startswith(why)
+
+
+@pytest.mark.parametrize("text", [EMPTY + LACKING, EMPTY + "job x/b min=9 pods=9 gpu=1 cpu=1"])
+def test_what_is_offered_starts_it_and_one_node_less_does_not(text: str) -> None:
+    for offer in menu(text, H100, pool("l8", 8)).nodes.offers:
+        of_pool = H100 if offer.pool == H100.name else pool("l8", 8)
+        assert starts(text, of_pool.edit(offer.count))
+        assert not starts(text, of_pool.edit(offer.count - 1))
+
+
+def test_an_offer_has_its_price_and_how_long_it_takes() -> None:
+    (offer,) = menu(EMPTY + LACKING, H100).nodes.offers
+    assert (offer.count, offer.price, offer.price_of_one, offer.delay_seconds) == (8, 20.0, 2.5, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "message", "enough"),
+    [
+        pytest.param(
+            CAPPED, DEFAULT_POLICY, f"8 more {GPU} in queue q (capability 16)", True, id="the capability of its queue"
+        ),
+        pytest.param(
+            "node n1 cpu=8\nquota x/small requests.cpu=2\njob x/b min=4 pods=4 cpu=1 minResources=cpu:4",
+            QUOTAS,
+            "2 more requests.cpu in resource quota x/small (4 in all)",
+            True,
+            id="the quota of its namespace",
+        ),
+        pytest.param(
+            CAPPED_AND_LACKING,
+            DEFAULT_POLICY,
+            f"8 more {GPU} in queue q (capability 16), and then it lacks nodes",
+            False,
+            id="quota is not enough without nodes",
+        ),
+        pytest.param(
+            EMPTY + LACKING,
+            DEFAULT_POLICY,
+            "no limit of its queue or its namespace, raised, would start it",
+            False,
+            id="no limit is in the way",
+        ),
+    ],
+)
+def test_quota(text: str, policy: Policy, message: str, enough: bool) -> None:
+    one = menu(text, H100, policy=policy)
+    assert one.quota.message == message
+    assert one.quota.answer is (Answer.ENOUGH if enough else Answer.NO)
+    assert bool(one.quota.changes) is enough
+
+
+def test_quota_comes_with_its_command() -> None:
+    assert "kubectl patch queues.scheduling.volcano.sh q" in menu(CAPPED, H100).quota.changes[0].command
+
+
+ENDING = (
+    "node n1 cpu=8\njob x/a min=8 pods=8 cpu=1 phase=Running on=n1 "
+    f"vsched.io/expected-duration=10m started={NOW:.0f}\njob x/b min=4 pods=4 cpu=1"
+)
+
+
+def test_waiting_has_the_time_at_which_it_may_start() -> None:
+    one = menu(ENDING)
+    assert one.waiting.answer is Answer.ENOUGH
+    assert one.waiting.message.startswith("about 08:10 UTC (in 10m), if x/a ends as declared (10m)")
+    assert one.waiting.start.latest == pytest.approx(NOW + 10 * MINUTE, abs=MINUTE)
+
+
+def test_waiting_is_not_known_where_nothing_is_known_to_end() -> None:
+    one = menu(EMPTY + LACKING, H100)
+    assert one.waiting.answer is Answer.UNKNOWN
+    assert one.waiting.message.startswith("cannot be said")
+
+
+LOW = "class high 100\nclass low 10\nnode n1 cpu=8\njob x/a min=1 pods=8 cpu=1 phase=Running on=n1 class=low\n"
+
+WORK: list[Any] = [
+    pytest.param(
+        LOW + "job x/b min=4 pods=4 cpu=1",
+        PREEMPTING,
+        "4 pods of x/a (priority 10) would go, with priority class high",
+        [VictimJob("x/a", "default", 10, 4, True)],
+        id="a lower priority would have to go, if the gang had a higher one",
+    ),
+    pytest.param(
+        LOW + "job x/b min=4 pods=4 cpu=1 class=high",
+        DEFAULT_POLICY,
+        "4 pods of x/a (priority 10) would go, with action preempt in the policy",
+        [VictimJob("x/a", "default", 10, 4, True)],
+        id="the policy would have to preempt",
+    ),
+    pytest.param(
+        LOW + "job x/b min=4 pods=4 cpu=1",
+        DEFAULT_POLICY,
+        "4 pods of x/a (priority 10) would go, with action preempt in the policy and priority class high",
+        [VictimJob("x/a", "default", 10, 4, True)],
+        id="both a higher priority and a policy that preempts",
+    ),
+    pytest.param(
+        "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=4 pods=4 cpu=1 phase=Running on=n1\n"
+        "job x/c min=4 pods=4 cpu=1 phase=Running on=n2\njob x/b min=4 pods=4 cpu=1",
+        policy_of("priority gang", "predicates nodeorder"),
+        "the end of 1 job: x/a; the policy would not evict for it",
+        [VictimJob("x/a", "default", 0, 4, True)],
+        id="one of two jobs of the same priority would have to end",
+    ),
+    pytest.param(
+        EMPTY + LACKING,
+        PREEMPTING,
+        "no running job of the same or a lower priority holds what it needs",
+        [],
+        id="nobody holds what it needs",
+    ),
+    pytest.param(
+        "node n1 cpu=4\njob x/a min=1 pods=1 cpu=1 phase=Running on=n1\njob x/b min=8 pods=8 cpu=1",
+        PREEMPTING,
+        "not even the end of all jobs that hold what it needs would start it",
+        [],
+        id="the cluster would be too small without anybody",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "policy", "message", "jobs"), WORK)
+def test_whose_work(text: str, policy: Policy, message: str, jobs: list[VictimJob]) -> None:
+    one = menu(text, policy=policy)
+    assert one.work.message == message
+    assert list(one.work.jobs) == jobs
+    assert one.work.answer is (Answer.ENOUGH if jobs else Answer.NO)
+
+
+def test_gangs_that_start_or_run_get_no_menu() -> None:
+    text = "node n1 cpu=8\njob x/a min=2 pods=4 cpu=1 phase=Running on=n1\njob x/b min=2 pods=2 cpu=1"
+    assert found(text) == Menus((), 0)
+
+
+def test_menus_are_in_the_order_in_which_gangs_are_tried_and_at_most_so_many() -> None:
+    lines = [f"job x/j{number} min=2 pods=2 cpu=8 age={60 - number}" for number in range(5)]
+    answer = found("\n".join(["node n1 cpu=4", *lines]), most=3)
+    assert [one.job for one in answer.menus] == ["x/j0", "x/j1", "x/j2"]
+    assert answer.waiting == 5
+
+
+def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
+    text = "node n1 cpu=4\nqueue q capability=cpu:2\njob x/b min=4 minResources=cpu:4 queue=q phase=Pending"
+    one = menu(text)
+    assert one.note == "its pods are not made yet: this is what would let it be admitted"
+    assert one.quota.message == "2 more cpu in queue q (capability 4)"
+
+
+def test_what_is_not_found_in_time_is_not_known() -> None:
+    (one,) = found(EMPTY + LACKING, H100, limit=lambda: lambda: True).menus
+    answers = (one.nodes.answer, one.quota.answer, one.waiting.answer, one.work.answer)
+    assert answers == (Answer.UNKNOWN,) * 4
+    assert one.nodes.message == "not known: the time was over"
+
+
+def test_each_part_has_its_own_time() -> None:
+    """A part that uses up its time leaves the others theirs."""
+    begun: list[int] = []
+
+    def limit() -> Any:
+        number = len(begun)
+        begun.append(0)
+
+        def over() -> bool:
+            begun[number] += 1
+            return number == 1  # the second part
+
+        return over
+
+    (one,) = found(CAPPED, H100, limit=limit).menus
+    assert one.quota.answer is Answer.ENOUGH
+    assert one.nodes.answer is Answer.UNKNOWN
+    assert one.work.answer is Answer.NO

@@ -1,0 +1,111 @@
+"""The menus of the gangs that wait."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vsched.explain.estimate.start_times import estimate
+from vsched.explain.menu.gang import Gang, Ground, Limit
+from vsched.explain.menu.nodes import nodes_part
+from vsched.explain.menu.quota import quota_part
+from vsched.explain.menu.records import Answer, Menu, NodesPart, Pool, QuotaPart, WaitingPart
+from vsched.explain.menu.work import work_part
+from vsched.explain.order import waiting_order
+from vsched.explain.simulation import Goal
+from vsched.explain.situation import Situation
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.model.frozen import freeze
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+
+MENUS_MAX = 10
+"""How many gangs get a menu, unless the caller says otherwise."""
+WITHOUT_PODS = "its pods are not made yet: this is what would let it be admitted"
+
+
+class Menus(NamedTuple):
+    """The answer for a cluster."""
+
+    menus: tuple[Menu, ...]
+    """Of the first gangs in the order in which they are tried."""
+    waiting: int
+    """How many gangs lack their minimum."""
+
+
+def menus(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    report: CycleReport,
+    pools: Sequence[Pool],
+    limit: Limit,
+    most: int = MENUS_MAX,
+) -> Menus:
+    """The menus of the first gangs that lack their minimum after the cycle that made this report.
+
+    Without pools, the nodes that are offered are like those there are. ``limit`` begins the time of each part.
+    """
+    fixed = freeze(snapshot)
+    order = waiting_order(fixed, policy, registry)
+    ground = Ground(Situation(fixed, policy), registry, report, order)
+    keys = lacking(fixed, report)
+    overall = order.overall()
+    ordered = sorted(keys, key=lambda key: (overall.get(key, len(overall) + 1), key))
+    return Menus(tuple(menu_of(Gang(ground, key, limit), pools) for key in ordered[:most]), len(keys))
+
+
+def lacking(snapshot: Snapshot, report: CycleReport) -> list[str]:
+    """The keys of the jobs that wait, and to which the cycle has not given their minimum."""
+    placed = Counter(bind.job for bind in report.binds)
+    placed.update(kept.job for kept in report.nominations if kept.node)
+    found = []
+    for key in snapshot.active:
+        job, outcome = snapshot.jobs.get(key), report.jobs.get(key)
+        if job is None or outcome is None:
+            continue
+        waits = bool(job.pending) or (not job.tasks and outcome.phase == "Pending")
+        if waits and job.ready + placed[key] < max(1, job.spec.min_member):
+            found.append(key)
+    return found
+
+
+def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
+    """The menu of one gang."""
+    job, outcome = gang.wants.job, gang.ground.report.jobs[gang.key]
+    quota = quota_part(gang)
+    nodes = nodes_part(gang, pools, with_quota=quota.answer is not Answer.ENOUGH)
+    return Menu(
+        gang.key,
+        job.spec.queue,
+        job.priority,
+        job.spec.min_member,
+        job.ready,
+        len(job.pending),
+        outcome.code,
+        outcome.message,
+        nodes,
+        _with_nodes(quota, nodes),
+        _waiting(gang),
+        work_part(gang),
+        "" if job.tasks else WITHOUT_PODS,
+    )
+
+
+def _with_nodes(quota: QuotaPart, nodes: NodesPart) -> QuotaPart:
+    """What is said of quota, where it helps together with nodes only."""
+    both = [offer for offer in nodes.offers if offer.quota is not None]
+    if quota.answer is not Answer.NO or not both or both[0].quota is None:
+        return quota
+    return QuotaPart(Answer.NO, f"{both[0].quota.message}, and then it lacks nodes")
+
+
+def _waiting(gang: Gang) -> WaitingPart:
+    ground, over = gang.ground, gang.limit()
+    found = estimate(
+        ground.snapshot, ground.policy, ground.registry, ground.report, Goal(gang.key), ground.order, over, over
+    )
+    answer = Answer.UNKNOWN if found.earliest is None else Answer.ENOUGH
+    return WaitingPart(answer, found.message, found)

@@ -1,0 +1,159 @@
+"""How many nodes of each pool would start a gang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from vsched.explain.candidates.levers import Lever, Rank
+from vsched.explain.candidates.nodes import node_levers
+from vsched.explain.combined_changes import all_of
+from vsched.explain.menu.gang import Gang, test_of
+from vsched.explain.menu.quota import NOT_KNOWN, quota_levers
+from vsched.explain.menu.records import Answer, NodesOffer, NodesPart, Pool
+from vsched.explain.simulation import Spent
+from vsched.explain.single_changes import Helping, Search, Test, singles
+from vsched.explain.situation import apply_all
+from vsched.explain.words.telling import change_of
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, Edit, PoolNode
+from vsched.model.amounts.resources import format_amount
+
+NODES_MAX = 1024
+"""The most nodes that are tried."""
+COMBINED_MAX, QUOTAS_MAX = 3, 7
+"""How many pools are tried with more quota, and with how many limits raised."""
+
+
+def like_nodes(gang: Gang) -> list[Pool]:
+    """The kinds of nodes there are that could take the gang's pods, as pools without a limit."""
+    if not gang.wants.waiting:
+        return []
+    edits = (lever.edits(1) for lever in node_levers(gang.wants))
+    likes = [each[0].like for each in edits if len(each) == 1 and isinstance(each[0], AddNodes)]
+    return [Pool(like, "node", like=like) for like in dict.fromkeys(likes)]
+
+
+def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesPart:
+    """What nodes would do for the gang: those of the pools, or without pools those like nodes there are.
+
+    Where no nodes alone are enough, they are tried together with more quota if ``with_quota``.
+    """
+    known = list(pools) or like_nodes(gang)
+    if not known:
+        return NodesPart(Answer.NO, "no node that is known, empty, could take one of its pods")
+    search, refused = gang.search(len(known) + 1), _unavailable(gang, known)
+    offers: list[NodesOffer] = []
+    complete = True
+    try:
+        _look(gang, search, known, with_quota, offers, refused)
+    except Spent:
+        complete = False
+    offers.sort(key=lambda offer: (offer.price is None, offer.price or 0.0, offer.count))
+    if offers:
+        return NodesPart(Answer.ENOUGH, offers[0].message, tuple(offers), refused)
+    if not complete:
+        return NodesPart(Answer.UNKNOWN, NOT_KNOWN, refused=refused)
+    return NodesPart(Answer.NO, next(iter(refused.values())), refused=refused)
+
+
+def _unavailable(gang: Gang, pools: Sequence[Pool]) -> dict[str, str]:
+    """The pools of which no nodes can be had, or whose nodes are too small, with the reason."""
+    found: dict[str, str] = {}
+    for pool in pools:
+        why = pool.problem or _too_small(gang, pool.nodes)
+        if not why and pool.room is not None and pool.room <= 0:
+            why = "may have no more nodes"
+        if why:
+            found[pool.name] = f"pool {pool.name}: {why}"
+    return found
+
+
+def _too_small(gang: Gang, nodes: Sequence[PoolNode]) -> str:
+    """Which resource an empty node of the pool has too little of for a pod; empty where none."""
+    for node in nodes[:1]:
+        for shape in gang.wants.shapes:
+            for column, amount in shape.request:
+                name = gang.wants.name(column)
+                has = node.allocatable.get(name, 0)
+                if has < amount:
+                    offered, asked = format_amount(name, has), format_amount(name, amount)
+                    return f"a node has {offered} {name}, and a pod asks for {asked}"
+    return ""
+
+
+def _look(
+    gang: Gang,
+    search: Search,
+    pools: Sequence[Pool],
+    with_quota: bool,
+    offers: list[NodesOffer],
+    refused: dict[str, str],
+) -> None:
+    """Try pool by pool; then, where none is enough, with more quota. Raises Spent."""
+    test = test_of(search)
+    useful = _useful(gang)
+    stuck: list[tuple[Pool, Lever]] = []
+    for pool in pools:
+        if pool.name in refused:
+            continue
+        lever = _lever(gang, pool, useful)
+        singles(search, [lever], test, [])
+        if len(search.helping) > len(offers):
+            offers.append(_offer(search, pool, search.helping[-1]))
+        else:
+            stuck.append((pool, lever))
+    if not offers and with_quota:
+        _look_with_quota(gang, search, stuck, test, offers)
+    for pool, lever in stuck:
+        if all(offer.pool != pool.name for offer in offers):
+            refused[pool.name] = _not_enough(gang, pool, lever, useful)
+
+
+def _look_with_quota(
+    gang: Gang, search: Search, stuck: Sequence[tuple[Pool, Lever]], test: Test, offers: list[NodesOffer]
+) -> None:
+    quotas = quota_levers(gang)[:QUOTAS_MAX]
+    for pool, lever in stuck[:COMBINED_MAX] if quotas else ():
+        before = len(search.helping)
+        all_of(search, [lever, *quotas], test)
+        if len(search.helping) > before:
+            offers.append(_offer(search, pool, search.helping[-1]))
+
+
+def _useful(gang: Gang) -> int:
+    """How many nodes could be of use at most: one for each pod that it lacks, and for those of jobs before it."""
+    lane = gang.ground.order.lane(gang.wants.job.spec.queue)
+    before = takewhile(lambda view: view.key != gang.key, lane)
+    return min(NODES_MAX, gang.wants.missing + sum(len(view.job.pending) for view in before))
+
+
+def _lever(gang: Gang, pool: Pool, useful: int) -> Lever:
+    most = max(1, useful if pool.room is None else min(useful, pool.room))
+    return Lever(Rank.MACHINES, pool.edit, most, whole=len(gang.ground.snapshot.nodes))
+
+
+def _offer(search: Search, pool: Pool, found: Helping) -> NodesOffer:
+    added = [edit for edit in found.edits if _adds(edit)]
+    others = [edit for edit in found.edits if not _adds(edit)]
+    count = sum(edit.count for edit in added if isinstance(edit, AddNodes | AddPoolNodes))
+    quota = change_of(apply_all(search.situation, added), others) if others else None
+    also = f", with {quota.message}" if quota else ""
+    price = None if pool.price is None else round(pool.price * count, 6)
+    message = f"{count} more {pool.title} would start it{also}"
+    return NodesOffer(message, pool.name, pool.source, count, price, pool.price, pool.delay_seconds, quota)
+
+
+def _adds(edit: Edit) -> bool:
+    return isinstance(edit, AddNodes | AddPoolNodes)
+
+
+def _not_enough(gang: Gang, pool: Pool, lever: Lever, useful: int) -> str:
+    """Why nodes of the pool would not start it."""
+    limited = pool.room is not None and pool.room < useful
+    what = (
+        f"the {lever.most} more that pool {pool.name} may have" if limited else f"up to {lever.most} more {pool.title}"
+    )
+    then = apply_all(gang.ground.situation, lever.edits(lever.most))
+    why = run_cycle(then.snapshot, then.policy, gang.ground.registry).jobs[gang.key].message
+    return f"{what} would not start it" + (f": {why}" if why else "")

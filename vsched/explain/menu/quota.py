@@ -1,0 +1,55 @@
+"""Whether more quota would start a gang: limits and shares of its queue, of those above, and of its namespace."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from vsched.explain.candidates.levers import Lever
+from vsched.explain.combined_changes import together
+from vsched.explain.menu.gang import Gang, test_of
+from vsched.explain.menu.records import Answer, QuotaPart
+from vsched.explain.simulation import Result, Spent
+from vsched.explain.single_changes import Search, singles
+from vsched.explain.words.telling import change_of
+from vsched.mirror.whatif.edits import (
+    SetConsumerLimit,
+    SetGroupLimit,
+    SetJobLimit,
+    SetQueueAmount,
+    SetQueueWeight,
+    SetQuota,
+)
+
+QUOTAS = (SetQueueAmount, SetGroupLimit, SetJobLimit, SetQuota, SetConsumerLimit, SetQueueWeight)
+CHANGES_MAX = 3
+NOT_IN_THE_WAY = "no limit of its queue or its namespace, raised, would start it"
+NOT_KNOWN = "not known: the time was over"
+
+
+def quota_levers(gang: Gang) -> list[Lever]:
+    """The limits and shares that could be raised for it."""
+    return [lever for lever in gang.levers if isinstance(lever.edits(lever.most)[0], QUOTAS)]
+
+
+def quota_part(gang: Gang) -> QuotaPart:
+    """What more quota would do for the gang."""
+    search = gang.search(CHANGES_MAX)
+    complete = True
+    try:
+        _look(gang, search)
+    except Spent:
+        complete = False
+    ordered = sorted(search.helping, key=lambda one: one[:3])
+    found = tuple(change_of(search.situation, one.edits) for one in ordered)
+    if found:
+        return QuotaPart(Answer.ENOUGH, "; or ".join(one.message for one in found), found)
+    return QuotaPart(Answer.NO, NOT_IN_THE_WAY) if complete else QuotaPart(Answer.UNKNOWN, NOT_KNOWN)
+
+
+def _look(gang: Gang, search: Search) -> None:
+    test = test_of(search)
+    stuck: list[tuple[Lever, Result]] = []
+    for _, alike in groupby(quota_levers(gang), key=lambda lever: lever.kind):
+        singles(search, list(alike), test, stuck)
+    if not search.helping:
+        together(search, [lever for lever, _ in stuck], test)

@@ -1,0 +1,142 @@
+"""Whose work would have to go for a gang to start."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vsched.explain.candidates.levers import Lever
+from vsched.explain.estimate.smallest import smallest_part
+from vsched.explain.menu.gang import Gang, test_of
+from vsched.explain.menu.quota import NOT_KNOWN
+from vsched.explain.menu.records import Answer, VictimJob, WorkPart
+from vsched.explain.simulation import Spent
+from vsched.explain.single_changes import Helping, Search, singles
+from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words.telling import change_of
+from vsched.framework.cycle import run_cycle
+from vsched.framework.wording import counted
+from vsched.mirror.whatif.edits import CreatePriorityClass, Edit, EndJobs, SetPriority, UseAction
+from vsched.model.jobs.job import Job
+from vsched.model.plan import CycleReport
+
+ENDING_MAX = 64
+"""The most jobs that are tried as those that would have to end."""
+NOBODY = "no running job of the same or a lower priority holds what it needs"
+
+
+def work_part(gang: Gang) -> WorkPart:
+    """Who would have to leave: by another priority or action of the policy, else by ending."""
+    try:
+        return _by_eviction(gang, gang.search(1)) or _by_ending(gang, gang.search(1))
+    except Spent:
+        return WorkPart(Answer.UNKNOWN, NOT_KNOWN)
+
+
+def _by_eviction(gang: Gang, search: Search) -> WorkPart | None:
+    """What the policy would evict; None where no other priority or action of it helps. Raises Spent."""
+    test = test_of(search)
+    actions = [lever for lever in gang.levers if isinstance(lever.edits(1)[0], UseAction)]
+    higher = [lever for lever in gang.levers if isinstance(lever.edits(1)[0], SetPriority | CreatePriorityClass)]
+    singles(search, [*higher, *actions], test, [])
+    for first in higher if not search.helping else ():
+        for action in actions:
+            _both(search, first, action)
+            if search.helping:
+                break
+    for found in search.helping:
+        part = _leaving(gang, search, found.edits)
+        if part is not None:
+            return part
+    return None
+
+
+def _both(search: Search, higher: Lever, action: Lever) -> None:
+    """Try a higher priority together with an action that the policy has not. Raises Spent."""
+    acting = apply_all(search.situation, action.edits(1))
+    if search.simulations.among_all(apply_all(acting, higher.edits(higher.most))).admitted:
+        step = next(
+            step
+            for step in range(1, higher.most + 1)
+            if search.simulations.among_all(apply_all(acting, higher.edits(step))).admitted
+        )
+        search.helping.append(Helping(action.rank, 2, 0.0, (*action.edits(1), *higher.edits(step))))
+
+
+def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | None:
+    """Who leaves, or waits in its place, once the edits are made; None where nobody does."""
+    changed = apply_all(search.situation, edits)
+    report = run_cycle(changed.snapshot, changed.policy, gang.ground.registry)
+    jobs = gang.ground.snapshot.jobs
+    evicted = Counter(one.job for one in report.evictions)
+    evicted.subtract(Counter(one.job for one in gang.ground.report.evictions))
+    lost = _placed(gang.ground.report)
+    lost.subtract(_placed(report))
+    found = [_victim(jobs[key], pods, runs=True) for key, pods in sorted(evicted.items()) if pods > 0 and key in jobs]
+    gone = {one.job for one in found}
+    found += [
+        _victim(jobs[key], pods, runs=False)
+        for key, pods in sorted(lost.items())
+        if pods > 0 and key in jobs and key not in gone
+    ]
+    if not found:
+        return None
+    change = change_of(search.situation, edits)
+    told = "; ".join(_told(one) for one in found)
+    return WorkPart(Answer.ENOUGH, f"{told}, with {change.message}", tuple(found), change)
+
+
+def _placed(report: CycleReport) -> Counter[str]:
+    found = Counter(bind.job for bind in report.binds)
+    found.update(kept.job for kept in report.nominations if kept.node)
+    return found
+
+
+def _by_ending(gang: Gang, search: Search) -> WorkPart:
+    """The fewest running jobs, those of low priority first, whose end would start it. Raises Spent."""
+    rivals = _endable(gang)
+    keys = [job.key for job in rivals]
+    among_all = search.simulations.among_all
+
+    def enough(ending: Sequence[str]) -> bool:
+        return among_all(_without(search.situation, ending)).admitted
+
+    if not keys or not enough(keys):
+        return WorkPart(
+            Answer.NO, NOBODY if not keys else "not even the end of all jobs that hold what it needs would start it"
+        )
+    some = smallest_part(keys, enough)
+    jobs = gang.ground.snapshot.jobs
+    found = tuple(_victim(jobs[key], _holding(jobs[key]), runs=True) for key in some)
+    told = f"the end of {counted(len(found), 'job', 'jobs')}: {', '.join(one.job for one in found)}"
+    return WorkPart(Answer.ENOUGH, f"{told}; the policy would not evict for it", found)
+
+
+def _without(situation: Situation, ending: Sequence[str]) -> Situation:
+    return apply_all(situation, (EndJobs(tuple(ending)),) if ending else ())
+
+
+def _endable(gang: Gang) -> list[Job]:
+    """Running jobs of no higher priority that hold what the gang asks for; those to be ended first come first."""
+    own, columns = gang.wants.job, gang.wants.columns
+    found = [
+        job
+        for holders in gang.ground.snapshot.holders.values()
+        for job in holders.values()
+        if job.key != own.key and job.priority <= own.priority and any(job.allocated.get(each) for each in columns)
+    ]
+    return sorted(found, key=lambda job: (job.priority, -job.spec.created, job.key))[:ENDING_MAX]
+
+
+def _holding(job: Job) -> int:
+    return len(job.tasks) - len(job.pending)
+
+
+def _victim(job: Job, pods: int, *, runs: bool) -> VictimJob:
+    return VictimJob(job.key, job.spec.queue, job.priority, pods, runs)
+
+
+def _told(one: VictimJob) -> str:
+    if not one.runs:
+        return f"{one.job} (priority {one.priority}) would wait in its place"
+    return f"{counted(one.pods, 'pod', 'pods')} of {one.job} (priority {one.priority}) would go"
