@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -20,11 +20,13 @@ from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import Period
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
+from vsched.cli.plan.buy.answer import Bought, bought
+from vsched.cli.plan.buy.flags import BuyFlags, buy_flags
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.edits import InOrder, editing, edits_of
-from vsched.cli.plan.live import OUR_NAMES, WhatIf, fetch, what_if
+from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, fetch, what_if
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
@@ -62,6 +64,9 @@ Examples:
   vsched plan --live --submit new-job.yaml
   vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3
   vsched plan --from session.dump --config new-policy.yaml -o json
+  vsched plan --live --buy
+  vsched plan --live --submit new-job.yaml --buy --pools pools.yaml
+  vsched plan --live --buy --context prod --most 3 -o json
 """
 
 
@@ -97,6 +102,41 @@ def decide(
 
     The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
     """
+    return decide_on_paper(
+        manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored
+    ).planned
+
+
+class OnPaper(NamedTuple):
+    """A plan, and the cluster in which it has come true."""
+
+    planned: Planned
+    cache: PaperMirror
+    policy: Policy
+    """With what arbitration adds to it."""
+    rounds: Rounds | None
+    """Divides the cluster among namespaces; None where nobody does."""
+    moment: float
+    """The time of the last cycle."""
+
+    def snapshot(self) -> Snapshot:
+        """The cluster in which the plan has come true, as the next cycle would see it."""
+        found = self.cache.snapshot(self.moment)
+        return found if self.rounds is None else self.rounds.arbitrate(found)[0]
+
+
+def decide_on_paper(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> OnPaper:
+    """The same, with the cluster in which the plan has come true."""
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
     cache = PaperMirror(
@@ -137,7 +177,8 @@ def decide(
     if caller.problem:
         say(f"vsched: the extender does not answer: {caller.problem}", err=True)
     shares = None if rounds is None else rounds.shares()
-    return Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
+    planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
+    return OnPaper(planned, cache, policy, rounds, moment)
 
 
 def _tell_of_broken_trees(snapshot: Snapshot) -> None:
@@ -175,6 +216,7 @@ def _tell_of_broken_trees(snapshot: Snapshot) -> None:
 )
 @ignore_flag
 @editing
+@buy_flags
 @daemon_flags
 @click.option("-o", "--output", type=click.Choice(("text", "json", "yaml")), default="text", show_default=True)
 def command(
@@ -192,6 +234,7 @@ def command(
     live: bool,
     dump: Path | None,
     target: DaemonTarget,
+    buying: BuyFlags,
     **edits: tuple[Any, ...],
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
@@ -201,7 +244,11 @@ def command(
 
     With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
     drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
+
+    With --buy it answers, for each gang that lacks its minimum once the plan has come true, what would start it: nodes
+    of which pool, more quota, how much time, or whose work would have to go.
     """
+    buying.check(live=live)
     if live or dump is not None:
         if live and dump is not None:
             raise click.UsageError("--live, --from: a running cluster or a file (expected one of them)")
@@ -217,6 +264,12 @@ def command(
         changes = edits_of(click.get_current_context(), edits)
         policy = _policy(config).policy if config else None
         recording = fetch(target) if dump is None else load(dump)
+        if buying.buy:
+            show_menus(
+                buy_live(recording, changes, buying, policy=policy, config=config or "", names=names, cycles=cycles),
+                output,
+            )
+            return
         show_what_if(
             what_if(recording, changes, policy=policy, config=config or "", names=names, cycles=cycles), output
         )
@@ -234,7 +287,7 @@ def command(
     if reading is not None:
         note_strangers(reading, manifests)
     rules = arbitration_rules(arbitrate, arbitrate_grace, arbitrate_evictions)
-    planned = decide(
+    paper = decide_on_paper(
         manifests,
         settings.policy,
         names or OUR_NAMES,
@@ -244,7 +297,10 @@ def command(
         rules=rules,
         ignored=ignored,
     )
-    show(planned, output)
+    if buying.buy:
+        show_menus(bought(paper.snapshot(), paper.policy, buying), output)
+    else:
+        show(paper.planned, output)
 
 
 def _refuse_with_live(**given: object) -> None:
@@ -268,6 +324,17 @@ def show_what_if(what: WhatIf, output: str) -> None:
         return
     console = console_for(no_color=False, wide=False)
     console.print(what_if_text(what, look_of(console, wide=False)))
+
+
+def show_menus(found: Bought, output: str) -> None:
+    """Print the menus as people or programs want them."""
+    from vsched.cli.plan.buy.view import menus_document, menus_text
+
+    if output != "text":
+        print_document(menus_document(found), output)
+        return
+    console = console_for(no_color=False, wide=False)
+    console.print(menus_text(found, look_of(console, wide=False)))
 
 
 def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vsched.cli.ask.recordings import decoded_recording
+from vsched.cli.plan.buy.answer import Bought, bought
+from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.trial import Edit, PlanTrial
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
 
 DUMP_PATH = "/dump"
+SAME_DIVISION = "how the cluster is divided among namespaces (arbitration) stays as it was"
 OUR_NAMES = ("vsched", "volcano", "")
 """Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
 
@@ -74,9 +77,7 @@ def what_if(
     What the recorded session decided has come true before either. A policy, of the file ``config``, takes the place of
     the one in force.
     """
-    in_force = load_text(recording.policy, "the recorded policy", registry()).policy
-    if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
-        policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
+    in_force, policy = _policies(recording, policy)
     today, then = PlanTrial(_restored(recording, names)), PlanTrial(_restored(recording, names))
     for edit in edits:
         edit.apply(then)
@@ -94,11 +95,51 @@ def what_if(
     if caller.problem:
         then.notes.append(f"the extender does not answer: {caller.problem}")
     if recording.snapshot.ceilings:
-        then.notes.append("how the cluster is divided among namespaces (arbitration) stays as it was")
+        then.notes.append(SAME_DIVISION)
     then.notes += after.planned.ended
     changes = changes_between(before, after, then.sent)
-    asked = [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
-    return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes)
+    return WhatIf(recording, _asked(edits, policy, config), before.planned, after.planned, changes, then.notes)
+
+
+def buy_live(
+    recording: Recording,
+    edits: Sequence[Edit],
+    buying: BuyFlags,
+    *,
+    policy: Policy | None = None,
+    config: str = "",
+    names: Sequence[str] = (),
+    cycles: int = 1,
+) -> Bought:
+    """The menus of the gangs that still wait once the edits are made and so many cycles have decided."""
+    in_force, policy = _policies(recording, policy)
+    trial = PlanTrial(_restored(recording, names))
+    for edit in edits:
+        edit.apply(trial)
+    with Caller() as caller:
+        ran = _run(trial, policy or in_force, cycles, caller)
+    if recording.snapshot.ceilings:
+        trial.notes.append(SAME_DIVISION)
+    return bought(
+        ran.final,
+        policy or in_force,
+        buying,
+        edits=_asked(edits, policy, config),
+        notes=[*trial.notes, *ran.planned.ended],
+        session=recording.head.number,
+    )
+
+
+def _policies(recording: Recording, policy: Policy | None) -> tuple[Policy, Policy | None]:
+    """The policy in force, and the other one as it would be in force, if there is one."""
+    in_force = load_text(recording.policy, "the recorded policy", registry()).policy
+    if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
+        policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
+    return in_force, policy
+
+
+def _asked(edits: Sequence[Edit], policy: Policy | None, config: str) -> list[str]:
+    return [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
 
 
 def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:

@@ -22,7 +22,7 @@ def read_pools(path: Path) -> tuple[NodePool, ...]:
     found = [each for document in read_documents(path) for each in entries_of(document)]
     if not found:
         raise BadInput(f"{path}: nothing in it (expected a list of node pools)")
-    pools = tuple(_pool(where, entry) for where, entry in found)
+    pools = tuple(pool_of(where, entry) for where, entry in found)
     names = [pool.name for pool in pools]
     for name in names:
         if names.count(name) > 1:
@@ -30,7 +30,8 @@ def read_pools(path: Path) -> tuple[NodePool, ...]:
     return pools
 
 
-def _pool(where: str, entry: Obj) -> NodePool:
+def pool_of(where: str, entry: Obj) -> NodePool:
+    """A pool as a mapping describes it; raises BadInput with the place of what is wrong."""
     name = entry.get("name")
     if not isinstance(name, str) or not name:
         raise BadInput(f"{where}: name is {name!r}: expected the name of a pool")

@@ -1,0 +1,1 @@
+"""``vsched plan --buy``: what each waiting gang would need to start."""

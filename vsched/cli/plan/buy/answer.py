@@ -1,0 +1,68 @@
+"""The menus of a cluster: of a running one, of a dump, or of manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from vsched.cli.plan.buy.flags import BuyFlags
+from vsched.explain.menu.menus import MENUS_MAX, Menus, menus
+from vsched.explain.menu.records import Pool
+from vsched.explain.simulation import Asked
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.model.snapshot import Snapshot
+from vsched.settings.installed import registry
+
+SEARCH_SECONDS = 8.0
+PARTS = 4
+"""Nodes, quota, time and the places of others: each has its part of the time."""
+
+
+class Bought(NamedTuple):
+    """The menus, and what they rest on."""
+
+    menus: Menus
+    pools: Sequence[Pool]
+    edits: Sequence[str]
+    notes: Sequence[str]
+    now: float
+    session: int | None = None
+    """The number of the session; None for manifests."""
+
+
+def bought(
+    snapshot: Snapshot,
+    policy: Policy,
+    buying: BuyFlags,
+    *,
+    edits: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    session: int | None = None,
+) -> Bought:
+    """The menus for a cluster in which what was decided so far has come true."""
+    # Imported here, so that other plans do not load the reader of the embedded cluster's pools.
+    from vsched.cli.plan.buy.pools import nodes_of_cluster, read_pools
+
+    pools, said = read_pools(buying.pools, snapshot), list(notes)
+    if buying.cluster is not None:
+        of_cluster, note = nodes_of_cluster(buying.cluster, snapshot)
+        pools += of_cluster
+        said += [note] if note else []
+    if policy.plugin("extender") is not None:
+        said.append("the extender is not asked: it may object to what is offered here")
+    report = run_cycle(snapshot, policy, registry())
+    limit = _limit((buying.search_time or SEARCH_SECONDS) / PARTS)
+    found = menus(snapshot, policy, registry(), report, pools, limit, buying.most or MENUS_MAX)
+    return Bought(found, pools, edits, said, snapshot.now, session)
+
+
+def _limit(seconds: float) -> Callable[[], Asked]:
+    """Begins a part: what it returns is True once so many seconds are over."""
+
+    def begin() -> Asked:
+        until = monotonic() + seconds
+        return lambda: monotonic() >= until
+
+    return begin

@@ -1,0 +1,152 @@
+"""Karpenter's NodePools (``karpenter.sh/v1``) as pools, where what they say is enough to know their nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vsched.errors import BadInput, BadQuantity
+from vsched.explain.menu.records import Pool
+from vsched.mirror.whatif.edits import PoolNode
+from vsched.model.amounts.resources import parse_amount
+from vsched.model.nodes.table import NodeAttributes, Taint
+from vsched.model.snapshot import Snapshot
+
+Obj = dict[str, Any]
+NODE_POOL = "NodePool"
+OWNER = "karpenter.sh/nodepool"
+"""The label of nodes that a NodePool made."""
+TYPE = "node.kubernetes.io/instance-type"
+ZONE = "topology.kubernetes.io/zone"
+OF_TYPE = ("kubernetes.io/os", "kubernetes.io/arch", "karpenter.k8s.aws/", "karpenter.azure.com/", TYPE)
+"""Labels, or beginnings of labels, that all nodes of an instance type have."""
+CPU, MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
+GPUS, GPU_MAKER = "karpenter.k8s.aws/instance-gpu-count", "karpenter.k8s.aws/instance-gpu-manufacturer"
+MIB = 1 << 20
+POD_SLOTS = 110
+TYPES_MAX = 8
+"""The most instance types of one NodePool that are offered."""
+UNKNOWN = "its requirements leave open what its nodes have, and no node of their instance types is there"
+
+
+class Requirement(msgspec.Struct):
+    """A requirement of the labels of nodes."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class NodeSpec(msgspec.Struct):
+    """What its nodes have to be."""
+
+    requirements: list[Requirement] | None = None
+    taints: list[Taint] | None = None
+
+
+class NodeLabels(msgspec.Struct):
+    """The metadata of its nodes."""
+
+    labels: dict[str, str] | None = None
+
+
+class Template(msgspec.Struct):
+    """What its nodes are made from."""
+
+    metadata: NodeLabels | None = None
+    spec: NodeSpec | None = None
+
+
+class NodePoolSpec(msgspec.Struct):
+    """The part of a NodePool that says what its nodes are, and how many."""
+
+    template: Template
+    limits: dict[str, str | int | float] | None = None
+
+
+def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
+    """A pool for each instance type of a NodePool whose nodes are known; raises BadInput with the place."""
+    name = (found.get("metadata") or {}).get("name")
+    if not isinstance(name, str) or not name:
+        raise BadInput(f"{where}: a NodePool without metadata.name")
+    if found.get("apiVersion") != "karpenter.sh/v1":
+        raise BadInput(f"{where}: NodePool {name}: apiVersion {found.get('apiVersion')!r} (expected karpenter.sh/v1)")
+    try:
+        spec = msgspec.convert(found.get("spec"), NodePoolSpec)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{where}: NodePool {name}: spec: {error}") from None
+    given = spec.template.spec or NodeSpec()
+    asked = _values(given.requirements or ())
+    labels = {} if spec.template.metadata is None else dict(spec.template.metadata.labels or {})
+    labels |= {key: values[0] for key, values in asked.items() if len(values) == 1} | {OWNER: name}
+    taints = tuple(given.taints or ())
+    kinds = _kinds(asked, snapshot, name)
+    if not kinds:
+        return [Pool(name, NODE_POOL, problem=UNKNOWN)]
+    pools = []
+    for title, of_type, amounts in kinds[:TYPES_MAX]:
+        zones = [{ZONE: zone} for zone in asked.get(ZONE, ())] or [{}]
+        nodes = tuple(PoolNode(of_type | labels | zone, taints, amounts) for zone in zones)
+        room = _room(f"{where}: NodePool {name}", name, spec.limits or {}, snapshot, amounts)
+        pools.append(Pool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
+    return pools
+
+
+def _values(requirements: Sequence[Requirement]) -> dict[str, list[str]]:
+    """The values that requirements with ``In`` allow, by key."""
+    return {one.key: one.values for one in requirements if one.operator == "In" and one.values}
+
+
+def _kinds(
+    asked: Mapping[str, Sequence[str]], snapshot: Snapshot, name: str
+) -> list[tuple[str, dict[str, str], dict[str, int]]]:
+    """The instance types whose amounts are known: a name, the labels of the type, the amounts.
+
+    They are known from nodes of the type, or from requirements that leave one number of cpus and one amount of memory.
+    """
+    table = snapshot.nodes
+    found: dict[str, tuple[str, dict[str, str], dict[str, int]]] = {}
+    for row, one in enumerate(table.statics.attributes):
+        kind = one.labels.get(TYPE, "")
+        of_pool, wanted = one.labels.get(OWNER) == name, kind in asked.get(TYPE, ())
+        if kind and kind not in found and (wanted or (of_pool and TYPE not in asked)):
+            amounts = {
+                resource: int(table.allocatable[column, row]) for column, resource in enumerate(table.axis.names)
+            }
+            found[kind] = kind, _of_type(one), amounts
+    if found:
+        return [found[kind] for kind in sorted(found)]
+    cpus, memory = asked.get(CPU, ()), asked.get(MEMORY, ())
+    if len(cpus) != 1 or len(memory) != 1 or not (cpus[0].isdecimal() and memory[0].isdecimal()):
+        return []
+    amounts = {"cpu": int(cpus[0]) * 1000, "memory": int(memory[0]) * MIB, "pods": POD_SLOTS}
+    gpus = asked.get(GPUS, ())
+    if len(gpus) == 1 and gpus[0].isdecimal() and list(asked.get(GPU_MAKER, ())) == ["nvidia"]:
+        amounts["nvidia.com/gpu"] = int(gpus[0]) * 1000
+    return [("", {"kubernetes.io/os": "linux"}, amounts)]
+
+
+def _of_type(one: NodeAttributes) -> dict[str, str]:
+    return {key: value for key, value in one.labels.items() if key.startswith(OF_TYPE)}
+
+
+def _room(
+    where: str, name: str, limits: Mapping[str, object], snapshot: Snapshot, each: Mapping[str, int]
+) -> int | None:
+    """How many more nodes the limits of the NodePool allow; None for no limit."""
+    table = snapshot.nodes
+    rows = [row for row, one in enumerate(table.statics.attributes) if one.labels.get(OWNER) == name]
+    rooms = []
+    for resource, limit in limits.items():
+        try:
+            if resource == "nodes":
+                rooms.append(int(str(limit)) - len(rows))
+            elif each.get(resource):
+                column = table.axis.find(resource)
+                used = 0 if column is None else sum(int(table.allocatable[column, row]) for row in rows)
+                rooms.append((parse_amount(resource, limit) - used) // each[resource])
+        except (BadQuantity, ValueError) as error:
+            raise BadInput(f"{where}: spec.limits: {error}") from None
+    return max(0, min(rooms)) if rooms else None

@@ -1,0 +1,102 @@
+"""The pools that nodes could be bought of: those of files, and Karpenter's NodePools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vsched.cli.ask.cluster import ClusterFlags, with_client
+from vsched.cli.plan.buy.karpenter import NODE_POOL, node_pools
+from vsched.errors import BadInput, BadQuantity
+from vsched.explain.menu.records import Pool
+from vsched.kernels.domains import HOSTNAME
+from vsched.mirror.whatif.edits import PoolNode
+from vsched.model.amounts.resources import parse_amount
+from vsched.model.nodes.table import Taint
+from vsched.model.snapshot import Snapshot
+from vsched.sim.controllers.autoscaling.pools import POOL, NodePool
+from vsched.sim.fleet.nodes import entries_of
+from vsched.sim.fleet.pools import pool_of
+from vsched.sim.manifests import read_documents
+
+Obj = dict[str, Any]
+NODE_POOLS = ("karpenter.sh", "v1", "nodepools", False)
+ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[Pool]:
+    """The pools of all files, for this cluster; raises BadInput with file and place for an invalid one."""
+    pools: list[Pool] = []
+    for path in paths:
+        entries = [each for document in read_documents(path) for each in entries_of(document)]
+        if not entries:
+            raise BadInput(f"{path}: nothing in it (expected a list of node pools, or NodePools)")
+        for where, entry in entries:
+            if entry.get("kind") == NODE_POOL:
+                pools += node_pools(where, entry, snapshot)
+            else:
+                pools.append(_of_file(where, pool_of(where, entry), snapshot))
+    names = [pool.name for pool in pools]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"--pools: two pools are called {name!r}")
+    return pools
+
+
+def _of_file(where: str, pool: NodePool, snapshot: Snapshot) -> Pool:
+    nodes = tuple(_node(where, template) for template in pool.templates)
+    return Pool(
+        pool.name,
+        "file",
+        nodes,
+        room=max(0, pool.most - sum(_members(pool.name, nodes, snapshot))),
+        price=pool.price or None,
+        delay_seconds=pool.delay,
+        problem=pool.out_of_stock,
+    )
+
+
+def _node(where: str, template: Obj) -> PoolNode:
+    labels = {key: value for key, value in template["metadata"]["labels"].items() if key != HOSTNAME}
+    taints = tuple(
+        Taint(each["key"], each.get("value") or "", each["effect"]) for each in template["spec"].get("taints") or ()
+    )
+    return PoolNode(labels, taints, amounts(where, template["status"]["allocatable"]))
+
+
+def amounts(where: str, stated: Mapping[str, object]) -> dict[str, int]:
+    """Quantities in base units, by resource; raises BadInput."""
+    try:
+        return {name: parse_amount(name, value) for name, value in stated.items()}
+    except BadQuantity as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _members(name: str, nodes: Sequence[PoolNode], snapshot: Snapshot) -> Iterator[bool]:
+    """For each node there is, whether it is of the pool: it says so, or has all labels that the pool gives."""
+    wanted = {key: value for key, value in nodes[0].labels.items() if key not in ZONES}
+    for one in snapshot.nodes.statics.attributes:
+        stated = one.labels.get(POOL)
+        yield stated == name if stated else wanted.items() <= one.labels.items()
+
+
+def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[Pool], str]:
+    """Karpenter's NodePools of a cluster, and a note where it has none."""
+    from vsched.kube.client import ApiClient
+    from vsched.kube.errors import NotFound
+    from vsched.kube.paths import ApiResource
+
+    async def listed(client: ApiClient) -> list[Obj] | None:
+        try:
+            found: list[Obj] = (await client.list(ApiResource(*NODE_POOLS).path()))["items"]
+        except NotFound:
+            return None
+        return found
+
+    found = with_client(cluster, listed)
+    if found is None:
+        return [], "the cluster serves no NodePools of Karpenter (karpenter.sh/v1)"
+    kind = {"apiVersion": "karpenter.sh/v1", "kind": NODE_POOL}
+    pools = [pool for one in found for pool in node_pools("the cluster", one | kind, snapshot)]
+    return pools, "" if pools else "the cluster has no NodePools of Karpenter"

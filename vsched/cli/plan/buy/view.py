@@ -1,0 +1,128 @@
+"""Menus for people and for programs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import to_builtins
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vsched.cli.plan.buy.answer import Bought
+from vsched.cli.show.drawing import Look
+from vsched.explain.menu.records import Answer, Menu, NodesOffer
+from vsched.framework.times import length
+from vsched.framework.wording import counted
+
+OFFERS_MAX = 4
+"""Offers, refusals and pools that are told in one menu; JSON has them all."""
+MARKS = {Answer.ENOUGH: ("yes", "green"), Answer.NO: ("no", "red"), Answer.UNKNOWN: ("?", "yellow")}
+
+
+def menus_document(found: Bought) -> dict[str, Any]:
+    """The menus as data."""
+    pools = [
+        {
+            "name": pool.name,
+            "source": pool.source,
+            "room": pool.room,
+            "price": pool.price,
+            "delay_seconds": pool.delay_seconds,
+            "problem": pool.problem,
+        }
+        for pool in found.pools
+    ]
+    document: dict[str, Any] = to_builtins(
+        {
+            "session": found.session,
+            "at": found.now,
+            "edits": list(found.edits),
+            "notes": list(found.notes),
+            "pools": pools,
+            "waiting": found.menus.waiting,
+            "menus": list(found.menus.menus),
+        }
+    )
+    return document
+
+
+def menus_text(found: Bought, look: Look) -> RenderableType:
+    """The menus, one after the other."""
+    parts: list[RenderableType] = [_heading(found), *(Text(f"  {note}", style="dim") for note in found.notes)]
+    for menu in found.menus.menus:
+        parts += [Text(), _title(menu), Text(f"  {_why(menu)}"), _table(menu)]
+    more = found.menus.waiting - len(found.menus.menus)
+    if more:
+        parts.append(Text(f"\nand {counted(more, 'gang', 'gangs')} more (--most N for the menus of more)", style="dim"))
+    return Group(*parts)
+
+
+def _heading(found: Bought) -> Text:
+    number = found.menus.waiting
+    said = "no gang lacks its minimum" if not number else f"{counted(number, 'gang lacks its', 'gangs lack their')}"
+    moment = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    where = "" if found.session is None else f"session {found.session} of "
+    asked = f" with {', '.join(found.edits)}" if found.edits else ""
+    minimum = " minimum" if number else ""
+    return Text.assemble((f"{said}{minimum}", "bold"), (asked, "bold cyan"), f"  ({where}{moment})")
+
+
+def _title(menu: Menu) -> Text:
+    has = f"{menu.ready} of {counted(menu.minimum, 'pod', 'pods')}"
+    return Text.assemble((menu.job, "bold"), f"  queue {menu.queue}, priority {menu.priority}, has {has}")
+
+
+def _why(menu: Menu) -> str:
+    why = menu.message or "it was not tried yet"
+    return f"{why}; {menu.note}" if menu.note else why
+
+
+def _table(menu: Menu) -> Table:
+    table = Table(show_header=False, show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for _ in range(2):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = [
+        ("nodes", menu.nodes.answer, list(_nodes(menu))),
+        ("quota", menu.quota.answer, [f"{_would(menu.quota.answer)}{menu.quota.message}"]),
+        ("waiting", menu.waiting.answer, [menu.waiting.message]),
+        ("whose work", menu.work.answer, [menu.work.message]),
+    ]
+    for name, answer, lines in rows:
+        mark, style = MARKS[answer]
+        for number, line in enumerate(lines):
+            first = number == 0
+            table.add_row(f"  {name}" if first else "", Text(mark if first else "", style=style), Text(line))
+    return table
+
+
+def _would(answer: Answer) -> str:
+    return "it would start with " if answer is Answer.ENOUGH else ""
+
+
+def _nodes(menu: Menu) -> Iterator[str]:
+    """A line for each offer, then for each pool that would not do."""
+    for offer in menu.nodes.offers[:OFFERS_MAX]:
+        yield f"{offer.message}{_terms(offer)}"
+    more = len(menu.nodes.offers) - OFFERS_MAX
+    if more > 0:
+        yield f"{more} more (-o json has them all)"
+    refused = list(menu.nodes.refused.values())
+    yield from refused[:OFFERS_MAX]
+    if len(refused) > OFFERS_MAX:
+        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not do (-o json has them all)"
+    if not menu.nodes.offers and not refused:
+        yield menu.nodes.message
+
+
+def _terms(offer: NodesOffer) -> str:
+    """The price, and how long it takes, where that is known."""
+    told = []
+    if offer.price is not None:
+        told.append(f"price {offer.price:g} ({offer.count} x {offer.price_of_one:g})")
+    if offer.delay_seconds:
+        told.append(f"there in {length(offer.delay_seconds)}")
+    return f"; {', '.join(told)}" if told else ""
