@@ -369,10 +369,11 @@ def told(found: VolumeCatalogue) -> tuple[object, ...]:
 def test_groups_show_what_was_put_and_never_change_what_was_shown(
     steps: list[tuple[str, str, int | None, bool]],
 ) -> None:
-    groups: StagedGroups[int] = StagedGroups()
-    expected: dict[str, dict[str, int]] = {"a": {}, "b": {}}
-    seen: list[tuple[object, dict[str, int]]] = []
-    for group, name, item, publishes in steps:
+    groups: StagedGroups[tuple[str, int]] = StagedGroups(lambda item: item[0])
+    expected: dict[str, dict[str, tuple[str, int]]] = {"a": {}, "b": {}}
+    seen: list[tuple[object, dict[str, tuple[str, int]]]] = []
+    for group, name, number, publishes in steps:
+        item = None if number is None else (name, number)
         groups.put(group, name, item)
         if item is None:
             expected[group].pop(name, None)

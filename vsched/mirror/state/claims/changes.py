@@ -17,18 +17,31 @@ class ChangeLog:
 
     def __init__(self) -> None:
         self._changed: set[str] = set()
+        self._too_many = False
+        """Whether more has changed than a record may have; then no name is kept."""
         self._published = ClaimChanges(object(), 0)
 
     def add(self, names: Iterable[str]) -> None:
         """Something changed about these."""
-        self._changed.update(names)
+        changed = self._changed
+        for name in names:
+            if self._too_many:
+                return
+            changed.add(name)
+            if len(changed) > CHANGED_MAX:
+                changed.clear()
+                self._too_many = True
 
     def publish(self) -> ClaimChanges:
         """The record of the next catalogue."""
-        before, changed = self._published, frozenset(self._changed)
+        before = self._published
+        steps: tuple[frozenset[str], ...] = ()
+        if not self._too_many:
+            changed = frozenset(self._changed)
+            steps = (*before.steps, changed)[-STEPS_MAX:]
+            if sum(map(len, steps)) > CHANGED_MAX:
+                steps = (changed,)
         self._changed.clear()
-        steps = (*before.steps, changed)[-STEPS_MAX:]
-        if sum(map(len, steps)) > CHANGED_MAX:
-            steps = (changed,) if len(changed) <= CHANGED_MAX else ()
+        self._too_many = False
         self._published = ClaimChanges(before.mirror, before.generation + 1, steps)
         return self._published

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -55,7 +55,7 @@ class StagedMap(Generic[V]):
 
 
 class Single(Mapping[str, V]):
-    """A map with one item. Most claims have one user, and a dict takes five times as much memory."""
+    """A map with one item."""
 
     __slots__ = ("_item", "_name")
 
@@ -75,44 +75,73 @@ class Single(Mapping[str, V]):
         return 1
 
 
-class StagedGroups(Generic[V]):
-    """Items by group and name. What is published of a group never changes: a change makes a new map of it."""
+class Groups(Mapping[str, Mapping[str, V]]):
+    """Items by group and name. A group of one item keeps nothing but the item, which knows its name."""
 
-    def __init__(self) -> None:
-        self.published: dict[str, Mapping[str, V]] = {}
-        self._pending: dict[str, Mapping[str, V]] = {}
+    def __init__(self, name_of: Callable[[V], str]) -> None:
+        self._groups: dict[str, V | dict[str, V]] = {}
+        self._name_of = name_of
 
-    def put(self, group: str, name: str, item: V | None) -> None:
-        """Set an item of a group, None where it is gone."""
-        items = self._pending.get(group)
-        if items is None:
-            items = self.published.get(group)
-        if item is not None and (not items or (len(items) == 1 and name in items)):
-            self._pending[group] = Single(name, item)
+    def __getitem__(self, group: str) -> Mapping[str, V]:
+        return self._shown(self._groups[group])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._groups
+
+    def put(self, group: str, name: str, item: V | None, before: Mapping[str, V]) -> None:
+        """Set an item of a group that has been ``before`` until now, None where it is gone."""
+        known = self._groups.get(group)
+        if item is not None and (not before or (len(before) == 1 and name in before)):
+            self._groups[group] = item
             return
-        if not isinstance(items, dict) or group not in self._pending:
-            items = dict(items or {})
-            self._pending[group] = items
+        items = known if isinstance(known, dict) else dict(before)
+        self._groups[group] = items
         if item is None:
             items.pop(name, None)
         else:
             items[name] = item
 
+    def take_over(self, changed: Groups[V]) -> None:
+        """Replace the groups that have changed; those without items are gone."""
+        for group, items in changed._groups.items():
+            if isinstance(items, dict) and not items:
+                self._groups.pop(group, None)
+            else:
+                self._groups[group] = items
+
+    def _shown(self, kept: V | dict[str, V]) -> Mapping[str, V]:
+        return kept if isinstance(kept, dict) else Single(self._name_of(kept), kept)
+
+
+class StagedGroups(Generic[V]):
+    """Items by group and name. What is published of a group never changes: a change makes a new map of it."""
+
+    def __init__(self, name_of: Callable[[V], str]) -> None:
+        """``name_of`` gives the name of an item."""
+        self.published: Groups[V] = Groups(name_of)
+        self._pending: Groups[V] = Groups(name_of)
+        self._name_of = name_of
+
+    def put(self, group: str, name: str, item: V | None) -> None:
+        """Set an item of a group, None where it is gone."""
+        self._pending.put(group, name, item, self.now(group))
+
     def now(self, group: str) -> Mapping[str, V]:
         """The items of a group, with changes that are not shown yet."""
-        found = self._pending.get(group)
-        return self.published.get(group, {}) if found is None else found
+        return (self._pending if group in self._pending else self.published).get(group, {})
 
     def publish(self) -> Collection[str]:
         """Show the changes; returns the groups that changed."""
         pending = self._pending
         if pending:
-            self._pending = {}
-        for group, items in pending.items():
-            if items:
-                self.published[group] = items
-            else:
-                self.published.pop(group, None)
+            self._pending = Groups(self._name_of)
+            self.published.take_over(pending)
         return pending.keys()
 
 

@@ -15,11 +15,11 @@ class ClaimUsers:
 
     def __init__(self, claims: StagedMap[DeviceClaim]) -> None:
         self._claims = claims
-        self.of_volumes: StagedGroups[Task] = StagedGroups()
+        self.of_volumes: StagedGroups[Task] = StagedGroups(_uid)
         """By PersistentVolumeClaim, then by uid."""
-        self.of_devices: StagedGroups[Task] = StagedGroups()
+        self.of_devices: StagedGroups[Task] = StagedGroups(_uid)
         """By ResourceClaim, then by uid."""
-        self.by_node: StagedGroups[Task] = StagedGroups()
+        self.by_node: StagedGroups[Task] = StagedGroups(_uid)
         """By node, then by uid: pods with volume claims."""
 
     def move(self, before: Task | None, after: Task | None) -> None:
@@ -47,6 +47,10 @@ class ClaimUsers:
         for claim in named_resource_claims(task):
             known = self._claims.get(claim)
             self.of_devices.put(claim if known is None else known.key, task.uid, shown)  # one string for both
+
+
+def _uid(task: Task) -> str:
+    return task.uid
 
 
 def named_resource_claims(task: Task) -> Iterator[str]:
