@@ -75,7 +75,7 @@ class Devices(OpenedCapacity):
 
     def pod(self, job: Job, *claims: str, on: str = "", cpu: int = 1000) -> Task:
         """A pod of a job that uses these claims; it runs if it has a node."""
-        uses = PodClaims(devices=tuple(PodDevices(f"c{at}", name) for at, name in enumerate(claims)))
+        uses = PodClaims(devices=tuple(PodDevices(f"c{at}", f"ns/{name}") for at, name in enumerate(claims)))
         status = Status.RUNNING if on else Status.PENDING
         shape = self.cluster.shape(cpu=cpu, memory=0)
         task = self.cluster.task(job, next(self._names), shape, status, on, claims=uses)
@@ -288,7 +288,7 @@ def test_steps_and_their_undoing_leave_no_trace(steps: list[tuple[int, bool]]) -
 
 def named(task: Task) -> list[str]:
     assert task.claims is not None
-    return [one.claim for one in task.claims.devices]
+    return [one.claim_name for one in task.claims.devices]
 
 
 # -- admission ------------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_the_minimum_of_roles_goes_first() -> None:
     world.pod(job, "big")
     shape = world.cluster.shape()
     world.cluster.task(
-        job, "zzz", shape, role="ps", claims=PodClaims(devices=(PodDevices("c", "small"),)), created=99.0
+        job, "zzz", shape, role="ps", claims=PodClaims(devices=(PodDevices("c", "ns/small"),)), created=99.0
     )
 
     assert world.admission(job) == ""
@@ -377,7 +377,7 @@ def test_gates_are_opened_as_far_as_devices_go() -> None:
     job = world.job("gated", "a")
     for number in range(3):
         world.claim(f"c{number}", asks(2 - number % 2))
-        uses = PodClaims(devices=(PodDevices("c", f"c{number}"),))
+        uses = PodClaims(devices=(PodDevices("c", f"ns/c{number}"),))
         world.cluster.task(job, f"pod-{number}", world.cluster.shape(), gated=True, awaits_queue=True, claims=uses)
 
     assert [gate.name for gate in world.decide("gang capacity", "predicates").ungated] == ["pod-0", "pod-1"]

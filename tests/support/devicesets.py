@@ -142,7 +142,7 @@ class DeviceWorld:
         for resource in amounts_:
             self.cluster.axis.column(resource)
         entries = tuple(
-            PodDevices(f"c{at}", text.rstrip("@"), "template" if text.endswith("@") else "")
+            PodDevices(f"c{at}", f"ns/{made}" if (made := text.rstrip("@")) else "", "template" if made != text else "")
             for at, text in enumerate(claims)
         )
         shape = self.cluster.shape(**amounts_)

@@ -54,7 +54,7 @@ def _sharing(session: Session, tasks: tuple[Task, ...]) -> list[Task]:
     """The tasks that share a claim without devices with others of these."""
     claims = session.snapshot.claims.devices.claims
     named = {
-        task.uid: [f"{task.namespace}/{one.claim}" for one in task.claims.devices if one.claim]
+        task.uid: [one.claim for one in task.claims.devices if one.claim]
         for task in tasks
         if task.claims is not None and task.claims.devices
     }

@@ -105,7 +105,7 @@ def test_pods_that_are_added_have_claims_of_their_own() -> None:
     devices = [choice.allocation.devices for bind in report.binds if bind.claims for choice in bind.claims.devices]
     assert len({one.device for some in devices for one in some}) == 4
     assert not editor.edited([]).claims.devices.claims.keys() - {
-        f"ns/{task.claims.devices[0].claim}"
+        task.claims.devices[0].claim
         for job in editor.origin.jobs.values()
         for task in job.tasks.values()
         if task.claims is not None

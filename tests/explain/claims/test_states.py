@@ -67,7 +67,7 @@ def of_volume(claim: VolumeClaim | None, *, ephemeral: bool = False) -> ClaimSta
 def of_devices(claim: DeviceClaim | None, /, **entry: Any) -> ClaimState:
     """What is said of a resource claim of a pod."""
     devices = DeviceCatalogue(claims={} if claim is None else {claim.key: claim}, classes={"gpu": DeviceClass("gpu")})
-    named = PodDevices("gpu", **({"claim": "gpus"} | entry))
+    named = PodDevices("gpu", **({"claim": "x/gpus"} | entry))
     [said] = claims_of([pod(PodClaims(devices=(named,)))], ClaimCatalogue(devices=devices))
     return said
 

@@ -11,7 +11,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 FORBIDDEN = "403 Forbidden: not for you"
-VOLUME, DEVICE = PodClaims((PodVolume("data"),)), PodClaims((), (PodDevices("gpu", "gpus"),))
+VOLUME, DEVICE = PodClaims((PodVolume("data"),)), PodClaims((), (PodDevices("gpu", "ns/gpus"),))
 
 
 def task(claims: PodClaims | None) -> Task:

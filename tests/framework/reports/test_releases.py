@@ -42,7 +42,7 @@ class World:
         self.device_users: dict[str, dict[str, Task]] = {}
         self.volume_users: dict[str, dict[str, Task]] = {}
         self.policy: Policy = DEFAULT_POLICY
-        claims = PodClaims((PodVolume("data"),), (PodDevices("gpu", "gpu"),))
+        claims = PodClaims((PodVolume("data"),), (PodDevices("gpu", "ns/gpu"),))
         self.pod = self.cluster.task(self.job, "a-0", self.shape, claims=claims if named else None)
         self.volumes["ns/data"] = volume_claim(volume="pv", bound=True)
         self.disks["pv"] = Volume("pv", "late", 1, available=False, claim="ns/data", claim_uid="uid-data")

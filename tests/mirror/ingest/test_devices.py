@@ -379,7 +379,10 @@ ASKS = of.pod_claims(gpu="template/t")
         ),
         pytest.param({"volumes": [{"name": "v", "ephemeral": None}]}, {}, None, id="null is nothing"),
         pytest.param(
-            {"resourceClaims": of.pod_claims(gpu="mine")}, {}, PodClaims((), (PodDevices("gpu", "mine"),)), id="its own"
+            {"resourceClaims": of.pod_claims(gpu="mine")},
+            {},
+            PodClaims((), (PodDevices("gpu", "ns/mine"),)),
+            id="its own",
         ),
         pytest.param(
             {"resourceClaims": ASKS},
@@ -390,7 +393,7 @@ ASKS = of.pod_claims(gpu="template/t")
         pytest.param(
             {"resourceClaims": ASKS},
             {"resourceClaimStatuses": MADE},
-            PodClaims((), (PodDevices("gpu", "p-gpu-x", "t"),)),
+            PodClaims((), (PodDevices("gpu", "ns/p-gpu-x", "t"),)),
             id="from a template",
         ),
         pytest.param(

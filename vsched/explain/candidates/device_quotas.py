@@ -60,13 +60,7 @@ def _demand(claims: Iterable[str], devices: DeviceCatalogue) -> Counter[DeviceAm
 
 
 def _claims_of(tasks: Iterable[Task]) -> set[str]:
-    return {
-        f"{task.namespace}/{one.claim}"
-        for task in tasks
-        if task.claims is not None
-        for one in task.claims.devices
-        if one.claim
-    }
+    return {one.claim for task in tasks if task.claims is not None for one in task.claims.devices if one.claim}
 
 
 def _in_use(snapshot: Snapshot, queues: set[str]) -> Iterator[str]:

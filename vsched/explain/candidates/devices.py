@@ -58,7 +58,7 @@ def _requests(wants: MissingMinimum, task: Task) -> Iterator[DeviceRequest]:
     """The plain requests of the pod's claims that have no devices; of alternatives the first."""
     found = wants.situation.snapshot.claims.devices
     for entry in task.claims.devices if task.claims is not None else ():
-        claim = found.claims.get(f"{task.namespace}/{entry.claim}")
+        claim = found.claims.get(entry.claim)
         if claim is None or claim.allocation is not None:
             continue
         for alternatives in claim.spec.requests:

@@ -35,7 +35,7 @@ POOLS_MAX = 2
 
 def claim_of(task: Task, entry: PodDevices, found: DeviceCatalogue) -> DeviceClaim | None:
     """The claim of an entry; None where it does not exist, or is not made yet."""
-    return found.claims.get(f"{task.namespace}/{entry.claim}") if entry.claim else None
+    return found.claims.get(entry.claim) if entry.claim else None
 
 
 def asks(spec: ClaimSpec) -> str:

@@ -72,4 +72,4 @@ def _devices(task: Task, found: ClaimCatalogue, shortages: Shortages) -> Iterato
         state, usable = devices.state(task, entry, claim, found.devices)
         asks = "" if claim is None else devices.asks(claim.spec)
         missing = "" if claim is None else short.get(claim.key, "")
-        yield _Said(RESOURCE_CLAIM, asks, state, usable, missing), entry.claim or f"{task.name}-{entry.name}"
+        yield _Said(RESOURCE_CLAIM, asks, state, usable, missing), entry.claim_name or f"{task.name}-{entry.name}"

@@ -78,7 +78,7 @@ def _device_claims(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Ite
     """
     for task in waiting.values():
         for one in task.claims.devices if task.claims is not None else ():
-            yield f"{task.namespace}/{one.claim}", task, one.group
+            yield one.claim, task, one.group
     for uid in sorted(devices.made.keys() & waiting.keys()):
         yield devices.made[uid], waiting[uid], ""
 
@@ -107,4 +107,4 @@ def _keys_in_use(session: Session) -> Iterator[tuple[bool, str]]:
             task = view.job.pending[uid]
             if task.claims is not None:
                 yield from ((False, f"{task.namespace}/{one.claim}") for one in task.claims.volumes)
-                yield from ((True, f"{task.namespace}/{one.claim}") for one in task.claims.devices)
+                yield from ((True, one.claim) for one in task.claims.devices)

@@ -10,7 +10,7 @@ from vsched.mirror.wire.base import NO_BYTES
 from vsched.mirror.wire.devices import ExtendedClaimStatus, PodClaimFields, PodClaimStatus
 from vsched.mirror.wire.pods import Pod
 from vsched.mirror.wire.volumes import ClaimedVolume
-from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
+from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume, claim_key
 from vsched.model.shared import shared
 
 _NONE: Mapping[str, str | None] = {}
@@ -43,10 +43,11 @@ def _devices(pod: Pod) -> tuple[PodDevices, ...]:
     fields = decoded(pod.spec.resource_claims, list[PodClaimFields], "spec.resourceClaims") or ()
     read(fields, CLAIMS_MAX, "spec.resourceClaims")
     made = _made(pod) if any(not each.resource_claim_name for each in fields) else _NONE
+    namespace = pod.metadata.namespace or "default"
     return tuple(
         PodDevices(
             shared(each.name),
-            shared(each.resource_claim_name) if each.resource_claim_name else made.get(each.name) or "",
+            claim_key(namespace, name) if (name := each.resource_claim_name or made.get(each.name)) else "",
             "" if each.resource_claim_name else shared(each.resource_claim_template_name or ""),
             not each.resource_claim_name and made.get(each.name, "") is None,
         )

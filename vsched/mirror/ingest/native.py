@@ -179,7 +179,7 @@ def _in_group(one: PodDevices, uid: str) -> PodDevices:
 
 
 def _entry_of(one: PodDevices) -> ClaimEntry:
-    return ClaimEntry(one.name, "" if one.template else one.claim, one.template)
+    return ClaimEntry(one.name, "" if one.template else one.claim_name, one.template)
 
 
 def _claims_of(spec: NativeSpec) -> frozenset[ClaimEntry]:

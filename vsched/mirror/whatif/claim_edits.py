@@ -153,7 +153,7 @@ class EditableClaims(PaperClaims):
                 made_volumes.append(fresh.key)
         self.bind_volumes(made_volumes)
         for entry in like.claims.devices:
-            asked = self.devices.watched(f"{task.namespace}/{entry.claim}") if entry.template else None
+            asked = self.devices.watched(entry.claim) if entry.template else None
             if asked is None:
                 devices.append(entry)
                 continue
@@ -161,7 +161,7 @@ class EditableClaims(PaperClaims):
             key = f"{task.namespace}/{name}"
             self.devices.put_claim(key, replace(emptied(asked, f"{asked.uid}/{name}", task.uid), key=key))
             made_devices.append(key)
-            devices.append(replace(entry, claim=name))
+            devices.append(replace(entry, claim=key))
 
         def undo() -> None:
             for key in made_volumes:

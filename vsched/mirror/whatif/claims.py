@@ -124,7 +124,7 @@ class PaperClaims(ClaimStore):
         Its other pods place the claim anew, or give it back.
         """
         devices = task.claims.devices if task.claims is not None else ()
-        group = next((one.group for one in devices if one.group and f"{task.namespace}/{one.claim}" == key), "")
+        group = next((one.group for one in devices if one.group and one.claim == key), "")
         return "" if self.users.of_devices.now(key) else group
 
     def _keys(self, task: Task) -> set[str]:

@@ -48,6 +48,7 @@ from vsched.mirror.wire.volumes import (
     VolumeAttachment,
 )
 from vsched.mirror.wire.zones import NodeResourceTopology, Numatopology
+from vsched.model.pods.claims import claim_key
 
 __all__ = [
     "ARBITRATED",
@@ -216,6 +217,8 @@ def identity_of(kind: str, metadata: Metadata) -> str:
     known = RESOURCES.get(kind)  # workloads of other kinds are in namespaces
     if known is not None and not known.namespaced:
         return metadata.name
+    if kind == "ResourceClaim":
+        return claim_key(metadata.namespace or "default", metadata.name)
     return f"{metadata.namespace or 'default'}/{metadata.name}"
 
 

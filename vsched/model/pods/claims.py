@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 
@@ -20,7 +22,7 @@ class PodDevices(msgspec.Struct, frozen=True, gc=False):
     name: str
     """The name within the pod."""
     claim: str = ""
-    """The name of the ResourceClaim; empty where it is made from a template and is not there yet."""
+    """``namespace/name`` of the ResourceClaim; empty where it is made from a template and is not there yet."""
     template: str = ""
     """The name of the ResourceClaimTemplate; empty where the pod names a claim."""
     none: bool = False
@@ -28,6 +30,17 @@ class PodDevices(msgspec.Struct, frozen=True, gc=False):
     group: str = ""
     """The uid of the native PodGroup that has an entry like it: then the claim is reserved for the group, not for the
     pod, and one that is made from a template is made for the group. Empty for claims of the pod itself."""
+
+    @property
+    def claim_name(self) -> str:
+        """The name of the ResourceClaim, without its namespace."""
+        return self.claim.partition("/")[2]
+
+
+@lru_cache(maxsize=1024)
+def claim_key(namespace: str, name: str) -> str:
+    """``namespace/name``. A pod and its claim, which come one soon after the other, have one string for it."""
+    return f"{namespace}/{name}"
 
 
 class PodClaims(msgspec.Struct, frozen=True, cache_hash=True, gc=False):

@@ -147,8 +147,7 @@ def limits_of(queues: Iterable[Queue], axis: ResourceAxis, *, capacities: bool) 
 def claims_of(task: Task) -> Iterator[str]:
     """The keys of the ResourceClaims that a task uses, each once; those not made yet are left out."""
     if task.claims is not None:
-        for name in dict.fromkeys(one.claim for one in task.claims.devices if one.claim):
-            yield f"{task.namespace}/{name}"
+        yield from dict.fromkeys(one.claim for one in task.claims.devices if one.claim)
 
 
 def minimum_of(job: Job) -> list[Task]:

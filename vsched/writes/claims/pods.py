@@ -18,8 +18,7 @@ def sharing(tasks: Iterable[Task], claim: str, group: str) -> list[Task]:
     return [
         task
         for task in tasks
-        if task.claims is not None
-        and any(one.group == group and f"{task.namespace}/{one.claim}" == claim for one in task.claims.devices)
+        if task.claims is not None and any(one.group == group and one.claim == claim for one in task.claims.devices)
     ]
 
 

@@ -306,9 +306,8 @@ class DevicePart:
         claims, named = self._catalogue.claims, []
         for one in task.claims.devices if task.claims is not None else ():
             if one.claim and not one.none:
-                key = f"{task.namespace}/{one.claim}"
-                claim = claims.get(key)
-                named.append(key if claim is None else claim.key)  # one string for all that is kept under it
+                claim = claims.get(one.claim)
+                named.append(one.claim if claim is None else claim.key)  # one string for all that is kept under it
         made = self._catalogue.made.get(task.uid)
         if made is not None:
             named.append(made)
@@ -361,7 +360,7 @@ class DevicePart:
 def _shared(task: Task) -> Mapping[str, str]:
     """The claims that the pods of a native PodGroup share, with the uid of the group."""
     devices = task.claims.devices if task.claims is not None and task.group else ()
-    return {f"{task.namespace}/{one.claim}": one.group for one in devices if one.group and one.claim}
+    return {one.claim: one.group for one in devices if one.group and one.claim}
 
 
 def device_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DevicePart | None:

@@ -60,7 +60,7 @@ def named_resource_claims(task: Task) -> Iterator[str]:
         return
     for device in claims.devices:
         if device.claim:
-            yield f"{task.namespace}/{device.claim}"
+            yield device.claim
     if claims.extended:
         yield f"{task.namespace}/{claims.extended}"
 
