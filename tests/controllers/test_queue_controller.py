@@ -196,7 +196,7 @@ async def test_a_request_survives_writes_that_fail(code: int) -> None:
 async def test_another_controller_may_look_after_the_queues() -> None:
     async with (
         Cluster([node("n1")], manifests=[queue("q")]) as cluster,
-        scheduling(cluster.url, queue_controller=False) as daemon,
+        scheduling(cluster.url, queue_controller=False, job_controller=False) as daemon,
     ):
         cluster.apply(gang("g", 2))
         await until(lambda: len(nodes_of(cluster, "g-")) == 2)

@@ -10,6 +10,11 @@ from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.mirror.wire.batch import VolcanoJob
 
+OWNER: dict[str, Any] = {
+    "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "j1", "controller": True
+}  # fmt: skip
+"""The reference to a vcjob in what it controls."""
+
 
 def worker(name: str = "worker", **fields: Any) -> dict[str, Any]:
     """A task of one pod."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.replicas import pair
 from tests.support.killing import killed_after, killed_for_real
+from tests.support.replicas import pair
 from tests.support.running import node, scheduling
 from tests.support.vcjob_cluster import command, commands, job, on, phase, status, task, vcjob
 from tests.support.waiting import until

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.controllers.vcjobs.manifests import OWNER
 from tests.support.builders import merged
 from tests.support.running import pod, podgroup
 from vsched.controllers.vcjobs.pod_states import job_group_of, job_pod_of
 from vsched.mirror import wire
 
 Obj = dict[str, Any]
-OWNER: Obj = {
-    "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "j1", "controller": True
-}  # fmt: skip
 MINE: Obj = {
     "metadata": {
         "uid": "p1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.controllers.vcjobs.test_pod_states import OWNER
+from tests.controllers.vcjobs.manifests import OWNER
 from tests.support.builders import merged
 from tests.support.running import pod, podgroup
 from tests.support.vcjob_cluster import task, vcjob

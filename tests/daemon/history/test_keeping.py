@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.replicas import pair
 from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.replicas import pair
 from tests.support.running import Obj, gang, node, nodes_of, scheduling, sessions
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.daemon.replicas import LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
 from tests.support.fault_proxy import faulty
+from tests.support.replicas import LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
 from tests.support.running import gang, node, nodes_of, status_of
 from tests.support.sharing import RULES, deployment, machine, namespace, overused, runs
 from tests.support.waiting import PATIENCE_SECONDS, until

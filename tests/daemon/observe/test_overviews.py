@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from tests.daemon.replicas import pair
 from tests.support.asking import ask
+from tests.support.replicas import pair
 from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from tests.support.watching import Watcher, watching
