@@ -143,11 +143,11 @@ def world() -> list[Obj]:
         "data": {"scheduler.yaml": _copy("config/scheduler.yaml")},
     }
     return [
-        *map(_namespace, ("team-a", "batch", "vsched", "volcano-system")),
+        *map(_namespace, ("team-a", "batch", "vsched")),
         queue,
         *_job("team-a", "runs", 2, 2, "2"),
         *_job("team-a", "train", 3, 3, "40"),
         policy,
         _deployment("vsched", "vsched"),
-        _deployment("volcano-system", "volcano-scheduler"),
+        *yaml.safe_load_all(_copy("config/migration/volcano.yaml")),
     ]

@@ -25,10 +25,11 @@ _SEPARATORS = {"&&", "||", ";", "(", ")", "<(", "&"}
 
 
 class Command(NamedTuple):
-    """One command with its arguments, and whether it reads what the one before it prints."""
+    """One command with its arguments, whether it reads what the one before it prints, and the file that it writes."""
 
     words: tuple[str, ...]
     piped: bool = False
+    into: str = ""
 
     @property
     def program(self) -> str:
@@ -47,10 +48,18 @@ def commands(text: str) -> Iterator[Command]:
         for word in [*lexer, ";"]:
             if word in _SEPARATORS or word == "|":
                 if found and not (found[0] in ("export", "source") or "=" in found[0]):
-                    yield Command(tuple(found), piped)
+                    yield _command(found, piped)
                 found, piped = [], word == "|"
             else:
                 found.append(word)
+
+
+def _command(words: list[str], piped: bool) -> Command:
+    if ">" not in words:
+        return Command(tuple(words), piped)
+    at = words.index(">")
+    (into,) = words[at + 1 :]
+    return Command(tuple(words[:at]), piped, into)
 
 
 def command_of(words: Sequence[str]) -> tuple[click.Command, list[str], list[str]]:
@@ -85,7 +94,14 @@ def every_command(found: click.Command = cli, *path: str) -> Iterator[tuple[tupl
 
 
 def run(command: Command, given: bytes, where: Guided) -> tuple[int, bytes, str]:
-    """The exit code, what is printed as a result, and what is complained of."""
+    """The exit code, what is printed as a result (also into a file where one is named), and what is complained of."""
+    code, printed, complaint = _run(command, given, where)
+    if command.into:
+        (where.folder / command.into).write_bytes(printed)
+    return code, printed, complaint
+
+
+def _run(command: Command, given: bytes, where: Guided) -> tuple[int, bytes, str]:
     words = [word.replace(KUBECONFIG, str(where.kubeconfig)) for word in command.words]
     surroundings = {
         "KUBECONFIG": str(where.kubeconfig),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import inspect as kinds
@@ -18,7 +18,7 @@ from vsched.framework.policy import NO_AUTOSCALING, Autoscaling, Policy
 from vsched.framework.registry import Registry
 from vsched.settings.actions import read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
-from vsched.settings.metrics import read_metrics
+from vsched.settings.metrics import MetricsSource, read_metrics
 from vsched.settings.reach import ANYTHING, Reach
 from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
@@ -71,18 +71,29 @@ def default_settings(registry: Registry) -> Settings:
     return load_text(default_text(), BUILT_IN, registry)
 
 
+class Examined(NamedTuple):
+    """What is to be said of a policy, good or not: one line each, with place and path."""
+
+    problems: tuple[str, ...]
+    """What makes it unusable."""
+    warnings: tuple[str, ...] = ()
+    no_effect: tuple[str, ...] = ()
+
+
+def examine(text: str, where: str, registry: Registry) -> Examined:
+    """All that is wrong with the text of a policy and all that has no effect in it; raises nothing."""
+    problems = Problems(where)
+    try:
+        _read(text, registry, ANYTHING, problems)
+    except BadPolicy as error:
+        return Examined(tuple(error.problems))
+    found = tuple(problems.error().problems) if len(problems) else ()
+    return Examined(found, problems.warnings(), problems.no_effect())
+
+
 def _load(text: str, where: str, registry: Registry, digest: str, generation: int, reach: Reach) -> Settings:
     problems = Problems(where)
-    root = _policy_mapping(text, problems)
-    for entry in root.entries:
-        if entry.key not in _KEYS:
-            problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
-    policy = Policy(read_actions(root, registry, problems), read_tiers(root, registry, problems))
-    action_args = read_configurations(root.get("configurations"), policy, registry, problems)
-    autoscaling = _read_autoscaling(root.get("autoscaling"), problems)
-    policy = msgspec.structs.replace(policy, action_args=action_args, autoscaling=autoscaling)
-    metrics = read_metrics(root.get("metrics"), problems, reach.problems)
-    period_seconds = _read_period(root.get("schedulePeriod"), problems)
+    policy, metrics, period_seconds = _read(text, registry, reach, problems)
     problems.raise_if_any()
     return Settings(
         policy=policy,
@@ -94,6 +105,22 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
         warnings=problems.warnings(),
         no_effect=problems.no_effect(),
     )
+
+
+def _read(
+    text: str, registry: Registry, reach: Reach, problems: Problems
+) -> tuple[Policy, MetricsSource | None, float | None]:
+    """The parts of a policy; what is wrong is among the problems. Raises BadPolicy where there is no policy at all."""
+    root = _policy_mapping(text, problems)
+    for entry in root.entries:
+        if entry.key not in _KEYS:
+            problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
+    policy = Policy(read_actions(root, registry, problems), read_tiers(root, registry, problems))
+    action_args = read_configurations(root.get("configurations"), policy, registry, problems)
+    autoscaling = _read_autoscaling(root.get("autoscaling"), problems)
+    policy = msgspec.structs.replace(policy, action_args=action_args, autoscaling=autoscaling)
+    metrics = read_metrics(root.get("metrics"), problems, reach.problems)
+    return policy, metrics, _read_period(root.get("schedulePeriod"), problems)
 
 
 def _read_autoscaling(entry: MappingEntry | None, problems: Problems) -> Autoscaling:

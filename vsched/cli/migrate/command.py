@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, cluster_flags
+from vsched.cli.show.output import Output, output_flags_of
 from vsched.errors import BadInput
 from vsched.printable import printable
 
+CHECK_EPILOG = """\b
+Examples:
+  vsched migrate check --context production
+  vsched migrate check --context production -n volcano -o json | jq .counts
+"""
 QUEUES_EPILOG = """\b
 Examples:
   vsched migrate queues kueue.yaml > queues.yaml     (read the comments, then kubectl apply -f queues.yaml)
@@ -21,6 +27,29 @@ Examples:
 @click.group("migrate")
 def command() -> None:
     """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
+
+
+@command.command("check", epilog=CHECK_EPILOG)
+@cluster_flags
+@click.option("-n", "--namespace", default="volcano-system", show_default=True, help="where Volcano runs")
+@output_flags_of("text", "json", "yaml")
+def check(cluster: ClusterFlags, namespace: str, output: Output) -> None:
+    """What of a cluster with Volcano works with vsched, what differs, and what is missing.
+
+    Reads Volcano's Deployments, flags, policy and webhooks, queues, PodGroups, jobs, pods, annotations and labels, and
+    ends with the commands to change and to change back. Exits 1 where something is missing or cannot be read.
+    """
+    from msgspec import to_builtins
+
+    from vsched.cli.migrate.check.read import read_cluster
+    from vsched.cli.migrate.check.report import report_of
+    from vsched.cli.migrate.check.view import shown_page
+    from vsched.settings.installed import registry
+
+    report = report_of(read_cluster(cluster, namespace), namespace, cluster, registry())
+    output.show(lambda: to_builtins(report), shown_page(report))
+    if not report.complete:
+        raise click.exceptions.Exit(1)
 
 
 @command.command("queues", epilog=QUEUES_EPILOG)

@@ -1,0 +1,118 @@
+"""``vsched migrate check`` against an embedded cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from vsched.cli import cli
+from vsched.sim.cluster import Cluster
+from vsched.sim.requests.request import ApiRequest
+from vsched.sim.store.api_errors import Failure
+
+Obj = dict[str, Any]
+SAMPLE = Path(__file__).parents[3] / "config/migration/volcano.yaml"
+
+
+def objects() -> list[Obj]:
+    return list(yaml.safe_load_all(SAMPLE.read_text(encoding="utf-8")))
+
+
+def run(folder: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["migrate", "check", "--kubeconfig", str(folder / "config"), *words])
+
+
+async def checked(cluster: Cluster, folder: Path, *words: str) -> Result:
+    cluster.write_kubeconfig(folder / "config")
+    return await asyncio.to_thread(run, folder, *words)
+
+
+class Asked:
+    """Keeps what a cluster is asked, and refuses to tell of some kinds."""
+
+    def __init__(self, *hidden: str) -> None:
+        self.methods: set[str] = set()
+        self._hidden = hidden
+
+    async def __call__(self, call: ApiRequest) -> None:
+        self.methods.add(call.method)
+        if call.path.endswith(self._hidden or ("/nobody",)):
+            raise Failure(403, "Forbidden", "this is not for you")
+
+
+async def test_the_sample_lacks_nothing_and_nothing_is_written(tmp_path: Path) -> None:
+    asked = Asked()
+    async with Cluster(1, manifests=objects(), gate=asked) as cluster:
+        page = await checked(cluster, tmp_path)
+        found = await checked(cluster, tmp_path, "-o", "json")
+    assert (page.exit_code, found.exit_code) == (0, 0)
+    assert asked.methods == {"GET"}
+    report = json.loads(found.stdout)
+    assert (report["counts"]["missing"], report["counts"]["not read"]) == (0, 0)
+    assert (len(report["switch"]), len(report["back"])) == (5, 3)
+    verdicts = {one["what"].strip(): one["verdict"] for one in report["findings"]}
+    assert verdicts["plugin gang"] == "works"
+    assert verdicts["--percentage-nodes-to-find=50"] == "differs"
+    assert verdicts["volcano.sh/sla-waiting-time"] == "works"
+    lines = page.output.splitlines()
+    assert any(line.startswith("  predicate.CacheEnable: true") and "differs" in line for line in lines)
+    assert any("vc-scheduler:v1.14.1" in line for line in lines)
+    assert all(f"   {step['command']}" in lines for step in (*report["switch"], *report["back"]))
+
+
+async def test_what_is_missing_is_the_exit_code(tmp_path: Path) -> None:
+    every = objects()
+    policy = next(one for one in every if one["kind"] == "ConfigMap")["data"]
+    policy["volcano-scheduler.conf"] = policy["volcano-scheduler.conf"].replace("binpack", "deviceshare")
+    async with Cluster(manifests=every) as cluster:
+        found = await checked(cluster, tmp_path)
+    assert found.exit_code == 1
+    (line,) = (one for one in found.output.splitlines() if "plugin deviceshare" in one)
+    assert "missing" in line
+    assert "1 missing" in found.output
+
+
+async def test_what_we_may_not_read_is_said(tmp_path: Path) -> None:
+    async with Cluster(manifests=objects(), gate=Asked("/podgroups")) as cluster:
+        found = await checked(cluster, tmp_path, "-o", "json")
+    report = json.loads(found.stdout)
+    assert found.exit_code == 1
+    assert [one for one in report["findings"] if one["verdict"] == "not read"] == [
+        {"part": "not read", "what": "PodGroup", "verdict": "not read", "says": "this is not for you"}
+    ]
+
+
+async def test_another_namespace_has_no_volcano(tmp_path: Path) -> None:
+    async with Cluster(manifests=objects()) as cluster:
+        found = await checked(cluster, tmp_path, "-n", "elsewhere")
+    assert found.exit_code == 1
+    assert "there is none in namespace elsewhere (-n says where it is)" in found.output
+
+
+@pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
+async def test_a_webhook_that_nobody_answers_is_missing(tmp_path: Path, kind: str) -> None:
+    hook = {
+        "name": "jobs.volcano.sh",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service"}},
+        "rules": [{"apiGroups": ["x.example"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["xs"]}],
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "volcano-admission"},
+        "webhooks": [hook],
+    }
+    async with Cluster(manifests=[*objects(), configuration]) as cluster:
+        found = await checked(cluster, tmp_path)
+    assert found.exit_code == 1
+    assert "volcano-admission: jobs.volcano.sh" in found.output
+    assert "so the API server refuses to create xs" in found.output

@@ -1,0 +1,135 @@
+"""Volcano's own Deployments and webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from vsched.cli.migrate.check.findings import Finding, Obj, Verdict
+from vsched.cli.migrate.check.flags import flags_of
+
+SCHEDULER, CONTROLLERS, WEBHOOKS = "scheduler", "controllers", "admission webhooks"
+IMAGES = {"vc-scheduler": SCHEDULER, "vc-controller-manager": CONTROLLERS, "vc-webhook-manager": WEBHOOKS}
+LABELS = {"volcano-scheduler": SCHEDULER, "volcano-controller": CONTROLLERS, "volcano-admission": WEBHOOKS}
+"""The label ``app`` of the chart of Volcano."""
+DEFAULT_POLICY = "volcano-scheduler.conf"
+PART, WEBHOOK_PART = "Volcano's own parts", "webhooks"
+
+
+class Component(NamedTuple):
+    """A Deployment of Volcano."""
+
+    role: str
+    name: str
+    image: str
+    replicas: int
+    ready: int
+    flags: tuple[tuple[str, str], ...]
+    config_maps: tuple[str, ...]
+    """Those that are mounted."""
+    environment: Mapping[str, str]
+
+    def all_of(self, flag: str) -> list[str]:
+        """Every value of a flag."""
+        return [value for name, value in self.flags if name == flag]
+
+
+def components_of(deployments: Iterable[Obj]) -> list[Component]:
+    """The Deployments that are parts of Volcano, the scheduler first."""
+    found = [component for obj in deployments if (component := _component(obj)) is not None]
+    order = list(IMAGES.values())
+    return sorted(found, key=lambda one: (order.index(one.role), one.name))
+
+
+def _component(obj: Obj) -> Component | None:
+    spec = obj.get("spec") or {}
+    template = spec.get("template") or {}
+    pod: Mapping[str, Any] = template.get("spec") or {}
+    labels = {**(obj["metadata"].get("labels") or {}), **((template.get("metadata") or {}).get("labels") or {})}
+    for container in pod.get("containers") or ():
+        image = str(container.get("image") or "")
+        base = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+        role = IMAGES.get(base) or LABELS.get(labels.get("app", "")) or LABELS.get(obj["metadata"]["name"])
+        if role is not None:
+            maps = [(volume.get("configMap") or {}).get("name") for volume in pod.get("volumes") or ()]
+            return Component(
+                role=role,
+                name=obj["metadata"]["name"],
+                image=image,
+                replicas=spec.get("replicas", 1),
+                ready=(obj.get("status") or {}).get("readyReplicas") or 0,
+                flags=tuple(flags_of(container)),
+                config_maps=tuple(name for name in maps if name),
+                environment={each["name"]: str(each.get("value") or "") for each in container.get("env") or ()},
+            )
+    return None
+
+
+_SAYS = {
+    SCHEDULER: "vsched takes its place",
+    CONTROLLERS: "may stay: they go on with queues, PodGroups and vcjobs, and vsched's controllers are off",
+    WEBHOOKS: "may stay",
+}
+
+
+def component_findings(components: Iterable[Component], namespace: str) -> Iterator[Finding]:
+    """What runs, in which version."""
+    roles = set()
+    for one in components:
+        roles.add(one.role)
+        says = f"{_SAYS[one.role]}; image {one.image}, {one.ready} of {one.replicas} ready"
+        yield Finding(PART, f"{one.role}: Deployment {one.name}", Verdict.WORKS, says)
+        if one.role == SCHEDULER and one.environment.get("MULTI_SCHEDULER_ENABLE") == "true":
+            says = "one replica places all pods, the others stand by"
+            yield Finding(PART, "MULTI_SCHEDULER_ENABLE=true", Verdict.MISSING, says)
+    if SCHEDULER not in roles:
+        says = f"there is none in namespace {namespace} (-n says where it is)"
+        yield Finding(PART, SCHEDULER, Verdict.UNREAD, says)
+    if CONTROLLERS not in roles:
+        says = "there are none: vsched's own look after queues, PodGroups and vcjobs"
+        yield Finding(PART, CONTROLLERS, Verdict.WORKS, says)
+
+
+def webhook_findings(
+    configurations: Iterable[Obj], components: Iterable[Component], namespace: str
+) -> Iterator[Finding]:
+    """The webhooks of Volcano, and what they refuse while nobody answers."""
+    answers = any(one.role == WEBHOOKS and one.ready for one in components)
+    for configuration in configurations:
+        for webhook in configuration.get("webhooks") or ():
+            service = (webhook.get("clientConfig") or {}).get("service") or {}
+            if service.get("namespace") == namespace:
+                yield _webhook(configuration["metadata"]["name"], webhook, answers)
+
+
+def _webhook(configuration: str, webhook: Obj, answers: bool) -> Finding:
+    named = [f"{verb.lower()} {kind}" for rule in webhook.get("rules") or () for verb, kind in _of_rule(rule)]
+    what, asked = f"{configuration}: {webhook.get('name', '')}", ", ".join(named)
+    if webhook.get("failurePolicy", "Fail") != "Fail":
+        return Finding(WEBHOOK_PART, what, Verdict.WORKS, f"reviews {asked}; lets them pass while nobody answers")
+    if answers:
+        says = (
+            f"reviews {asked}; delete the configuration before you scale the webhooks down: nobody could {asked} then"
+        )
+        return Finding(WEBHOOK_PART, what, Verdict.DIFFERS, says)
+    says = f"nobody answers, so the API server refuses to {asked}: start the webhooks, or delete the configuration"
+    return Finding(WEBHOOK_PART, what, Verdict.MISSING, says)
+
+
+def _of_rule(rule: Obj) -> Iterator[tuple[str, str]]:
+    for verb in rule.get("operations") or ():
+        for kind in rule.get("resources") or ():
+            yield verb, kind
+
+
+def policy_of(scheduler: Component | None, maps: Iterable[Obj]) -> tuple[str, str, str]:
+    """The ConfigMap and the key of the scheduler's policy, and its text; empty where there is none."""
+    conf = (scheduler.all_of("scheduler-conf") if scheduler else [])[-1:]
+    wanted = conf[0].rpartition("/")[2] if conf else DEFAULT_POLICY
+    by_name = {one["metadata"]["name"]: one.get("data") or {} for one in maps}
+    mounted = [name for name in (scheduler.config_maps if scheduler else ()) if name in by_name]
+    others = sorted(name for name in by_name if name.endswith("scheduler-configmap"))
+    for name in (*mounted, *others):
+        if wanted in by_name[name]:
+            return name, wanted, str(by_name[name][wanted])
+    return "", "", ""

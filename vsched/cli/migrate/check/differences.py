@@ -1,0 +1,59 @@
+"""Where vsched differs from Volcano, as far as parts of a policy and objects are concerned.
+
+The points are rows of the table in config/README.md; a test compares them.
+"""
+
+from __future__ import annotations
+
+OF_ACTIONS = {
+    "enqueue": "admission (enqueue)",
+    "preempt": "victims",
+    "reclaim": "reclaim within deserved",
+    "gangpreempt": "gangpreempt, gangreclaim",
+    "gangreclaim": "gangpreempt, gangreclaim",
+    "shuffle": "shuffle",
+}
+"""The point of the table for an action."""
+OF_PLUGINS = {
+    "capacity": "limits in a tree of queues",
+    "numa-aware": "numa-aware",
+    "pdb": "disruption budgets",
+    "proportion": "capability of 0, of pods",
+    "task-topology": "buckets of task-topology",
+    "usage": "usage of nodes",
+}
+"""The same for a plugin."""
+
+POINTS: dict[str, str] = {
+    "admission (enqueue)": (
+        "by queue, namespace and job, where admitted jobs count as held; jobs that their queue could not "
+        "place now are asked for last"
+    ),
+    "victims": "a victim that the gang can do without stays; pods that could take the place back are not taken",
+    "reclaim within deserved": (
+        "the reclaimer is short, and the victim's queue (and those above it, whatever the level) over, in a "
+        "resource that is asked for and lacking"
+    ),
+    "gangpreempt, gangreclaim": (
+        "evict what the placement needs and no more; a gang that is broken up leaves as a whole"
+    ),
+    "shuffle": "only pods that find a place elsewhere, within disruption budgets",
+    "limits in a tree of queues": (
+        "limits are cut to what the parent passes on; what is broken is left out, with a condition and an Event"
+    ),
+    "numa-aware": (
+        "reads NodeResourceTopologies first, all that they report by zone; without a list of pods, the time "
+        "of the report decides"
+    ),
+    "disruption budgets": "bind every eviction, counted for the gang as a whole beforehand",
+    "capability of 0, of pods": "0 means none; pods count, those that ask for nothing as well",
+    "buckets of task-topology": "by request; ties go by name",
+    "usage of nodes": "unknown is unknown; windows, fluctuation, what the pod asks for",
+    "vcjobs: dependsOn": "the gang is that of the tasks that can start; the job fails (DependencyFailed)",
+    "a PodGroup's PriorityClass that does not exist": (
+        "its queue's priority, with a condition that says so; else the job waits for the class"
+    ),
+    "networkTopology: hard without a tier, or with a tier name that there is not": "no limit; the job waits",
+    "subGroupPolicy with a selector and no keys": "its pods are one sub-group",
+}
+"""What vsched does, by point."""

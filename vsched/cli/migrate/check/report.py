@@ -1,0 +1,145 @@
+"""The whole check: everything that was found, and the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from vsched.cli.ask.cluster import ClusterFlags
+from vsched.cli.migrate.check.components import (
+    CONTROLLERS,
+    SCHEDULER,
+    Component,
+    component_findings,
+    components_of,
+    policy_of,
+    webhook_findings,
+)
+from vsched.cli.migrate.check.findings import Finding, Obj, Verdict, counts_of
+from vsched.cli.migrate.check.flags import flag_findings
+from vsched.cli.migrate.check.keys import key_findings
+from vsched.cli.migrate.check.objects import (
+    other_findings,
+    pod_findings,
+    podgroup_findings,
+    queue_findings,
+    vcjob_findings,
+)
+from vsched.cli.migrate.check.policy import PART as POLICY
+from vsched.cli.migrate.check.policy import policy_findings
+from vsched.cli.migrate.check.read import WEBHOOKS, Seen
+from vsched.cli.migrate.check.steps import DEFAULT_NAMES, Situation, steps_of
+from vsched.framework.registry import Registry
+from vsched.mirror.resources import VCJOB
+
+_KEYS_ON = {
+    "Pod": "pods",
+    "PodGroup": "podgroups",
+    "Queue": "queues",
+    VCJOB: "vcjobs",
+    "Namespace": "namespaces",
+    "Node": "nodes",
+}
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One command, and what it does."""
+
+    does: str
+    command: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a check says."""
+
+    server: str
+    namespace: str
+    counts: dict[str, int]
+    """Findings by verdict."""
+    findings: tuple[Finding, ...]
+    switch: tuple[Step, ...]
+    back: tuple[Step, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing, and all was read."""
+        return not (self.counts[Verdict.MISSING] or self.counts[Verdict.UNREAD])
+
+
+def report_of(seen: Seen, namespace: str, cluster: ClusterFlags, registry: Registry) -> Report:
+    """Everything there is to say about a cluster."""
+    components = components_of(seen.objects.get("Deployment", ()))
+    scheduler = next((one for one in components if one.role == SCHEDULER), None)
+    policy = policy_of(scheduler, seen.objects.get("ConfigMap", ()))
+    findings = (
+        *component_findings(components, namespace),
+        *(flag_findings(scheduler.flags) if scheduler is not None else ()),
+        *_policy(policy, namespace, registry),
+        *_objects(seen, components, namespace),
+        *(Finding("not read", kind, Verdict.UNREAD, why) for kind, why in seen.unread.items()),
+    )
+    steps = steps_of(_situation(components, scheduler, policy, namespace, cluster))
+    return Report(
+        server=seen.server,
+        namespace=namespace,
+        counts=counts_of(findings),
+        findings=findings,
+        switch=tuple(Step(*step) for step in steps.there),
+        back=tuple(Step(*step) for step in steps.back),
+    )
+
+
+def _policy(policy: tuple[str, str, str], namespace: str, registry: Registry) -> Iterator[Finding]:
+    name, key, text = policy
+    if not name:
+        says = "there is no ConfigMap with one: the built-in one holds, and vsched has its own"
+        yield Finding(POLICY, "policy", Verdict.DIFFERS, says)
+        return
+    yield Finding(POLICY, f"ConfigMap {namespace}/{name}", Verdict.WORKS, f"key {key}")
+    yield from policy_findings(text, registry)
+
+
+def _objects(seen: Seen, components: Sequence[Component], namespace: str) -> Iterator[Finding]:
+    objects = seen.objects
+    configurations: list[Obj] = [one for kind in WEBHOOKS for one in objects.get(kind, ())]
+    yield from webhook_findings(configurations, components, namespace)
+    if "Queue" in objects:
+        yield from queue_findings(objects["Queue"])
+    if "PodGroup" in objects:
+        yield from podgroup_findings(objects["PodGroup"], objects.get("PriorityClass"))
+    if VCJOB in objects:
+        yield from vcjob_findings(objects[VCJOB])
+    yield from other_findings(objects, any(one.role == CONTROLLERS for one in components))
+    if "Pod" in objects:
+        yield from pod_findings(objects["Pod"], _names(components))
+    yield from key_findings({called: objects.get(kind, ()) for kind, called in _KEYS_ON.items()})
+
+
+def _names(components: Sequence[Component]) -> tuple[str, ...]:
+    """The scheduler names of Volcano's pods."""
+    found = [name for one in components if one.role == SCHEDULER for name in one.all_of("scheduler-name")]
+    return tuple(dict.fromkeys(found)) or DEFAULT_NAMES
+
+
+def _situation(
+    components: Sequence[Component],
+    scheduler: Component | None,
+    policy: tuple[str, str, str],
+    namespace: str,
+    cluster: ClusterFlags,
+) -> Situation:
+    situation = Situation(
+        namespace=namespace,
+        kubeconfig=str(cluster.kubeconfig or ""),
+        context=cluster.context or "",
+        names=_names(components),
+        policy=policy[:2],
+        controllers=any(one.role == CONTROLLERS for one in components),
+    )
+    if scheduler is None:
+        return situation
+    queues = scheduler.all_of("default-queue")
+    return situation._replace(
+        scheduler=scheduler.name, replicas=scheduler.replicas, default_queue=queues[-1] if queues else ""
+    )

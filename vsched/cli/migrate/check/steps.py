@@ -1,0 +1,87 @@
+"""The commands that change from Volcano's scheduler to vsched, and back."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+DEFAULT_NAMES = ("volcano",)
+VOLCANO_NAMESPACE = "volcano-system"
+FILE = "volcano-scheduler.conf"
+CHART = "helm/vsched"
+
+
+class Steps(NamedTuple):
+    """Commands, each with what it does."""
+
+    there: tuple[tuple[str, str], ...]
+    back: tuple[tuple[str, str], ...]
+
+
+class Situation(NamedTuple):
+    """What the commands depend on."""
+
+    namespace: str = VOLCANO_NAMESPACE
+    kubeconfig: str = ""
+    context: str = ""
+    scheduler: str = "volcano-scheduler"
+    """The Deployment of the scheduler."""
+    replicas: int = 1
+    names: Sequence[str] = DEFAULT_NAMES
+    """The scheduler names of its pods."""
+    policy: tuple[str, str] = ("", "")
+    """The ConfigMap and the key of its policy; empty where it has none."""
+    controllers: bool = True
+    """Whether Volcano's controllers run."""
+    default_queue: str = ""
+
+
+def steps_of(now: Situation) -> Steps:
+    """Five commands to change, fewer where there is no policy; three to change back."""
+    place = shlex.join(["--kubeconfig", now.kubeconfig] if now.kubeconfig else [])
+    kubectl = _joined("kubectl", place, shlex.join(["--context", now.context] if now.context else []))
+    helm_place = _joined(place, shlex.join(["--kube-context", now.context] if now.context else []))
+    namespace, deployment = shlex.quote(now.namespace), shlex.quote(now.scheduler)
+    scale = f"{kubectl} -n {namespace} scale deployment {deployment}"
+    upgrade = _joined(f"helm upgrade vsched {CHART} -n vsched --reuse-values", helm_place)
+    there = [
+        ("install vsched beside Volcano, under a name of its own; try it on one job with spec.schedulerName: vsched",
+         _joined(f"helm install vsched {CHART} -n vsched --create-namespace", helm_place, _values(now))),
+        ("scale Volcano's scheduler down: two schedulers must never place the same pods", f"{scale} --replicas=0"),
+        ("have vsched place its pods", f"{upgrade} --set schedulerNames={_names('vsched', *now.names)}"),
+    ]  # fmt: skip
+    config_map, key = now.policy
+    if config_map:
+        path = "{.data." + key.replace(".", "\\.") + "}"
+        get = f"{kubectl} -n {namespace} get configmap {shlex.quote(config_map)} -o jsonpath={shlex.quote(path)}"
+        there = [
+            ("save the policy, and change in it what is missing above", f"{get} > {FILE}"),
+            ("check it", f"vsched check {FILE}"),
+            *there,
+        ]
+    back = [
+        ("vsched leaves the pods to Volcano again", f"{upgrade} --set schedulerNames={_names('vsched')}"),
+        ("start Volcano's scheduler", f"{scale} --replicas={max(1, now.replicas)}"),
+        ("take vsched away, once no job names it", _joined("helm uninstall vsched -n vsched", helm_place)),
+    ]
+    return Steps(tuple(there), tuple(back))
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _names(*names: str) -> str:
+    return shlex.quote("{" + ",".join(dict.fromkeys(names)) + "}")
+
+
+def _values(now: Situation) -> str:
+    """The values of the chart that differ from its own."""
+    values = ["controllers.queues=false", "controllers.podGroups=false"] if now.controllers else []
+    if now.namespace != VOLCANO_NAMESPACE:
+        values.append(f"controllers.volcanoNamespace={now.namespace}")
+    if now.default_queue not in ("", "default"):
+        values.append(f"defaultQueue={now.default_queue}")
+    found = f"--set {shlex.quote(','.join(values))}" if values else ""
+    return _joined(found, f"--set-file policy.text={FILE}" if now.policy[0] else "")
