@@ -12,6 +12,7 @@ import pytest
 from tests.support.killing import killed_after
 from tests.support.operators import Obj, definition, definitions, made_of, owned, pod, sample
 from tests.support.running import PODGROUPS, digested, node, nodes_of, scheduling
+from tests.support.running import pod as plain
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.explain.explaining import explain
@@ -19,6 +20,7 @@ from vsched.explain.records import Explanation
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.workloads import built_in_table, load_table
+from vsched.sim.api.fault_plan import FaultInjector, FaultKind, FaultPlan, FaultRule
 from vsched.sim.auth.rbac import forbidden
 from vsched.sim.authentication import UserInfo
 from vsched.sim.cluster import Cluster
@@ -246,6 +248,22 @@ async def test_pods_of_a_kind_that_may_not_be_read_are_placed_as_with_volcano() 
             assert "403" in daemon.health.ready().details["absent"]["PyTorchJob.kubeflow.org"]
             refusing.on = False
             await until(lambda: groups(cluster) == {"PyTorchJob bert": (4, {"master": 1, "worker": 3})})
+
+
+async def test_a_kind_that_the_server_cannot_list_keeps_nobody_else_waiting() -> None:
+    rule = FaultRule(fault=FaultKind.ERROR, percent=100, verbs=("list",), resources=("pytorchjobs",))
+    faults = FaultInjector(FaultPlan(rules=(rule,)))
+    async with Cluster([node("n1", cpu="8")], faults=faults) as cluster:
+        cluster.apply(list(definitions()))
+        obj = sample("pytorchjob")
+        make(cluster, obj, *made_of(obj))
+        cluster.apply([plain("other")])
+        async with scheduling(cluster.url) as daemon:
+            await until(lambda: "other" in nodes_of(cluster))
+            await until(lambda: daemon.health.ready().ok)
+            assert set(nodes_of(cluster)) == {"other"}, "its pods wait for it"
+            faults.enabled = False
+            await until(lambda: len(nodes_of(cluster)) == 5)
 
 
 async def test_the_podgroup_of_a_group_that_is_gone_goes() -> None:

@@ -9,9 +9,11 @@ from typing import Self
 import orjson
 from aiohttp import web
 
-from vsched.daemon.watches import FOLLOWED
+from vsched.daemon.watches import FOLLOWED, followed_workloads
+from vsched.settings.workloads import built_in_table
 
-PATHS = {kind: followed.resource.path() for kind, followed in FOLLOWED.items()}
+SERVED = FOLLOWED | followed_workloads(built_in_table())
+PATHS = {kind: followed.resource.path() for kind, followed in SERVED.items()}
 _BINDING = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/binding")
 
 

@@ -201,7 +201,8 @@ def reflectors(
             newest,
             VersionedReader(workload.id, newest, user_key),
             mirror if other is None else TwoSinks(mirror, other),
-            settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS),
+            # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
+            settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, settles_on_errors=True),
             on_state=partial(_tell, cache, workload.id, on_state),
             older=older,
         )

@@ -29,6 +29,8 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     """The longest work between two turns of the event loop."""
     missing_seconds: float = 5.0
     """A kind that the server does not know is requested at least this often."""
+    settles_on_errors: bool = False
+    """Whether any answer to the first attempt settles the kind, also a failure of the server that may pass."""
     back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)
     look_seconds: tuple[float, float] = (10.0, 20.0)
     """How often the server is asked for its version while a watch lasts, drawn anew each time. A server restored from a

@@ -93,7 +93,8 @@ class Reflector(Generic[T]):
         self.synced = asyncio.Event()
         """Set by the first complete list."""
         self.settled = asyncio.Event()
-        """Set once the first attempt has a result: a complete list, a missing kind, or one that we may not read."""
+        """Set once the first attempt has a result: a complete list, a missing kind, one that we may not read, or with
+        ``settles_on_errors`` any other failure."""
         self._client = client
         self._on_version = on_version
         self._decode = decode
@@ -345,7 +346,7 @@ class Reflector(Generic[T]):
         """Report the error in the state, and wait as long as the backoff says."""
         state = next(state for kind, state in STATES if isinstance(error, kind))
         self._enter(state, str(error))
-        if state in (WatchState.MISSING, WatchState.REFUSED):
+        if state in (WatchState.MISSING, WatchState.REFUSED) or self._settings.settles_on_errors:
             self.settled.set()
         if isinstance(error, Gone) and back_off.failures == 0:
             # An expired version, once, needs no wait: waiting would only make the sink fall further behind.
