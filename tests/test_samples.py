@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.cli.plan.arbitrate import AT_ONCE
-from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document
 from vsched.cli.plan.workloads import decode_with_pods

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.view import Document
 from vsched.errors import BadPolicy
 from vsched.mirror.wire.manifests import Origin, decode_manifests

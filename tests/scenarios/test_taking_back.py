@@ -9,7 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text

@@ -8,7 +8,8 @@ from typing import Any
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.arbitrate import AT_ONCE
-from vsched.cli.plan.command import OUR_NAMES, make_plan
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 

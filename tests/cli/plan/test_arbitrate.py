@@ -17,7 +17,9 @@ from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
-from vsched.cli.plan.command import OUR_NAMES, arbitration_rules, make_plan
+from vsched.cli.plan.command import arbitration_rules
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
-from vsched.cli.plan.command import OUR_NAMES, decide
+from vsched.cli.plan.live import OUR_NAMES
+from vsched.cli.plan.on_paper import decide
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.view import Planned, as_document
 from vsched.framework.policy import Policy

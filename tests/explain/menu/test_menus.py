@@ -128,7 +128,7 @@ NODES: list[Any] = [
     pytest.param(
         EMPTY + "job x/a min=4 pods=4 gpu=8 cpu=1 age=60\n" + "job x/b min=8 pods=8 gpu=8 cpu=1",
         [H100],
-        ["12 more of pool h100 would start it"],
+        ["12 more of pool h100 would start it; 8 if others did not go before it"],
         {},
         id="those who go first take new nodes first",
     ),
@@ -265,9 +265,16 @@ WORK: list[Any] = [
         id="one of two jobs of the same priority would have to end",
     ),
     pytest.param(
+        LOW.replace("min=1", "min=8") + "job x/b min=4 pods=4 cpu=1",
+        PREEMPTING,
+        "the end of 1 job: x/a; the policy would not evict for it",
+        [VictimJob("x/a", "default", 10, 8, True)],
+        id="a gang at its minimum is not evicted, and would have to end",
+    ),
+    pytest.param(
         EMPTY + LACKING,
         PREEMPTING,
-        "no running job of the same or a lower priority holds what it needs",
+        "no running job holds what it needs",
         [],
         id="nobody holds what it needs",
     ),
@@ -279,6 +286,15 @@ WORK: list[Any] = [
         id="the cluster would be too small without anybody",
     ),
 ]
+
+
+def test_of_many_jobs_some_are_named_and_all_are_data() -> None:
+    running = [f"job x/a{number} min=1 pods=2 cpu=1 phase=Running on=n1 class=low" for number in range(8)]
+    text = "\n".join(["class high 100", "class low 10", "node n1 cpu=16", *running, "job x/b min=7 pods=7 cpu=1"])
+    one = menu(text, policy=PREEMPTING).work
+    assert len(one.jobs) == 7
+    assert one.message.count("would go") == 4
+    assert "; and 3 pods of 3 more, with priority class high" in one.message
 
 
 @pytest.mark.parametrize(("text", "policy", "message", "jobs"), WORK)

@@ -12,7 +12,7 @@ from vsched.explain.menu.gang import Gang, test_of
 from vsched.explain.menu.quota import NOT_KNOWN, quota_levers
 from vsched.explain.menu.records import Answer, NodesOffer, NodesPart, Pool
 from vsched.explain.simulation import Spent
-from vsched.explain.single_changes import Helping, Search, Test, singles
+from vsched.explain.single_changes import Helping, Search, Test, least, singles
 from vsched.explain.situation import apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
@@ -100,7 +100,7 @@ def _look(
         lever = _lever(gang, pool, useful)
         singles(search, [lever], test, [])
         if len(search.helping) > len(offers):
-            offers.append(_offer(search, pool, search.helping[-1]))
+            offers.append(_offer(search, pool, search.helping[-1], _alone(search, lever, search.helping[-1])))
         else:
             stuck.append((pool, lever))
     if not offers and with_quota:
@@ -133,15 +133,26 @@ def _lever(gang: Gang, pool: Pool, useful: int) -> Lever:
     return Lever(Rank.MACHINES, pool.edit, most, whole=len(gang.ground.snapshot.nodes))
 
 
-def _offer(search: Search, pool: Pool, found: Helping) -> NodesOffer:
+def _alone(search: Search, lever: Lever, found: Helping) -> int:
+    """How many of these nodes would be enough if no other job wanted them. Raises Spent."""
+    return least(lever._replace(most=_count(found)), search.situation, search.simulations.alone)
+
+
+def _count(found: Helping) -> int:
+    return sum(edit.count for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes))
+
+
+def _offer(search: Search, pool: Pool, found: Helping, alone: int | None = None) -> NodesOffer:
     added = [edit for edit in found.edits if _adds(edit)]
     others = [edit for edit in found.edits if not _adds(edit)]
-    count = sum(edit.count for edit in added if isinstance(edit, AddNodes | AddPoolNodes))
+    count = _count(found)
+    alone = count if alone is None else alone
     quota = change_of(apply_all(search.situation, added), others) if others else None
     also = f", with {quota.message}" if quota else ""
     price = None if pool.price is None else round(pool.price * count, 6)
-    message = f"{count} more {pool.title} would start it{also}"
-    return NodesOffer(message, pool.name, pool.source, count, price, pool.price, pool.delay_seconds, quota)
+    before = f"; {alone} if others did not go before it" if alone < count else ""
+    message = f"{count} more {pool.title} would start it{also}{before}"
+    return NodesOffer(message, pool.name, pool.source, count, alone, price, pool.price, pool.delay_seconds, quota)
 
 
 def _adds(edit: Edit) -> bool:

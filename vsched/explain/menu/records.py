@@ -59,6 +59,8 @@ class NodesOffer(msgspec.Struct, frozen=True):
     source: str
     """``file``, ``NodePool`` or ``node``."""
     count: int
+    alone: int
+    """How many of them would be enough if no other job wanted them: those that go before it take new nodes first."""
     price: float | None = None
     """Of all of them; None where it is not known."""
     price_of_one: float | None = None

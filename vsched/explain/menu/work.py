@@ -22,13 +22,16 @@ from vsched.model.plan import CycleReport
 
 ENDING_MAX = 64
 """The most jobs that are tried as those that would have to end."""
-NOBODY = "no running job of the same or a lower priority holds what it needs"
+NAMED_MAX = 4
+"""Jobs that a sentence names; programs get all."""
+NOBODY = "no running job holds what it needs"
 
 
 def work_part(gang: Gang) -> WorkPart:
     """Who would have to leave: by another priority or action of the policy, else by ending."""
     try:
-        return _by_eviction(gang, gang.search(1)) or _by_ending(gang, gang.search(1))
+        search = gang.search(1)
+        return _by_eviction(gang, search) or _by_ending(gang, search)
     except Spent:
         return WorkPart(Answer.UNKNOWN, NOT_KNOWN)
 
@@ -82,8 +85,7 @@ def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | 
     if not found:
         return None
     change = change_of(search.situation, edits)
-    told = "; ".join(_told(one) for one in found)
-    return WorkPart(Answer.ENOUGH, f"{told}, with {change.message}", tuple(found), change)
+    return WorkPart(Answer.ENOUGH, f"{_named(found)}, with {change.message}", tuple(found), change)
 
 
 def _placed(report: CycleReport) -> Counter[str]:
@@ -108,7 +110,8 @@ def _by_ending(gang: Gang, search: Search) -> WorkPart:
     some = smallest_part(keys, enough)
     jobs = gang.ground.snapshot.jobs
     found = tuple(_victim(jobs[key], _holding(jobs[key]), runs=True) for key in some)
-    told = f"the end of {counted(len(found), 'job', 'jobs')}: {', '.join(one.job for one in found)}"
+    names = ", ".join(one.job for one in found[:NAMED_MAX]) + (", …" if len(found) > NAMED_MAX else "")
+    told = f"the end of {counted(len(found), 'job', 'jobs')}: {names}"
     return WorkPart(Answer.ENOUGH, f"{told}; the policy would not evict for it", found)
 
 
@@ -117,13 +120,13 @@ def _without(situation: Situation, ending: Sequence[str]) -> Situation:
 
 
 def _endable(gang: Gang) -> list[Job]:
-    """Running jobs of no higher priority that hold what the gang asks for; those to be ended first come first."""
+    """Running jobs that hold what the gang asks for; those of the lowest priority, and the youngest of them, first."""
     own, columns = gang.wants.job, gang.wants.columns
     found = [
         job
         for holders in gang.ground.snapshot.holders.values()
         for job in holders.values()
-        if job.key != own.key and job.priority <= own.priority and any(job.allocated.get(each) for each in columns)
+        if job.key != own.key and any(job.allocated.get(each) for each in columns)
     ]
     return sorted(found, key=lambda job: (job.priority, -job.spec.created, job.key))[:ENDING_MAX]
 
@@ -134,6 +137,15 @@ def _holding(job: Job) -> int:
 
 def _victim(job: Job, pods: int, *, runs: bool) -> VictimJob:
     return VictimJob(job.key, job.spec.queue, job.priority, pods, runs)
+
+
+def _named(found: Sequence[VictimJob]) -> str:
+    """Who loses places: some by name, the others counted."""
+    told = [_told(one) for one in found[:NAMED_MAX]]
+    others = found[NAMED_MAX:]
+    if others:
+        told.append(f"and {counted(sum(one.pods for one in others), 'pod', 'pods')} of {len(others)} more")
+    return "; ".join(told)
 
 
 def _told(one: VictimJob) -> str:

@@ -67,6 +67,7 @@ def test_a_menu_as_data_has_nodes_quota_time_and_whose_work(asker: Asker, pools:
             "pool": "h100",
             "source": "file",
             "count": 8,
+            "alone": 8,
             "price": 20.0,
             "price_of_one": 2.5,
             "delay_seconds": 120.0,

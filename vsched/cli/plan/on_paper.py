@@ -1,0 +1,153 @@
+"""A plan on manifests: the daemon's mirror and cycle, without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vsched.arbitrator.rules import ArbitrationRules
+from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
+from vsched.cli.plan.claims import new_volume_claims
+from vsched.cli.plan.moments import next_moment
+from vsched.cli.plan.view import Document, Planned, as_document
+from vsched.cli.show.output import say
+from vsched.daemon.loop.callouts import Caller
+from vsched.errors import BadObject
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.wording import counted
+from vsched.kernels.topology.membership import membership
+from vsched.mirror.whatif.paper import PaperMirror
+from vsched.mirror.wire.manifests import Manifests
+from vsched.model.nodes.usage import Reading
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.snapshot import Snapshot
+from vsched.plugins.allocation import ALLOCATION
+from vsched.settings.installed import registry
+
+
+def make_plan(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> Document:
+    """The plan as the stable JSON shape."""
+    return as_document(
+        decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored)
+    )
+
+
+def decide(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> Planned:
+    """Decide ``cycles`` times; between cycles what was decided has come true.
+
+    The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
+    """
+    return decide_on_paper(
+        manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored
+    ).planned
+
+
+class OnPaper(NamedTuple):
+    """A plan, and the cluster in which it has come true."""
+
+    planned: Planned
+    cache: PaperMirror
+    policy: Policy
+    """With what arbitration adds to it."""
+    rounds: Rounds | None
+    """Divides the cluster among namespaces; None where nobody does."""
+    moment: float
+    """The time of the last cycle."""
+
+    def snapshot(self) -> Snapshot:
+        """The cluster in which the plan has come true, as the next cycle would see it."""
+        found = self.cache.snapshot(self.moment)
+        return found if self.rounds is None else self.rounds.arbitrate(found)[0]
+
+
+def decide_on_paper(
+    manifests: Manifests,
+    policy: Policy,
+    names: Sequence[str],
+    *,
+    cycles: int,
+    now: float,
+    usage: Reading | None = None,
+    rules: ArbitrationRules | None = None,
+    ignored: Iterable[str] = (),
+) -> OnPaper:
+    """The same, with the cluster in which the plan has come true."""
+    if rules is None and is_wanted(manifests.objects):
+        rules = AT_ONCE
+    cache = PaperMirror(
+        frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored)
+    )
+    cache.use(usage)
+    for kind, objects in manifests.objects.items():
+        cache.replace(kind, objects)
+    if cache.broken:
+        raise BadObject(
+            "\n".join(
+                f"{manifests.origins[broken.kind, broken.namespace, broken.name]}: {broken.message}"
+                for broken in cache.broken.values()
+            )
+        )
+    for found in cache.blemished.values():
+        origin = manifests.origins[found.kind, found.namespace, found.name]
+        say(f"vsched: {origin}: {found.message}", err=True)
+    cache.bind_volumes(new_volume_claims(manifests))
+    rounds = None if rules is None else Rounds(cache, rules, policy)
+    if rounds is not None:
+        policy = policy.with_plugin(ALLOCATION)
+    reports, moment, ended = list[CycleReport](), now, list[str]()
+    with Caller() as caller:
+        for number in range(cycles):
+            if number:
+                moment = next_moment(cache, reports, moment, ended)
+            snapshot = cache.snapshot(moment)
+            if not reports:
+                _tell_of_broken_trees(snapshot)
+            evicted: tuple[Evict, ...] = ()
+            if rounds is not None:
+                snapshot, evicted = rounds.arbitrate(snapshot)
+            report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
+            report = replace(report, evictions=(*evicted, *report.evictions))
+            reports.append(report)
+            cache.settle(report)
+    if caller.problem:
+        say(f"vsched: the extender does not answer: {caller.problem}", err=True)
+    shares = None if rounds is None else rounds.shares()
+    planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
+    return OnPaper(planned, cache, policy, rounds, moment)
+
+
+def _tell_of_broken_trees(snapshot: Snapshot) -> None:
+    """One line for each reason why HyperNodes are left out."""
+    if not snapshot.topology.hypernodes:
+        return
+    trees: dict[str, list[str]] = {}
+    for name, why in membership(snapshot.topology, snapshot.nodes.statics).problems.items():
+        trees.setdefault(why, []).append(name)
+    for why, names in trees.items():
+        say(
+            f"vsched: {counted(len(names), 'HyperNode', 'HyperNodes')} left out ({', '.join(names[:3])}): {why}",
+            err=True,
+        )
