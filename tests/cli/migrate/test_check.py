@@ -11,6 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.support.shell import KUBECTL, shell
 from vsched.cli import cli
 from vsched.sim.cluster import Cluster
 from vsched.sim.requests.request import ApiRequest
@@ -84,7 +85,7 @@ async def test_what_we_may_not_read_is_said(tmp_path: Path) -> None:
     report = json.loads(found.stdout)
     assert found.exit_code == 1
     assert [one for one in report["findings"] if one["verdict"] == "not read"] == [
-        {"part": "not read", "what": "PodGroup", "verdict": "not read", "says": "this is not for you"}
+        {"part": "not read", "what": "PodGroup", "verdict": "not read", "says": "this is not for you", "count": None}
     ]
 
 
@@ -116,3 +117,26 @@ async def test_a_webhook_that_nobody_answers_is_missing(tmp_path: Path, kind: st
     assert found.exit_code == 1
     assert "volcano-admission: jobs.volcano.sh" in found.output
     assert "so the API server refuses to create xs" in found.output
+
+
+@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+async def test_the_commands_do_what_they_say(tmp_path: Path) -> None:
+    async with Cluster(1, manifests=objects()) as cluster:
+        report = json.loads((await checked(cluster, tmp_path, "-o", "json")).stdout)
+        there, back = ([step["command"] for step in report[way]] for way in ("switch", "back"))
+        assert [command.split()[0] for command in (*there, *back)] == [
+            *("kubectl", "vsched", "helm", "kubectl", "helm"),
+            *("helm", "kubectl", "helm"),
+        ]
+        in_folder = f"cd {tmp_path}\n"
+        printed = await shell(cluster, tmp_path, f"{in_folder}{there[0]}\n{there[1]}\n{there[3]}")
+        assert "overcommit-factor: 1.5" in printed
+        assert replicas(cluster) == 0
+        await shell(cluster, tmp_path, back[1])
+        assert replicas(cluster) == 1
+
+
+def replicas(cluster: Cluster) -> int:
+    found = cluster.client.get("apps/deployments", "volcano-system", "volcano-scheduler")
+    assert found is not None
+    return int(found["spec"]["replicas"])

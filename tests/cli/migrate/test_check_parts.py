@@ -10,6 +10,7 @@ import pytest
 from tests.support.pages import page, rows
 from vsched.cli.migrate.check.components import (
     CONTROLLERS,
+    FoundPolicy,
     component_findings,
     components_of,
     policy_of,
@@ -188,6 +189,13 @@ def test_without_a_scheduler_something_is_not_read() -> None:
     assert verdicts == {"scheduler": Verdict.UNREAD, CONTROLLERS: Verdict.WORKS}
 
 
+def test_controllers_that_are_scaled_down_do_not_run() -> None:
+    obj = deployment("volcano-controllers", "vc-controller-manager")
+    obj["spec"]["replicas"] = 0
+    (_, own) = (one for one in component_findings(components_of([obj]), NAMESPACE) if one.what.startswith(CONTROLLERS))
+    assert own.says.startswith("none run: vsched's own look after")
+
+
 def configuration(policy: str | None, namespace: str = NAMESPACE) -> Obj:
     rules = [{"operations": ["CREATE", "UPDATE"], "resources": ["queues"]}]
     service = {"namespace": namespace, "name": "volcano-admission-service"}
@@ -219,12 +227,15 @@ def config_map(name: str, **data: str) -> Obj:
 @pytest.mark.parametrize(
     ("args", "volumes", "maps", "expected"),
     [
-        pytest.param((), [], [], ("", "", ""), id="none"),
+        pytest.param((), [], [], ("", "", "", ""), id="none"),
+        pytest.param(("--scheduler-conf=/x/a.conf",), [], [], ("", "", "", "/x/a.conf"), id="a file that is nowhere"),
         pytest.param((), [], [config_map("volcano-scheduler-configmap", **{"volcano-scheduler_conf": "a"})],
-                     ("volcano-scheduler-configmap", "volcano-scheduler.conf", "a"), id="by the usual name"),
+                     ("volcano-scheduler-configmap", "volcano-scheduler.conf", "a", ""), id="by the usual name"),
         pytest.param(("--scheduler-conf=/x/own_conf".replace("_", "."),), ["mine"],
                      [config_map("mine", own_conf="b"), config_map("a-scheduler-configmap", own_conf="c")],
-                     ("mine", "own.conf", "b"), id="the one that is mounted, by the name of the file"),
+                     ("mine", "own.conf", "b", "/x/own.conf"), id="the one that is mounted, by the name of the file"),
+        pytest.param(("--scheduler-conf=/x/a.conf",), ["mine"], [config_map("mine", key="b")],
+                     ("mine", "key", "b", "/x/a.conf"), id="under another key, if it is the only one"),
     ],
 )  # fmt: skip
 def test_where_the_policy_is(
@@ -232,7 +243,7 @@ def test_where_the_policy_is(
 ) -> None:
     mounted = [{"name": "v", "configMap": {"name": name}} for name in volumes]
     (scheduler,) = components_of([deployment("s", "vc-scheduler", args=args, volumes=mounted)])
-    assert policy_of(scheduler, maps) == expected
+    assert policy_of(scheduler, maps) == FoundPolicy(*expected)
 
 
 # -- objects

@@ -246,8 +246,9 @@ def test_children_that_deserve_more_than_their_parent_are_noted() -> None:
     told = comments(
         kai_queue("top", resources={"gpu": numbers(4, 3)}),
         kai_queue("a", "top", resources={"gpu": numbers(3)}),
-        kai_queue("b", "top", resources={"gpu": numbers(3)}),
+        kai_queue("b", "top", resources={"gpu": numbers(3, 8)}),
     )
+    assert any(line.startswith(f"capability {GPU} 8 is more than that of the queues above, 3") for line in told)
     assert any(line.startswith(f"the queues below deserve 6 {GPU} together, this one 4") for line in told)
     assert any(line.startswith(f"deserved {GPU} 4 is more than capability 3") for line in told)
 

@@ -13,6 +13,8 @@ IMAGES = {"vc-scheduler": SCHEDULER, "vc-controller-manager": CONTROLLERS, "vc-w
 LABELS = {"volcano-scheduler": SCHEDULER, "volcano-controller": CONTROLLERS, "volcano-admission": WEBHOOKS}
 """The label ``app`` of the chart of Volcano."""
 DEFAULT_POLICY = "volcano-scheduler.conf"
+USUAL_CONFIG_MAP = "scheduler-configmap"
+"""The end of the name that the chart of Volcano gives to the ConfigMap."""
 PART, WEBHOOK_PART = "Volcano's own parts", "webhooks"
 
 
@@ -28,6 +30,11 @@ class Component(NamedTuple):
     config_maps: tuple[str, ...]
     """Those that are mounted."""
     environment: Mapping[str, str]
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is not scaled down."""
+        return self.replicas > 0
 
     def all_of(self, flag: str) -> list[str]:
         """Every value of a flag."""
@@ -74,10 +81,14 @@ _SAYS = {
 
 def component_findings(components: Iterable[Component], namespace: str) -> Iterator[Finding]:
     """What runs, in which version."""
-    roles = set()
+    roles, running = set(), set()
     for one in components:
         roles.add(one.role)
-        says = f"{_SAYS[one.role]}; image {one.image}, {one.ready} of {one.replicas} ready"
+        if one.runs:
+            running.add(one.role)
+        says = (
+            f"{_SAYS[one.role] if one.runs else 'scaled down'}; image {one.image}, {one.ready} of {one.replicas} ready"
+        )
         yield Finding(PART, f"{one.role}: Deployment {one.name}", Verdict.WORKS, says)
         if one.role == SCHEDULER and one.environment.get("MULTI_SCHEDULER_ENABLE") == "true":
             says = "one replica places all pods, the others stand by"
@@ -85,8 +96,8 @@ def component_findings(components: Iterable[Component], namespace: str) -> Itera
     if SCHEDULER not in roles:
         says = f"there is none in namespace {namespace} (-n says where it is)"
         yield Finding(PART, SCHEDULER, Verdict.UNREAD, says)
-    if CONTROLLERS not in roles:
-        says = "there are none: vsched's own look after queues, PodGroups and vcjobs"
+    if CONTROLLERS not in running:
+        says = "none run: vsched's own look after queues, PodGroups and vcjobs"
         yield Finding(PART, CONTROLLERS, Verdict.WORKS, says)
 
 
@@ -122,14 +133,27 @@ def _of_rule(rule: Obj) -> Iterator[tuple[str, str]]:
             yield verb, kind
 
 
-def policy_of(scheduler: Component | None, maps: Iterable[Obj]) -> tuple[str, str, str]:
-    """The ConfigMap and the key of the scheduler's policy, and its text; empty where there is none."""
-    conf = (scheduler.all_of("scheduler-conf") if scheduler else [])[-1:]
-    wanted = conf[0].rpartition("/")[2] if conf else DEFAULT_POLICY
-    by_name = {one["metadata"]["name"]: one.get("data") or {} for one in maps}
+class FoundPolicy(NamedTuple):
+    """Where the policy of the scheduler is, and its text."""
+
+    config_map: str = ""
+    """Empty where no ConfigMap has it."""
+    key: str = ""
+    text: str = ""
+    wanted: str = ""
+    """The file that the scheduler names; empty where it names none, and has its built-in policy."""
+
+
+def policy_of(scheduler: Component | None, maps: Iterable[Obj]) -> FoundPolicy:
+    """The policy: under the name of its file, or alone, in a ConfigMap that is mounted or has the usual name."""
+    wanted = (scheduler.all_of("scheduler-conf") if scheduler else [""])[-1:] or [""]
+    file = wanted[0].rpartition("/")[2] or DEFAULT_POLICY
+    by_name: dict[str, Mapping[str, Any]] = {one["metadata"]["name"]: one.get("data") or {} for one in maps}
     mounted = [name for name in (scheduler.config_maps if scheduler else ()) if name in by_name]
-    others = sorted(name for name in by_name if name.endswith("scheduler-configmap"))
-    for name in (*mounted, *others):
-        if wanted in by_name[name]:
-            return name, wanted, str(by_name[name][wanted])
-    return "", "", ""
+    usual = sorted(name for name in by_name if name.endswith(USUAL_CONFIG_MAP))
+    for name in (*mounted, *usual):
+        data = by_name[name]
+        key = file if file in data else next(iter(data)) if len(data) == 1 else ""
+        if key:
+            return FoundPolicy(name, key, str(data[key]), wanted[0])
+    return FoundPolicy(wanted=wanted[0])

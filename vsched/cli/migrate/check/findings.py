@@ -26,7 +26,7 @@ class Verdict(StrEnum):
     """It is not known: we may not read it, or did not find it."""
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class Finding(msgspec.Struct, frozen=True):
     """One thing in the cluster."""
 
     part: str

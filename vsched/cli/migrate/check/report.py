@@ -11,6 +11,7 @@ from vsched.cli.migrate.check.components import (
     CONTROLLERS,
     SCHEDULER,
     Component,
+    FoundPolicy,
     component_findings,
     components_of,
     policy_of,
@@ -90,14 +91,16 @@ def report_of(seen: Seen, namespace: str, cluster: ClusterFlags, registry: Regis
     )
 
 
-def _policy(policy: tuple[str, str, str], namespace: str, registry: Registry) -> Iterator[Finding]:
-    name, key, text = policy
-    if not name:
-        says = "there is no ConfigMap with one: the built-in one holds, and vsched has its own"
+def _policy(policy: FoundPolicy, namespace: str, registry: Registry) -> Iterator[Finding]:
+    if policy.config_map:
+        yield Finding(POLICY, f"ConfigMap {namespace}/{policy.config_map}", Verdict.WORKS, f"key {policy.key}")
+        yield from policy_findings(policy.text, registry)
+    elif policy.wanted:
+        says = f"no ConfigMap of namespace {namespace} has it: vsched check FILE checks a file"
+        yield Finding(POLICY, policy.wanted, Verdict.UNREAD, says)
+    else:
+        says = "the scheduler names none: Volcano's built-in one holds, and vsched has its own"
         yield Finding(POLICY, "policy", Verdict.DIFFERS, says)
-        return
-    yield Finding(POLICY, f"ConfigMap {namespace}/{name}", Verdict.WORKS, f"key {key}")
-    yield from policy_findings(text, registry)
 
 
 def _objects(seen: Seen, components: Sequence[Component], namespace: str) -> Iterator[Finding]:
@@ -110,10 +113,14 @@ def _objects(seen: Seen, components: Sequence[Component], namespace: str) -> Ite
         yield from podgroup_findings(objects["PodGroup"], objects.get("PriorityClass"))
     if VCJOB in objects:
         yield from vcjob_findings(objects[VCJOB])
-    yield from other_findings(objects, any(one.role == CONTROLLERS for one in components))
+    yield from other_findings(objects, _controllers_run(components))
     if "Pod" in objects:
         yield from pod_findings(objects["Pod"], _names(components))
     yield from key_findings({called: objects.get(kind, ()) for kind, called in _KEYS_ON.items()})
+
+
+def _controllers_run(components: Sequence[Component]) -> bool:
+    return any(one.role == CONTROLLERS and one.runs for one in components)
 
 
 def _names(components: Sequence[Component]) -> tuple[str, ...]:
@@ -125,7 +132,7 @@ def _names(components: Sequence[Component]) -> tuple[str, ...]:
 def _situation(
     components: Sequence[Component],
     scheduler: Component | None,
-    policy: tuple[str, str, str],
+    policy: FoundPolicy,
     namespace: str,
     cluster: ClusterFlags,
 ) -> Situation:
@@ -134,8 +141,8 @@ def _situation(
         kubeconfig=str(cluster.kubeconfig or ""),
         context=cluster.context or "",
         names=_names(components),
-        policy=policy[:2],
-        controllers=any(one.role == CONTROLLERS for one in components),
+        policy=(policy.config_map, policy.key),
+        controllers=_controllers_run(components),
     )
     if scheduler is None:
         return situation

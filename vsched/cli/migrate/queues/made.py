@@ -134,10 +134,23 @@ def parents_first(queues: Iterable[MadeQueue]) -> list[MadeQueue]:
 
 
 def note_conflicts(queues: Iterable[MadeQueue]) -> None:
-    """Note amounts that contradict each other: Volcano's webhook refuses such queues, and vsched cuts them."""
+    """Note amounts that contradict each other: Volcano's webhook refuses such queues, and vsched cuts them.
+
+    Parents have to come first.
+    """
     by_name = {queue.name: queue for queue in queues}
     sums: dict[str, Amounts] = {}
+    limits: dict[str, Amounts] = {}
     for queue in by_name.values():
+        above = limits.get(queue.parent, {})
+        for name, most in above.items():
+            if queue.capability.get(name, 0) > most:
+                queue.notes.append(
+                    f"capability {name} {format_amount(name, queue.capability[name])} is more than that of the queues "
+                    f"above, {format_amount(name, most)}: Volcano's webhook refuses it, vsched cuts it to that"
+                )
+        own = {name: min(value, above.get(name, value)) for name, value in queue.capability.items()}
+        limits[queue.name] = {**above, **own}
         for name, deserved in queue.deserved.items():
             limit = queue.capability.get(name)
             if limit is not None and deserved > limit:

@@ -22,8 +22,11 @@ KUEUE = {
     "AdmissionCheck": ("admissionchecks", False),
     "Topology": ("topologies", False),
     "WorkloadPriorityClass": ("workloadpriorityclasses", False),
+    "ProvisioningRequestConfig": ("provisioningrequestconfigs", False),
+    "MultiKueueConfig": ("multikueueconfigs", False),
+    "MultiKueueCluster": ("multikueueclusters", False),
 }
-"""By kind: the name of the resource, and whether it is in namespaces. The last three are named as not carried over."""
+"""By kind: the name of the resource, and whether it is in namespaces. Those that are not converted are only named."""
 KAI_QUEUES = ApiResource(kai.GROUP, "v2", "queues", namespaced=False)
 
 
