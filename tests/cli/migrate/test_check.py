@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from tests.support.shell import KUBECTL, shell
 from vsched.cli import cli
-from vsched.sim.cluster import Cluster
+from vsched.cli.migrate.check.read import PAGE
+from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import Failure
 
@@ -39,10 +40,12 @@ class Asked:
 
     def __init__(self, *hidden: str) -> None:
         self.methods: set[str] = set()
+        self.paths: list[str] = []
         self._hidden = hidden
 
     async def __call__(self, call: ApiRequest) -> None:
         self.methods.add(call.method)
+        self.paths.append(call.path)
         if call.path.endswith(self._hidden or ("/nobody",)):
             raise Failure(403, "Forbidden", "this is not for you")
 
@@ -94,6 +97,23 @@ async def test_another_namespace_has_no_volcano(tmp_path: Path) -> None:
         found = await checked(cluster, tmp_path, "-n", "elsewhere")
     assert found.exit_code == 1
     assert "there is none in namespace elsewhere (-n says where it is)" in found.output
+
+
+async def test_very_many_pods_are_read_page_by_page(tmp_path: Path) -> None:
+    asked = Asked()
+    async with Cluster(settings=ClusterSettings(controllers=None), manifests=objects(), gate=asked) as cluster:
+        for number in range(2 * PAGE + 1):
+            asks = {"volcano.sh/vgpu-number": "1"} if number == 2 * PAGE else {}
+            container = {"name": "main", "image": "x", "resources": {"limits": asks}}
+            metadata = {"name": f"p{number}", "namespace": "default", "annotations": {"volcano.sh/task-spec": "a"}}
+            spec = {"schedulerName": "volcano", "containers": [container]}
+            cluster.client.create("pods", {"metadata": metadata, "spec": spec})
+        report = json.loads((await checked(cluster, tmp_path, "-o", "json")).stdout)
+    counts = {one["what"]: one["count"] for one in report["findings"]}
+    assert counts["schedulerName volcano"] == counts["volcano.sh/task-spec"] == 2 * PAGE + 1
+    (missing,) = (one for one in report["findings"] if one["verdict"] == "missing")
+    assert missing["says"].startswith("resources.requests[volcano.sh/vgpu-number]: ")
+    assert asked.paths.count("/api/v1/pods") == 3
 
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from vsched.cli.ask.cluster import ClusterFlags, with_client
@@ -45,6 +45,49 @@ IN_CLUSTER: dict[str, ApiResource] = {
     "NodeShard": ApiResource("shard.volcano.sh", "v1alpha1", "nodeshards", namespaced=False),
 }
 """Kinds of which all objects are read."""
+PAGE = 500
+"""Objects in one answer."""
+
+
+def _whole(obj: Obj) -> Obj:
+    """The object without its field managers."""
+    obj["metadata"].pop("managedFields", None)
+    return obj
+
+
+def _of_metadata(obj: Obj) -> Obj:
+    """Names, and the keys of annotations and labels: a cluster may have very many such objects."""
+    metadata = obj["metadata"]
+    kept = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    return {
+        "metadata": {**kept, **{key: dict.fromkeys(metadata.get(key) or (), "") for key in ("annotations", "labels")}}
+    }
+
+
+def _of_pod(pod: Obj) -> Obj:
+    """What is looked at of a pod."""
+    spec = pod.get("spec") or {}
+    kept = {key: spec[key] for key in ("schedulerName", "volumes", "workloadRef") if spec.get(key)}
+    for key in ("containers", "initContainers"):
+        kept[key] = [{"resources": container.get("resources") or {}} for container in spec.get(key) or ()]
+    return {**_of_metadata(pod), "spec": kept, "status": {"phase": (pod.get("status") or {}).get("phase")}}
+
+
+KEPT: dict[str, Callable[[Obj], Obj]] = {"Pod": _of_pod, "Node": _of_metadata, "Namespace": _of_metadata}
+"""What is kept of kinds of which there may be very many."""
+
+
+async def _all(client: ApiClient, path: str, keep: Callable[[Obj], Obj]) -> list[Obj]:
+    """What is kept of all objects, read page by page."""
+    found: list[Obj] = []
+    params = {"limit": str(PAGE)}
+    while True:
+        page = await client.get(path, params)
+        found += map(keep, page.get("items") or ())
+        token = (page.get("metadata") or {}).get("continue")
+        if not token:
+            return found
+        params = {"limit": str(PAGE), "continue": token}
 
 
 class Seen(NamedTuple):
@@ -64,13 +107,14 @@ def read_cluster(cluster: ClusterFlags, namespace: str) -> Seen:
         unread: dict[str, str] = {}
         for kind, resource in (IN_NAMESPACE | IN_CLUSTER).items():
             try:
-                found = await client.list(resource.path(namespace if kind in IN_NAMESPACE else ""))
+                path = resource.path(namespace if kind in IN_NAMESPACE else "")
+                found = await _all(client, path, KEPT.get(kind, _whole))
             except NotFound:
                 continue
             except Forbidden as error:
                 unread[kind] = error.message
             else:
-                objects[kind] = found["items"]
+                objects[kind] = found
         return Seen(client.connection.server, objects, unread)
 
     return with_client(cluster, read)
