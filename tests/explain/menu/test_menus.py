@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.menu.gang import Limit
 from vsched.explain.menu.menus import Menus, menus
@@ -166,6 +169,29 @@ def test_what_is_offered_starts_it_and_one_node_less_does_not(text: str) -> None
         of_pool = H100 if offer.pool == H100.name else pool("l8", 8)
         assert starts(text, of_pool.edit(offer.count))
         assert not starts(text, of_pool.edit(offer.count - 1))
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(
+    st.lists(st.sampled_from([2, 4, 8]), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 8), st.integers(1, 4)), min_size=1, max_size=4),
+    st.integers(1, 8),
+)
+def test_what_is_offered_is_enough_and_the_least_in_any_cluster(
+    nodes: list[int], gangs: list[tuple[int, int, int]], size: int
+) -> None:
+    """Gangs wait for each other; each offer lets its gang start in a whole cycle, and one node less does not."""
+    lines = [f"node n{number} cpu=64 gpu={gpus}" for number, gpus in enumerate(nodes)]
+    lines += [
+        f"job x/g{number} min={count} pods={count} gpu={gpus} cpu=1 age={age}"
+        for number, (count, gpus, age) in enumerate(gangs)
+    ]
+    text, of_pool = "\n".join(lines), pool(gpus=size)
+    for one in found(text, of_pool).menus:
+        for offer in one.nodes.offers:
+            if offer.quota is None:
+                assert starts(text, of_pool.edit(offer.count), key=one.job)
+                assert offer.count == 1 or not starts(text, of_pool.edit(offer.count - 1), key=one.job)
 
 
 def test_an_offer_has_its_price_and_how_long_it_takes() -> None:

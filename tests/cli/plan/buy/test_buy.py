@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support.held import holding
 from tests.support.plans import manifests
 from tests.support.questions import Asker, recording_of
-from tests.support.running import gang, node, podgroup
+from tests.support.running import gang, node, nodes_of, podgroup
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.sim.cluster import Cluster
@@ -234,3 +234,23 @@ async def test_a_running_daemon_and_its_cluster_are_asked(tmp_path: Path) -> Non
         assert menu["job"] == "default/a"
         assert [offer["message"] for offer in menu["nodes"]["offers"]] == ["1 more of pool spot would start it"]
         assert len(cluster.client.list("nodes")) == 1
+
+
+async def test_as_many_nodes_are_offered_as_an_autoscaler_then_adds(tmp_path: Path) -> None:
+    policy = (Path(__file__).parents[4] / "config" / "scheduler.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "pools.yaml"
+    file.write_text(yaml.safe_dump([{"name": "large", "capacity": {"cpu": 4}}]))
+    objects = [podgroup("a", 10), *gang("a", 10)[1:]]
+    async with Cluster([node("n1", cpu="2")]) as cluster, holding(cluster, policy) as held:
+        cluster.apply(objects)
+        await until(lambda: "Unschedulable" in json.dumps(cluster.client.list("pods")), 60.0)
+        await held.quiet()
+        url = f"http://127.0.0.1:{held.daemon.ports['--listen-address']}"
+        asked = ["plan", "--live", "--daemon", url, "--buy", "--pools", str(file), "-o", "json"]
+        found = await asyncio.to_thread(CliRunner().invoke, cli, asked)
+        assert found.exit_code == 0, (found.output, found.exception)
+        (offer,) = json.loads(found.stdout)["menus"][0]["nodes"]["offers"]
+    async with Cluster([node("n1", cpu="2")], pools=file) as cluster, holding(cluster, policy):
+        cluster.apply(objects)
+        await until(lambda: len(nodes_of(cluster, "a-")) == 10)
+        assert len(cluster.client.list("nodes")) == 1 + offer["count"]
