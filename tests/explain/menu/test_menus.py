@@ -350,6 +350,34 @@ def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
     assert one.quota.message == "2 more cpu in queue q (capability 4)"
 
 
+@pytest.mark.parametrize(
+    ("pools", "message"),
+    [
+        pytest.param([], "3 more like node n1 would start it", id="like a node there is"),
+        pytest.param([H100], "1 more of pool h100 would start it", id="of a pool"),
+    ],
+)
+def test_a_job_without_pods_may_lack_nodes_to_be_admitted(pools: list[Pool], message: str) -> None:
+    text = "node n1 cpu=4\njob x/b min=4 minResources=cpu:16 phase=Pending"
+    assert menu(text, *pools, policy=policy_of("priority gang", "overcommit predicates")).nodes.message == message
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        pytest.param(
+            "node n1 cpu=8\nqueue q state=Closed\njob x/b min=2 pods=2 cpu=1 queue=q",
+            ["queue q opened"],
+            id="a queue that is closed",
+        ),
+        pytest.param("node n1 cpu=8\njob x/b min=4 pods=2 cpu=1", ["2 more pods"], id="pods that are missing"),
+        pytest.param(EMPTY + LACKING, [], id="nothing, where nodes are enough"),
+    ],
+)
+def test_otherwise_the_smallest_other_changes(text: str, other: list[str]) -> None:
+    assert [one.message for one in menu(text, H100).other][:1] == other
+
+
 def test_what_is_not_found_in_time_is_not_known() -> None:
     (one,) = found(EMPTY + LACKING, H100, limit=lambda: lambda: True).menus
     answers = (one.nodes.answer, one.quota.answer, one.waiting.answer, one.work.answer)

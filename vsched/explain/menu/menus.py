@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vsched.explain.changes import changes
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.menu.gang import Gang, Ground, Limit
 from vsched.explain.menu.nodes import nodes_part
@@ -13,6 +14,7 @@ from vsched.explain.menu.quota import quota_part
 from vsched.explain.menu.records import Answer, Menu, NodesPart, Pool, QuotaPart, WaitingPart
 from vsched.explain.menu.work import work_part
 from vsched.explain.order import waiting_order
+from vsched.explain.records import Change
 from vsched.explain.simulation import Goal
 from vsched.explain.situation import Situation
 from vsched.framework.policy import Policy
@@ -23,6 +25,8 @@ from vsched.model.snapshot import Snapshot
 
 MENUS_MAX = 10
 """How many gangs get a menu, unless the caller says otherwise."""
+OTHERS_MAX = 2
+"""How many other changes are told."""
 WITHOUT_PODS = "its pods are not made yet: this is what would let it be admitted"
 
 
@@ -77,6 +81,8 @@ def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
     job, outcome = gang.wants.job, gang.ground.report.jobs[gang.key]
     quota = quota_part(gang)
     nodes = nodes_part(gang, pools, with_quota=quota.answer is not Answer.ENOUGH)
+    work = work_part(gang)
+    found = Answer.ENOUGH in (nodes.answer, quota.answer, work.answer)
     return Menu(
         gang.key,
         job.spec.queue,
@@ -89,7 +95,8 @@ def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
         nodes,
         _with_nodes(quota, nodes),
         _waiting(gang),
-        work_part(gang),
+        work,
+        () if found else _others(gang),
         "" if job.tasks else WITHOUT_PODS,
     )
 
@@ -100,6 +107,22 @@ def _with_nodes(quota: QuotaPart, nodes: NodesPart) -> QuotaPart:
     if quota.answer is not Answer.NO or not both or both[0].quota is None:
         return quota
     return QuotaPart(Answer.NO, f"{both[0].quota.message}, and then it lacks nodes")
+
+
+def _others(gang: Gang) -> tuple[Change, ...]:
+    """What else would let it start: a queue to be opened, pods that are missing, gates, rules of its pods."""
+    ground, over = gang.ground, gang.limit()
+    return changes(
+        ground.snapshot,
+        ground.policy,
+        ground.registry,
+        ground.report,
+        gang.key,
+        order=ground.order,
+        most=OTHERS_MAX,
+        spent=over,
+        over=over,
+    ).changes
 
 
 def _waiting(gang: Gang) -> WaitingPart:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+import numpy as np
+
 from vsched.explain.candidates.levers import Lever, Rank
-from vsched.explain.candidates.nodes import node_levers
+from vsched.explain.candidates.nodes import KINDS_MAX, node_levers
 from vsched.explain.combined_changes import all_of
 from vsched.explain.menu.gang import Gang, test_of
 from vsched.explain.menu.quota import NOT_KNOWN, quota_levers
@@ -18,9 +20,12 @@ from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, Edit, PoolNode
 from vsched.model.amounts.resources import format_amount
+from vsched.model.nodes.table import NodeTable
 
 NODES_MAX = 1024
 """The most nodes that are tried."""
+WITHOUT_PODS_MAX = 256
+"""The most nodes that are tried for a gang whose pods are not made yet: how large they will be is not known."""
 COMBINED_MAX, QUOTAS_MAX = 3, 7
 """How many pools are tried with more quota, and with how many limits raised."""
 
@@ -28,10 +33,18 @@ COMBINED_MAX, QUOTAS_MAX = 3, 7
 def like_nodes(gang: Gang) -> list[Pool]:
     """The kinds of nodes there are that could take the gang's pods, as pools without a limit."""
     if not gang.wants.waiting:
-        return []
+        return [Pool(like, "node", like=like) for like in _one_of_each_kind(gang.ground.snapshot.nodes)]
     edits = (lever.edits(1) for lever in node_levers(gang.wants))
     likes = [each[0].like for each in edits if len(each) == 1 and isinstance(each[0], AddNodes)]
     return [Pool(like, "node", like=like) for like in dict.fromkeys(likes)]
+
+
+def _one_of_each_kind(nodes: NodeTable) -> list[str]:
+    """A node of each kind, by what it has: nothing is known of pods that are not made yet."""
+    if not len(nodes):
+        return []
+    _, rows = np.unique(nodes.allocatable, axis=1, return_index=True)
+    return [nodes.statics.names[row] for row in sorted(rows.tolist())[:KINDS_MAX]]
 
 
 def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesPart:
@@ -41,7 +54,7 @@ def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesP
     """
     known = list(pools) or like_nodes(gang)
     if not known:
-        return NodesPart(Answer.NO, "no node that is known, empty, could take one of its pods")
+        return NodesPart(Answer.NO, "no kind of node there is could take one of its pods, even if it were empty")
     search, refused = gang.search(len(known) + 1), _unavailable(gang, known)
     offers: list[NodesOffer] = []
     complete = True
@@ -125,7 +138,8 @@ def _useful(gang: Gang) -> int:
     """How many nodes could be of use at most: one for each pod that it lacks, and for those of jobs before it."""
     lane = gang.ground.order.lane(gang.wants.job.spec.queue)
     before = takewhile(lambda view: view.key != gang.key, lane)
-    return min(NODES_MAX, gang.wants.missing + sum(len(view.job.pending) for view in before))
+    missing = gang.wants.missing if gang.wants.waiting else max(gang.wants.missing, WITHOUT_PODS_MAX)
+    return min(NODES_MAX, missing + sum(len(view.job.pending) for view in before))
 
 
 def _lever(gang: Gang, pool: Pool, useful: int) -> Lever:

@@ -136,5 +136,7 @@ class Menu(msgspec.Struct, frozen=True):
     quota: QuotaPart
     waiting: WaitingPart
     work: WorkPart
+    other: tuple[Change, ...] = ()
+    """The smallest other changes that would let it start, where nothing above would."""
     note: str = ""
     """What has to be said of all of it; empty for nothing."""

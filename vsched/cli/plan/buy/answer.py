@@ -16,8 +16,8 @@ from vsched.model.snapshot import Snapshot
 from vsched.settings.installed import registry
 
 SEARCH_SECONDS = 8.0
-PARTS = 4
-"""Nodes, quota, time and the places of others: each has its part of the time."""
+PARTS = 5
+"""Nodes, quota, time, the places of others, and what else would help: each has its part of the time."""
 
 
 class Bought(NamedTuple):

@@ -91,6 +91,8 @@ def _table(menu: Menu) -> Table:
         ("waiting", menu.waiting.answer, [menu.waiting.message]),
         ("whose work", menu.work.answer, [menu.work.message]),
     ]
+    if menu.other:
+        rows.append(("otherwise", Answer.ENOUGH, [f"it would start with {one.message}" for one in menu.other]))
     for name, answer, lines in rows:
         mark, style = MARKS[answer]
         for number, line in enumerate(lines):
