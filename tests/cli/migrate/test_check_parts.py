@@ -322,6 +322,12 @@ def test_kinds_that_vsched_does_not_run(controllers: bool, verdict: Verdict) -> 
     assert (found.verdict, found.count) == (verdict, 1)
 
 
+@pytest.mark.parametrize("kind", ["CronJob.batch.volcano.sh", "JobFlow", "JobTemplate"])
+def test_kinds_that_vsched_runs_itself(kind: str) -> None:
+    (found,) = other_findings({kind: [group("a")]}, False)
+    assert found.verdict is Verdict.WORKS
+
+
 def pod(name: str, scheduler: str = "volcano", phase: str = "Pending", **spec: Any) -> Obj:
     container = {"name": "main", "resources": {"limits": spec.pop("limits", {})}}
     full = {"schedulerName": scheduler, "containers": [container], **spec}

@@ -17,7 +17,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND, SHARED_DEVICES
-from vsched.mirror.resources import HEEDED, RESOURCES, VCJOB
+from vsched.mirror.resources import HEEDED, RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.queues.queue import ROOT
 
@@ -28,7 +28,7 @@ Said = list[tuple[str, str]]
 """Names of objects, and what is to be said of each."""
 
 OTHERS: dict[str, str] = {
-    "CronJob.batch.volcano.sh": "cronjobs of batch.volcano.sh",
+    VOLCANO_CRON_JOB: "cronjobs of batch.volcano.sh",
     "JobFlow": "jobflows",
     "JobTemplate": "jobtemplates",
     "HyperJob": "hyperjobs",

@@ -12,6 +12,8 @@ from vsched.kube.errors import Forbidden, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.mirror.resources import (
     CONFIG_MAPS,
+    JOB_FLOWS,
+    JOB_TEMPLATES,
     NODES,
     PODGROUPS,
     PODS,
@@ -19,6 +21,8 @@ from vsched.mirror.resources import (
     RESOURCES,
     VCJOB,
     VCJOBS,
+    VOLCANO_CRON_JOB,
+    VOLCANO_CRON_JOBS,
 )
 
 DEPLOYMENTS = ApiResource("apps", "v1", "deployments")
@@ -36,9 +40,9 @@ IN_CLUSTER: dict[str, ApiResource] = {
     "Namespace": RESOURCES["Namespace"],
     "Node": NODES,
     "PriorityClass": RESOURCES["PriorityClass"],
-    "CronJob.batch.volcano.sh": ApiResource("batch.volcano.sh", "v1alpha1", "cronjobs"),
-    "JobFlow": ApiResource("flow.volcano.sh", "v1alpha1", "jobflows"),
-    "JobTemplate": ApiResource("flow.volcano.sh", "v1alpha1", "jobtemplates"),
+    VOLCANO_CRON_JOB: VOLCANO_CRON_JOBS,
+    "JobFlow": JOB_FLOWS,
+    "JobTemplate": JOB_TEMPLATES,
     "HyperJob": ApiResource("training.volcano.sh", "v1alpha1", "hyperjobs"),
     "HyperNode": RESOURCES["HyperNode"],
     "Numatopology": RESOURCES["Numatopology"],
