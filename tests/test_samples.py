@@ -9,8 +9,10 @@ from pathlib import Path
 
 import orjson
 import pytest
+from click.testing import CliRunner
 
 from tests.support.plans import DEFAULT_POLICY, NOW
+from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import make_plan
@@ -109,6 +111,17 @@ def test_a_gang_that_is_too_large_binds_nothing_and_says_why() -> None:
         training["message"]
         == "the gang needs 8, 6 fit, and no more would if all nodes were empty: 2 nodes have too little cpu"
     )
+
+
+def test_a_gang_that_lacks_nodes_waits_and_has_a_menu() -> None:
+    assert bound(planned("more-nodes")) == {}
+
+    flags = ["--buy", "--pools", str(ROOT / "config" / "pools.yaml"), "-o", "json"]
+    found = CliRunner().invoke(cli, ["plan", "-f", str(SAMPLES / "more-nodes.yaml"), *flags])
+    (menu,) = orjson.loads(found.stdout)["menus"]
+    assert [offer["message"] for offer in menu["nodes"]["offers"]] == ["1 more of pool h100 would start it"]
+    assert menu["waiting"]["start"]["latest"] - menu["waiting"]["start"]["earliest"] < 60.0
+    assert [(one["job"], one["pods"]) for one in menu["work"]["jobs"]] == [("team-b/eval", 1)]
 
 
 def test_a_gang_stays_in_one_rack_or_waits_and_says_how_much_room_there_is() -> None:
