@@ -54,7 +54,7 @@ async def offered(*words: str) -> list[str]:
         pytest.param(["explain", "queue/r"], ["queue/research"], id="queues to explain"),
         pytest.param(["job", "list", "--phase", "Inq"], ["inqueue"], id="words that are known anyway"),
         pytest.param(["plan", "--live", "--drain", "n"], ["n1", "n2"], id="nodes"),
-        pytest.param(["job", ""], ["get", "list"], id="commands of a group"),
+        pytest.param(["job", ""], ["get", "list", "resume", "run", "suspend"], id="commands of a group"),
     ],
 )
 @pytest.mark.usefixtures("daemon")

@@ -1,15 +1,21 @@
-"""``vsched job``: the jobs there are, where each stands in the order of its queue, and why it waits."""
+"""``vsched job``: the jobs there are, where each stands in the order of its queue, why it waits; running vcjobs."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
+from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name, with_client
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags, say
+from vsched.errors import VschedError
 from vsched.model.pods.status import Phase
+
+if TYPE_CHECKING:
+    from vsched.controllers.vcjobs.spec import VcJob
 
 EPILOG = """\b
 Examples:
@@ -18,6 +24,10 @@ Examples:
   vsched job list -n team-a -o wide
   vsched job get team-a/train
   vsched job get train -n team-a -o yaml
+  vsched job run -f config/samples/vcjobs/pytorch.yaml
+  vsched job run --name sleep --image busybox --replicas 3 --min 2
+  vsched job list --vcjobs
+  vsched job suspend default/sleep
 """
 
 PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
@@ -26,7 +36,7 @@ SORTS = ("order", "name", "age", "priority", "phase", "reason", "size")
 
 @click.group("job", epilog=EPILOG)
 def command() -> None:
-    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait.
+    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run vcjobs, and stop them.
 
     A running daemon is asked; where none answers, the PodGroups themselves tell what was written on them.
     """
@@ -41,6 +51,7 @@ def command() -> None:
 @click.option("--queue", metavar="QUEUE", shell_complete=queue_names, help="only those of this queue")
 @click.option("--phase", type=click.Choice(PHASES, case_sensitive=False), help="only those in this phase")
 @click.option("--waiting", is_flag=True, help="only those that wait for their minimum")
+@click.option("--vcjobs", is_flag=True, help="Volcano's Jobs instead, those without a PodGroup as well")
 @click.option("--sort", type=click.Choice(SORTS), default="order", show_default=True, help="in which order")
 @cluster_flags
 @daemon_flags
@@ -51,6 +62,7 @@ def list_(
     queue: str | None,
     phase: str | None,
     waiting: bool,
+    vcjobs: bool,
     sort: str,
     cluster: ClusterFlags,
     target: DaemonTarget,
@@ -61,10 +73,32 @@ def list_(
     from vsched.cli.job.view import as_table, chosen, list_document
     from vsched.clock import SystemClock
 
+    if vcjobs:
+        given = {"--phase": phase, "--waiting": waiting}
+        for flag in (name for name, value in given.items() if value):
+            raise click.UsageError(f"{flag}: not with --vcjobs (their phases are others)")
+        _list_vcjobs(None if all_namespaces else namespace, queue, cluster, output)
+        return
     jobs, remark = read_jobs(target, cluster)
     lines = chosen(jobs.lines, None if all_namespaces else namespace, queue, phase, waiting, sort)
     output.show(lambda: list_document(jobs, lines), lambda look: as_table(lines, look, SystemClock().now()))
     _say(remark)
+
+
+def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags, output: Output) -> None:
+    from vsched.cli.job.vcjobs import read_vcjobs
+    from vsched.cli.job.vcjobs_view import as_document, as_table
+    from vsched.clock import SystemClock
+
+    found = [
+        job
+        for job in with_client(cluster, read_vcjobs)
+        if namespace in (None, job.namespace) and queue in (None, job.queue)
+    ]
+    output.show(
+        lambda: {"vcjobs": [as_document(job) for job in found]},
+        lambda look: as_table(found, look, SystemClock().now()),
+    )
 
 
 @command.command("get", epilog="Example:  vsched job get team-a/train")
@@ -74,14 +108,134 @@ def list_(
 @daemon_flags
 @output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one job."""
+    """Everything about one job: a PodGroup, or a vcjob by its own name."""
+    from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
     from vsched.cli.job.view import as_page, get_document
     from vsched.clock import SystemClock
 
-    job, remark = read_job(target, cluster, full_name(name, namespace, cluster))
+    key = full_name(name, namespace, cluster)
+    try:
+        job, remark = read_job(target, cluster, key)
+    except Unknown:
+        found = _vcjob(cluster, key)
+        if found is None:
+            raise
+        _show_vcjob(found, cluster, target, output)
+        return
     output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now(), look))
     _say(remark)
+
+
+def _vcjob(cluster: ClusterFlags, key: str) -> VcJob | None:
+    """The vcjob of this name; None where there is none, or no cluster can be asked."""
+    from vsched.cli.job.vcjobs import read_vcjob
+
+    try:
+        return with_client(cluster, lambda client: read_vcjob(client, key))
+    except VschedError:
+        return None
+
+
+def _show_vcjob(job: VcJob, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
+    """A vcjob, then its PodGroup, if it has one."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from vsched.cli.job.source import read_job
+    from vsched.cli.job.vcjobs_view import as_document
+    from vsched.cli.job.vcjobs_view import as_page as vcjob_page
+    from vsched.cli.job.view import as_page, get_document
+    from vsched.clock import SystemClock
+
+    now = SystemClock().now()
+    try:
+        group, remark = read_job(target, cluster, f"{job.namespace}/{job.podgroup}")
+    except VschedError:
+        output.show(lambda: as_document(job), lambda look: vcjob_page(job, now))
+        return
+    output.show(
+        lambda: as_document(job) | {"group": get_document(group)},
+        lambda look: Group(vcjob_page(job, now), Text(), as_page(group, now, look)),
+    )
+    _say(remark)
+
+
+@command.command("run", epilog="Example:  vsched job run --name sleep --image busybox --replicas 3 --min 2")
+@click.option("-f", "--filename", metavar="FILE", help="make the vcjobs of this file; - is standard input")
+@click.option("-N", "--name", metavar="NAME", help="make a vcjob of this name with one task")
+@click.option("-n", "--namespace", metavar="NS", default="", shell_complete=namespaces, help="where to make it")
+@click.option("-i", "--image", default="busybox", show_default=True, help="the image of its pods")
+@click.option("-r", "--replicas", type=click.IntRange(0, 1_000_000), default=1, show_default=True, help="its pods")
+@click.option(
+    "-m", "--min", "minimum", type=click.IntRange(0, 1_000_000), default=1, show_default=True, help="its minAvailable"
+)
+@click.option(
+    "-R", "--requests", default="cpu=1000m,memory=100Mi", show_default=True, help="what each of its pods requests"
+)
+@click.option("-L", "--limits", default="cpu=1000m,memory=100Mi", show_default=True, help="the limits of each of them")
+@click.option("-S", "--scheduler", metavar="NAME", default="", help="its schedulerName; that of vsched where not given")
+@click.option("--queue", metavar="QUEUE", default="", shell_complete=queue_names, help="its queue")
+@cluster_flags
+@click.pass_context
+def run(
+    context: click.Context,
+    filename: str | None,
+    name: str | None,
+    namespace: str,
+    image: str,
+    replicas: int,
+    minimum: int,
+    requests: str,
+    limits: str,
+    scheduler: str,
+    queue: str,
+    cluster: ClusterFlags,
+) -> None:
+    """Make a vcjob: those of a file, or one of a single task that flags describe, as with vcctl."""
+    from vsched.cli.job.vcjobs import JobFlags, from_file, from_flags, make
+
+    if (filename is None) == (name is None):
+        raise click.UsageError("-f FILE, --name NAME: expected one of them")
+    if filename is not None:
+        alone, typed_in = ("filename", "namespace", "kubeconfig", "context"), click.core.ParameterSource.COMMANDLINE
+        typed = [one for one in context.params if one not in alone and context.get_parameter_source(one) is typed_in]
+        if typed:
+            flags = ", ".join("--min" if one == "minimum" else f"--{one}" for one in typed)
+            raise click.UsageError(f"{flags}: not with -f (the file says all)")
+        wanted = from_file(filename)
+    else:
+        given = JobFlags(name or "", image, replicas, minimum, requests, limits, scheduler, queue)
+        wanted = [from_flags(given)]
+    for key in with_client(cluster, lambda client: make(client, wanted, namespace)):
+        say(f"vcjob {key} made")
+
+
+def _commanding(verb: str, action: str, says: str) -> None:
+    """Add ``vsched job VERB``, which asks for an action of Volcano's Commands."""
+
+    @command.command(verb, help=says, epilog=f"Example:  vsched job {verb} team-a/train")
+    @click.argument("name", metavar="NS/NAME")
+    @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
+    @click.option(
+        "--wait",
+        "wait_seconds",
+        type=click.FloatRange(0, 1e9),
+        default=10.0,
+        show_default=True,
+        help="seconds to wait until it is so; 0 only asks",
+    )
+    @cluster_flags
+    def give(name: str, namespace: str | None, wait_seconds: float, cluster: ClusterFlags) -> None:
+        from vsched.cli.job.vcjobs import command as ask
+        from vsched.controllers.vcjobs.spec import Action
+
+        key = full_name(name, namespace, cluster)
+        say(with_client(cluster, lambda client: ask(client, key, Action(action), wait_seconds)))
+
+
+_commanding("suspend", "AbortJob", "Stop a vcjob: its pods are deleted, and it keeps its place among the objects.")
+_commanding("resume", "ResumeJob", "Let a vcjob go on that was stopped: its pods are made anew.")
 
 
 def _say(remark: str) -> None:

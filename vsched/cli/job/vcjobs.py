@@ -1,0 +1,196 @@
+"""Volcano's Jobs (vcjobs) for ``vsched job``: reading and making them, and Commands that stop and resume them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from vsched.cli.ask.cluster import Obj, objects_of
+from vsched.controllers.vcjobs.read import job_of
+from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
+from vsched.controllers.vcjobs.states import FINISHED
+from vsched.errors import BadInput, BadObject, BadQuantity, Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import NotFound
+from vsched.mirror import wire
+from vsched.mirror.resources import COMMANDS, VCJOB, VCJOBS
+from vsched.mirror.wire.manifests import read
+from vsched.model.amounts.resources import parse_amount
+
+POLL_SECONDS = 0.1
+STOPPED = frozenset((JobPhase.ABORTING, JobPhase.ABORTED))
+
+
+class JobFlags(msgspec.Struct, frozen=True):
+    """A vcjob of one task, as flags describe it."""
+
+    name: str
+    image: str
+    replicas: int
+    minimum: int
+    requests: str
+    limits: str
+    scheduler: str
+    queue: str
+
+
+def vcjob_of(found: Obj) -> VcJob:
+    """A vcjob as an API server has it; raises BadObject where it cannot be read."""
+    item = wire.decode(VCJOB, msgspec.json.encode(found))
+    assert isinstance(item, wire.VolcanoJob)
+    return job_of(item)
+
+
+async def read_vcjobs(client: ApiClient) -> list[VcJob]:
+    """All vcjobs of a cluster, by name."""
+    return sorted(map(vcjob_of, await objects_of(client, VCJOBS)), key=lambda job: job.key)
+
+
+async def read_vcjob(client: ApiClient, key: str) -> VcJob:
+    """One vcjob; raises BadInput where there is none of this name."""
+    namespace, _, name = key.partition("/")
+    try:
+        return vcjob_of(await client.get(VCJOBS.path(namespace, name)))
+    except NotFound:
+        raise BadInput(f"there is no vcjob {key} in {client.connection.server}") from None
+
+
+# -- making them
+
+
+def from_file(file: str) -> list[Obj]:
+    """The vcjobs of a file, ``-`` for standard input; raises BadInput where there is anything else in it."""
+    found: list[Obj] = []
+    for origin, manifest in read((file,), sys.stdin):
+        if wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) != VCJOB:
+            what = f"{manifest['kind']} of {manifest.get('apiVersion') or 'no version'}"
+            raise BadInput(f"{origin}: {what} (expected Job of {VCJOBS.api_version})")
+        found.append(manifest)
+    if not found:
+        raise BadInput(f"{file}: nothing in it (expected Job of {VCJOBS.api_version})")
+    return found
+
+
+def from_flags(flags: JobFlags) -> Obj:
+    """The vcjob that flags describe; raises BadInput where an amount cannot be read."""
+    resources = {"requests": _amounts("--requests", flags.requests), "limits": _amounts("--limits", flags.limits)}
+    container = {
+        "name": flags.name,
+        "image": flags.image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": {name: amounts for name, amounts in resources.items() if amounts},
+    }
+    template = {
+        "metadata": {"labels": {"job.volcano.sh": flags.name}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    optional = {"schedulerName": flags.scheduler, "queue": flags.queue}
+    return {
+        "apiVersion": VCJOBS.api_version,
+        "kind": "Job",
+        "metadata": {"name": flags.name},
+        "spec": {
+            "minAvailable": flags.minimum,
+            "tasks": [{"name": "default0", "replicas": flags.replicas, "template": template}],
+            **{name: value for name, value in optional.items() if value},
+        },
+    }
+
+
+def _amounts(flag: str, text: str) -> dict[str, str]:
+    amounts: dict[str, str] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, equals, amount = part.partition("=")
+        try:
+            parse_amount(name, amount)
+        except BadQuantity:
+            equals = ""
+        if not (equals and name):
+            raise BadInput(f"{flag}: {part!r} (expected amounts such as cpu=1000m,memory=100Mi)")
+        amounts[name] = amount
+    return amounts
+
+
+async def make(client: ApiClient, wanted: Iterable[Obj], namespace: str) -> list[str]:
+    """Create vcjobs; their keys. Raises BadInput before any is created where one could not be run as it is written."""
+    complete = [_addressed(each, namespace, client.connection.namespace) for each in wanted]
+    for each in complete:
+        job = _checked(each)
+        if job.refusals:
+            raise BadInput(f"vcjob {job.key}: {'; '.join(job.refusals)}")
+    made = []
+    for each in complete:
+        try:
+            found = await client.create(VCJOBS.path(each["metadata"]["namespace"]), each)
+        except NotFound as error:
+            raise BadInput(f"{client.connection.server}: {error} (are the definitions installed?)") from None
+        made.append(f"{found['metadata']['namespace']}/{found['metadata']['name']}")
+    return made
+
+
+def _addressed(job: Obj, namespace: str, usual: str) -> Obj:
+    metadata = job.get("metadata")
+    if not isinstance(metadata, dict):
+        raise BadInput("vcjob: metadata: missing (expected a name)")
+    stated = metadata.get("namespace")
+    if namespace and stated and stated != namespace:
+        raise BadInput(f"vcjob {stated}/{metadata.get('name')} with -n {namespace}: which namespace is meant?")
+    return {**job, "metadata": {**metadata, "namespace": stated or namespace or usual}}
+
+
+def _checked(job: Obj) -> VcJob:
+    """The vcjob as it would be read; one whose name is to be drawn gets one for that."""
+    metadata: dict[str, Any] = job["metadata"]
+    name = metadata.get("name") or (f"{metadata['generateName']}x" if metadata.get("generateName") else "")
+    try:
+        return vcjob_of({**job, "metadata": {**metadata, "name": name}})
+    except BadObject as error:
+        raise BadInput(str(error)) from None
+
+
+# -- Commands
+
+
+async def command(client: ApiClient, key: str, action: Action, wait_seconds: float) -> str:
+    """Have a vcjob stop or go on, wait until it does, and return a line about it.
+
+    Raises BadInput where it has ended, and Unavailable where nobody carries the Command out in time.
+    """
+    job = await read_vcjob(client, key)
+    phase = job.status.phase
+    if phase in FINISHED:
+        raise BadInput(f"vcjob {key}: it has ended ({phase})")
+    if _is_so(job, action):
+        return f"vcjob {key} is already {phase or 'about to start'}"
+    target = {"apiVersion": VCJOBS.api_version, "kind": "Job", "name": job.name, "uid": job.uid}
+    body = {
+        "apiVersion": COMMANDS.api_version,
+        "kind": "Command",
+        "metadata": {"generateName": f"{job.name}-{action.lower()}-", "ownerReferences": [target]},
+        "action": action.value,
+        "target": target,
+    }
+    made = await client.create(COMMANDS.path(job.namespace), body)
+    asked = f"Command {job.namespace}/{made['metadata']['name']}"
+    if not wait_seconds:
+        return f"vcjob {key}: asked, by {asked}"
+    try:
+        async with asyncio.timeout(wait_seconds):
+            while not _is_so(job, action):
+                await asyncio.sleep(POLL_SECONDS)
+                job = await read_vcjob(client, key)
+    except TimeoutError:
+        still = job.status.phase or "without a phase"
+        raise Unavailable(
+            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (does vsched run, or do "
+            "Volcano's controllers?)"
+        ) from None
+    return f"vcjob {key}: {job.status.phase}"
+
+
+def _is_so(job: VcJob, action: Action) -> bool:
+    return (job.status.phase in STOPPED) == (action is Action.ABORT_JOB)
