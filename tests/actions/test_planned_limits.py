@@ -122,6 +122,93 @@ job x/next min=1 pods=1 cpu=4 queue=q age=500
         assert at == expected
 
 
+RUNS = f"""
+node n1 cpu=8
+node n2 cpu=8
+queue q
+queue other
+job x/long min=1 queue=q age=900
+pods x/long 1 cpu=1 on=n1 started=0 {hours(60)}
+job x/short min=1 queue=q age=900
+pods x/short 1 cpu=1 on=n2 started=0 {hours(20)}
+job x/big min=2 pods=2 cpu=2 queue=q age=600
+"""
+"""The nodes have room for x/big, and queue q may run no third job until x/short ends in 20 minutes."""
+
+
+LIMITED = "  - name: job-limits\n"
+
+
+def of_runs(text: str, most: int) -> Plan:
+    """What is planned where queue q may run so many jobs."""
+    return plan(text.replace("queue q\n", f"queue q vsched.io/max-running-jobs={most}\n"), policy(also=LIMITED))
+
+
+def test_a_job_over_a_limit_on_running_jobs_starts_when_enough_of_them_have_ended() -> None:
+    found = of_runs(RUNS, 2)
+    at, _ = starts(found) or (None, None)
+    assert at == 20
+    assert "queue q runs 2 jobs of at most 2; its start is planned for 08:20 UTC" in found.message("x/big")
+    at, _ = starts(of_runs(RUNS, 1)) or (None, None)
+    assert at == 60, "once both have ended"
+
+
+def test_a_limit_that_never_lets_a_job_in_is_named() -> None:
+    found = of_runs(re.sub(r" started=0 vsched.io/expected-duration=\d+m", "", RUNS), 2)
+    assert starts(found) is None
+    assert found.jobs["x/big"].unplanned == NoStart.RUNNING_JOBS
+
+
+SLOTS = f"""
+node n1 cpu=4
+node n2 cpu=4
+queue q
+queue other
+job x/long min=1 queue=other age=900
+pods x/long 1 cpu=3 on=n1 started=0 {hours(30)}
+job x/runs min=1 queue=q age=900
+pods x/runs 1 cpu=1 on=n2 started=0 {hours(20)}
+job x/big min=1 pods=1 cpu=4 queue=q age=600
+"""
+"""x/big finds no room for 20 minutes, and n1 has some that it will not take."""
+
+
+@pytest.mark.parametrize(
+    ("most", "job", "bound"),
+    [
+        pytest.param(1, "queue=q cpu=1", False, id="the last place is taken by work that runs until then"),
+        pytest.param(2, "queue=q cpu=1", True, id="a place is left besides the planned job"),
+        pytest.param(2, f"queue=q cpu=1 {hours(10)}", True, id="work that ends in time"),
+        pytest.param(1, "queue=z cpu=1", True, id="work that the limit does not count"),
+    ],
+)
+def test_a_place_at_a_limit_on_running_jobs_is_kept(most: int, job: str, bound: bool) -> None:
+    found = of_runs(f"{SLOTS}\nqueue z\njob x/small min=1 pods=1 {job} age=60", most)
+    assert starts(found) == (20, ("n2",))
+    assert (found.bound == {"small": 1}) is bound
+
+
+def test_work_that_would_take_the_last_place_waits_and_says_for_what() -> None:
+    text = SLOTS.replace(f"started=0 {hours(20)}", "started=0").replace("x/runs 1 cpu=1 on=n2", "x/runs 1 cpu=1 on=n1")
+    text = text.replace("cpu=3 on=n1", "cpu=2 on=n1")
+    text += f"job x/ends min=1 queue=other age=900\npods x/ends 1 cpu=1 on=n2 started=0 {hours(20)}\n"
+    for most, bound in ((2, False), (3, True)):
+        found = of_runs(f"{text}\njob x/small min=2 pods=2 cpu=0.1 queue=q age=60", most)
+        assert starts(found) == (20, ("n2",))
+        assert (found.bound == {"small": 2}) is bound
+        if not bound:
+            kept = "a place at the limit on running jobs is kept for the start of x/big at 08:20 UTC"
+            assert kept in found.message("x/small")
+    assert of_runs(f"{text}\njob x/small min=2 pods=2 cpu=0.1 queue=q age=60 {hours(20)}", 2).bound, "in time"
+
+
+def test_a_job_that_runs_may_get_more_pods_although_places_are_kept() -> None:
+    text = SLOTS.replace("x/runs 1 cpu=1 on=n2 started=0", "x/runs 1 cpu=1 on=n1 started=0").replace(hours(20), "")
+    text += f"job x/ends min=1 queue=other age=900\npods x/ends 1 cpu=1 on=n2 started=0 {hours(20)}\n"
+    text = text.replace("cpu=3 on=n1", "cpu=2 on=n1") + "pods x/runs 1 cpu=1 prefix=more\n"
+    assert sum(of_runs(text, 2).bound.values()) == 1
+
+
 CEILING = f"""
 node n1 cpu=8
 node n2 cpu=8
@@ -202,8 +289,40 @@ def test_a_planned_start_keeps_every_limit_that_allocate_keeps(world: tuple[str,
     text, ceilings = world
     if depth > 1:  # limits alone decide: a job may start on other nodes than planned, and so delay those after it
         text = re.sub(r"^(node n\d cpu)=6$", r"\1=60", text, flags=re.MULTILINE)
+    keeps_limits(text, ceilings, policy(depth=depth, also=also))
+
+
+@st.composite
+def worlds_of_runs(draw: st.DrawFn) -> str:
+    """Queues with limits on running jobs, a job that needs whole nodes, and small ones after it."""
+    most, user = st.sampled_from([2, 2, 3]), st.sampled_from(["", " vsched.io/user=ann"])
+    small = st.one_of(st.just(""), st.integers(1, 90).map(hours))
+    lines = ["node n0 cpu=6", "node n1 cpu=6", f"queue top vsched.io/max-running-jobs={draw(most) + 1}"]
+    lines.append(f"queue a parent=top vsched.io/max-running-jobs={draw(most)}")
+    lines.append(f"queue b parent=top vsched.io/max-running-jobs-per-user={draw(most)}")
+    for number, (queue, lasts) in enumerate([("a", draw(small)), ("b", hours(draw(st.integers(1, 60))))]):
+        lines.append(f"job x/r{number} min=1 queue={queue} age=900{draw(user)}")
+        lines.append(f"pods x/r{number} 1 cpu={draw(st.integers(1, 3))} on=n{number} started=0 {lasts}")
+    size = draw(st.sampled_from([1, 1, 2]))
+    lines.append(f"job x/w0 min={size} pods={size} cpu=6 queue=a age=500{draw(user)} {draw(small)}")
+    for number in range(1, draw(st.integers(2, 4))):
+        asks = f"min=1 pods={draw(st.integers(1, 2))} cpu=1 queue={draw(st.sampled_from('ab'))}"
+        lines.append(f"job x/w{number} {asks} age={500 - number}{draw(user)} {draw(small)}")
+    return "\n".join(lines)
+
+
+@settings(deadline=None, max_examples=100)
+@given(worlds_of_runs(), st.sampled_from([1, 3]))
+def test_a_planned_start_keeps_its_place_at_limits_on_running_jobs(text: str, depth: int) -> None:
+    if depth > 1:  # see above
+        text = re.sub(r"^(node n\d cpu)=6$", r"\1=60", text, flags=re.MULTILINE)
+    keeps_limits(text, "", policy(depth=depth, also=LIMITED))
+
+
+def keeps_limits(text: str, ceilings: str, limited: Policy) -> None:
+    """Check that every planned job starts at its time, when all work has ended that has to."""
     passing = Passing(mirror(manifests(text), arbitrating=True).snapshot(NOW))
-    found = policy(depth=depth, also=also).with_plugin(ALLOCATION)
+    found = limited.with_plugin(ALLOCATION)
     first = run_cycle(within(passing.at(NOW, frozenset(passing.jobs)), ceilings), found, REGISTRY)
     planned = sorted((one.planned.at, key) for key, one in first.jobs.items() if one.planned is not None)
     event(f"{len(planned)} planned starts")

@@ -20,13 +20,14 @@ from vsched.actions.places import Gang, place_gang
 from vsched.actions.placing import Goal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
-from vsched.framework.codes import NoStart
+from vsched.framework.codes import Code, NoStart
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.kept import KeptRoom, Places, Planned
 from vsched.framework.nodes.kept_limits import Left
+from vsched.framework.nodes.kept_runs import StartsLeft
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -52,6 +53,8 @@ class Start(NamedTuple):
     """Keys of jobs that have begun on its nodes since it waits, and have ended by then."""
     left: Left
     """What its queue, those above and its namespace may hold besides it then, of work that has not ended."""
+    starts_left: StartsLeft
+    """How many jobs may run besides it then, by the limits on running jobs that count it."""
 
 
 class Foresight:
@@ -89,6 +92,9 @@ class Foresight:
         self._working = [working[number] for number in order]
         self._left: Left = {}
         """As of the last try: what may be held besides the job."""
+        self._starts_left: StartsLeft = {}
+        """The same of limits on running jobs."""
+        self._runs = self._running_with()
         self._limits = PlannedLimits(session, queue, tasks[: self._missing])
         self._counted: Mask = np.zeros(len(times), dtype=np.bool_)
         """bool[ends]: the tasks whose end the limits of queues and namespaces are asked about; none where they let the
@@ -100,7 +106,7 @@ class Foresight:
         """bool[ends]: the tasks whose claims may be what the job needs."""
         self._earlier = [plan for plan in kept.planned if not plan.is_over]
         shares = any(not plan.extra.keys().isdisjoint(kept.limits_of(tasks[0])) for plan in self._earlier)
-        self._is_limited = shares or self._limits.refusal() is not None
+        self._is_limited = shares or self._refusal() is not None
         """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
         lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)).tolist() if len(times) else []
         self._steps = [(now, 0), *((float(times[last]), last + 1) for last in lasts)]
@@ -116,8 +122,8 @@ class Foresight:
         first = self._first(least, last, self._may_fit)
         if self._is_limited:
             let_in = self._let_in(least)
-            if let_in is None:
-                return NoStart.LIMITS
+            if isinstance(let_in, NoStart):
+                return let_in
             first = max(first, let_in)
         places = self._places(first)
         if places is None and first < last:
@@ -129,7 +135,7 @@ class Foresight:
             return NoStart.ROOM
         every = np.ones(len(self._rows), dtype=np.bool_)
         leaving, ahead = self._leaving(first, every), self._ahead(first, places)
-        return Start(self._steps[first][0], places, leaving, ahead, self._left)
+        return Start(self._steps[first][0], places, leaving, ahead, self._left, self._starts_left)
 
     def _least(self) -> int:
         """The first step that delays no earlier planned start at a limit, and leaves it the devices that it claims.
@@ -149,13 +155,26 @@ class Foresight:
             for key, amount in self._limits.takes(limited)
         )
 
-    def _let_in(self, least: int) -> int | None:
-        """The first step at which the limits let the job in; None if none does.
+    def _running_with(self) -> Mask:
+        """bool[ends]: the tasks of jobs that a limit on running jobs counts together with the job."""
+        session, own = self._session, self._session.plugins.starts_left(self._job).keys()
+        counted: dict[str, bool] = {}
+        for key in {task.job for task in self._working} if own else ():
+            view = session.view(key)
+            counted[key] = view is not None and not own.isdisjoint(session.plugins.starts_left(view))
+        return np.array([counted.get(task.job, False) for task in self._working], dtype=np.bool_)
+
+    def _refusal(self) -> Refusal | None:
+        """What keeps the job from a start, of all limits; None where nothing does."""
+        return self._limits.refusal() or self._session.plugins.start_limit(self._job)
+
+    def _let_in(self, least: int) -> int | NoStart:
+        """The first step at which the limits let the job in, or why there is none.
 
         Where tasks differ, those that start may be smaller than the first ones: then the last step may do, too.
         """
         refusal: Refusal | None = None
-        close: Mask = np.array([self._limits.is_close(task) for task in self._working], dtype=np.bool_)
+        close: Mask = np.array([self._limits.is_close(task) for task in self._working], dtype=np.bool_) | self._runs
         for self._counted in (close, np.ones_like(close)):
             done, before = 0, -inf
             with self._session.statement() as statement:
@@ -165,13 +184,15 @@ class Foresight:
                     self._start(statement, begin, claiming=False)
                     changed |= bool(begin)
                     if step >= least and (changed or step == least):
-                        refusal = self._limits.refusal()
+                        refusal = self._refusal()
                         if refusal is None:
                             return step
                     done, before = count, at
+            if refusal is not None and refusal.code is Code.RUNNING_JOBS:
+                return NoStart.RUNNING_JOBS
             if refusal is None or not self._limits.is_wide(refusal):
                 break
-        return None if len({task.shape for task in self._tasks}) == 1 else len(self._steps) - 1
+        return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._steps) - 1
 
     def _end(self, first: int, last: int, which: Mask) -> bool:
         """Let some of the tasks (bool[ends]) end, from one number up to another; False if there is none among them."""
@@ -272,15 +293,18 @@ class Foresight:
         nothing_short = session.node_selection.is_short
         found: Places | None = None
         at, count = self._steps[step]
-        each = self._counted | self._claiming
+        each = self._counted | self._claiming | self._runs
+        if self._takes_place_of_another(at):
+            return None
         with self._once_ended(step, each) as statement:
             begin = [plan for plan in self._earlier if plan.at <= at]
             if self._start(statement, begin) and self._is_let_in():
                 self._place(statement)
-            if job.is_pipelined and session.plugins.job_pipelined(job) and self._leaves_starts():
+            if job.is_pipelined and session.plugins.job_pipelined(job):
                 placed = (entry for entry in statement.steps if entry.before is Status.PENDING and entry.job is job)
                 found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
                 self._left = self._limits.left(self._working[n] for n in np.flatnonzero(~each[:count]).tolist())
+                self._starts_left = session.plugins.starts_left(job)
         session.node_selection.is_short = nothing_short
         session.tried.difference_update(told)
         session.tried.update(tried)
@@ -291,10 +315,10 @@ class Foresight:
             session.job_refusals[job.key] = of_job
         return found
 
-    def _leaves_starts(self) -> bool:
-        """Whether limits on running jobs still let the earlier planned jobs start."""
-        limit = self._session.plugins.start_limit
-        return all(plan.job.is_pipelined or limit(plan.job) is None for plan in self._earlier)
+    def _takes_place_of_another(self, at: float) -> bool:
+        """Whether limits on running jobs would keep a job from its planned start, if this one began before it."""
+        later = (plan.runs for plan in self._earlier if plan.at > at)
+        return any(runs is not None and runs.short(self._job) for runs in later)
 
     def _place(self, statement: Statement) -> None:
         """Place the tasks until the job has its minimum, as in a turn."""

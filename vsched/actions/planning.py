@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vsched.actions.foresight import Foresight
 from vsched.actions.held import Worksheet
-from vsched.framework.codes import NoStart
+from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.points.backfilling import PlannedStarts
@@ -42,8 +42,9 @@ def _not_sought(session: Session, job: JobView, kept: KeptRoom, planner: Planned
         return NoStart.DEPTH
     if not planner.may_plan(job):
         return NoStart.LEFT_OUT
-    if session.plugins.start_limit(job) is not None:
-        return NoStart.RUNNING_JOBS
+    limit = session.plugins.start_limit(job)
+    if limit is not None and limit.code is not Code.RUNNING_JOBS:
+        return NoStart.WALL_TIME
     return NoStart.NOT_SOUGHT if kept.in_vain >= VAIN_MAX else None
 
 
@@ -59,5 +60,5 @@ def _search(
     if isinstance(found, NoStart):
         kept.in_vain += 1
         return found
-    kept.plan(job, found.at, found.places, found.leaving, found.ahead, found.left)
+    kept.plan(job, found.at, found.places, found.leaving, found.ahead, found.left, found.starts_left)
     return None

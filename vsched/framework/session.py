@@ -11,7 +11,6 @@ from typing import TypeVar
 import msgspec
 
 from vsched.framework.callout import Callout
-from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
@@ -37,7 +36,6 @@ from vsched.framework.trace import Trace
 from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
-from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -113,7 +111,7 @@ class Session:
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.kept = None if self.planner is None else _kept(self.nodes, self.planner, snapshot, policy, self.claims)
+        self.kept = None if self.planner is None else self._kept(self.planner)
         """The planned starts, and the room that is kept for them; None without such a plugin."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
@@ -141,6 +139,18 @@ class Session:
         if found is None and (job := self.snapshot.jobs.get(key)) is not None:
             found = self.victimised[key] = JobView(job)
         return found
+
+    def _kept(self, planner: PlannedStarts) -> KeptRoom:
+        """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
+        jobs, queues = self.snapshot.jobs, self.snapshot.queues
+        longest = self.policy.longest_runs(queues)
+
+        def ends_by(task: Task) -> float:
+            job = jobs[task.job]
+            return planner.ends_by(job.spec, task, longest(job))
+
+        limits_of, has_devices = LimitsOf(queues, jobs), self.claims.has_devices
+        return KeptRoom(self.nodes, ends_by, limits_of, has_devices, self.jobs, self.plugins.starts_left)
 
     def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
         """The arguments of an action in the policy; the defaults where the policy gives none."""
@@ -192,17 +202,6 @@ class Session:
             moved = job.moved.get(task.uid)
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
                 yield task
-
-
-def _kept(nodes: NodeTable, planner: PlannedStarts, snapshot: Snapshot, policy: Policy, claims: Claims) -> KeptRoom:
-    """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
-    jobs, longest = snapshot.jobs, policy.longest_runs(snapshot.queues)
-
-    def ends_by(task: Task) -> float:
-        job = jobs[task.job]
-        return planner.ends_by(job.spec, task, longest(job))
-
-    return KeptRoom(nodes, ends_by, LimitsOf(snapshot.queues, jobs), claims.has_devices)
 
 
 def _standings(

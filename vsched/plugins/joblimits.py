@@ -9,7 +9,7 @@ well; the arguments count for the job's own queue where it states none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -98,6 +98,10 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
             if running + (0 if waiting is None else waiting[scope]) >= most:
                 return Refusal(TOO_MANY_JOBS, _told(scope, running, most), code=Code.RUNNING_JOBS, subject=scope.queue)
         return None
+
+    def starts_left(self, job: JobView) -> Mapping[Hashable, int]:
+        """What each scope of the job has left."""
+        return {scope: most - self._running[scope] for scope, most in self._limits_of(class_of(job.job))}
 
     def job_enqueued(self, job: JobView) -> None:
         """Count an admitted job."""

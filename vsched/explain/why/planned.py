@@ -12,7 +12,8 @@ _THEN = "even when all work has ended whose end is known"
 WHY_NONE = {
     NoStart.DEPTH: "the starts of as many jobs are planned as may be at once (depth of easy-backfill)",
     NoStart.LEFT_OUT: "reserveFor of easy-backfill leaves it out at present",
-    NoStart.RUNNING_JOBS: "limits on running jobs do not let it start at present",
+    NoStart.RUNNING_JOBS: f"limits on running jobs would not let it start, {_THEN}",
+    NoStart.WALL_TIME: "its wall time is over, or it asks for more than it may have",
     NoStart.INCOMPLETE: "too few of its pods are there and may be placed",
     NoStart.NOT_SOUGHT: "none was found for many jobs before it, so none was sought",
     NoStart.LIMITS: f"its queue or its namespace would not let it in, {_THEN}",

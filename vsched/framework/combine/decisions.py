@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import inf
 
 from vsched.framework.codes import Code
@@ -42,6 +42,7 @@ class PluginDecisions(PluginTiers):
         self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
         self._run_limits = self.taking_part(RunLimit)
         self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
+        self._starts_left = [plugin.starts_left for plugin in self.taking_part(StartLimit)]
         self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
@@ -71,6 +72,12 @@ class PluginDecisions(PluginTiers):
             if refusal is not None:
                 return refusal
         return None
+
+    def starts_left(self, job: JobView) -> dict[Hashable, int]:
+        """How many more jobs may start, by each limit on running jobs that counts this one."""
+        return {
+            (plugin, limit): left for plugin, ask in enumerate(self._starts_left) for limit, left in ask(job).items()
+        }
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""

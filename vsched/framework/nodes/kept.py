@@ -17,6 +17,7 @@ import numpy as np
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
+from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
@@ -31,10 +32,16 @@ KEPT_IN_QUEUE = f"node(s) had room, but the room of the queue is kept for {A_STA
 """The reason for a node with room where the job's queue may hold nothing besides the planned job."""
 KEPT_ELSEWHERE = f"node(s) had room, but the room of {{}} is kept for {A_START}"
 """The same of a queue above, or of a namespace."""
+KEPT_RUN = f"node(s) had room, but a place at the limit on running jobs is kept for {A_START}"
+"""The same where one more job may not run besides the planned one."""
 Places = Sequence[tuple[Task, int]]
 """Tasks with rows."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""
+
+
+A_RUN = Limited()
+"""Stands for all limits on running jobs."""
 
 
 class Overlap(NamedTuple):
@@ -63,6 +70,7 @@ class Planned:
         "places",
         "positions",
         "rows",
+        "runs",
     )
 
     def __init__(
@@ -76,6 +84,7 @@ class Planned:
         extra: Left,
         *,
         has_devices: bool,
+        runs: KeptRuns | None = None,
     ) -> None:
         self.job = job
         self.at = at
@@ -97,6 +106,8 @@ class Planned:
         self.extra = {limited: dict(amounts) for limited, amounts in extra.items()}
         """What its queue, those above and its namespace may hold besides it at its start, of work that has not ended
         by then."""
+        self.runs = runs
+        """The places that it leaves at limits on running jobs; None where no such limit counts it."""
         self.has_devices = has_devices
         """Whether it claims devices. Which ones are free by then is not counted: until then its nodes take no work that
         claims devices and does not end in time."""
@@ -124,8 +135,15 @@ class KeptRoom:
     """The planned starts of a session, and what they leave to other tasks."""
 
     def __init__(
-        self, nodes: NodeTable, ends_by: EndsBy, limits_of: LimitsOf, has_devices: Callable[[Task], bool]
+        self,
+        nodes: NodeTable,
+        ends_by: EndsBy,
+        limits_of: LimitsOf,
+        has_devices: Callable[[Task], bool],
+        jobs: Mapping[str, JobView],
+        on_start: LimitsOnStart,
     ) -> None:
+        """``jobs`` are those of the session; ``on_start`` tells the limits on running jobs that count one."""
         self.planned: list[Planned] = []
         self.in_vain = 0
         """For how many jobs a start was sought in vain."""
@@ -136,6 +154,8 @@ class KeptRoom:
         self.limits_of = limits_of
         self.has_devices = has_devices
         """Whether a task claims devices."""
+        self._jobs = jobs
+        self._on_start = on_start
         self._ends: dict[str, float] = {}
         self._turn = 0
         self._turns: dict[str, int] = {}
@@ -162,14 +182,18 @@ class KeptRoom:
         leaving: Mapping[int, Ints],
         ahead: Sequence[str] = (),
         extra: Left | None = None,
+        starts_left: StartsLeft | None = None,
     ) -> None:
         """Keep room for a job: its tasks with the rows where they will start.
 
         ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then;
-        ``extra`` is what its queue, those above and its namespace may hold besides it then.
+        ``extra`` is what its queue, those above and its namespace may hold besides it then, and ``starts_left`` how
+        many jobs may run besides it by the limits that count it.
         """
         has_devices = any(self.has_devices(task) for task, _ in places)
-        planned = Planned(job, at, places, leaving, self._turn, ahead, extra or {}, has_devices=has_devices)
+        runs = KeptRuns(at, starts_left, self._on_start, self.ends_by) if starts_left else None
+        turn = self._turn
+        planned = Planned(job, at, places, leaving, turn, ahead, extra or {}, has_devices=has_devices, runs=runs)
         for other in self.planned:
             _, here, there = np.intersect1d(planned.rows, other.rows, assume_unique=True, return_indices=True)
             if len(here):
@@ -177,6 +201,10 @@ class KeptRoom:
             if at < other.at:
                 for task, _ in places:
                     self._use_up(other, task, 1)
+                if other.runs is not None:
+                    other.runs.take(job)
+            elif runs is not None and not other.is_over:
+                runs.count(other.job)
         self.planned.append(planned)
 
     def of(self, key: str) -> Planned | None:
@@ -246,12 +274,19 @@ class KeptRoom:
         short = self._short(plan, task)
         if short is None:
             return KEPT
+        if short == A_RUN:
+            return KEPT_RUN
         if short == self.limits_of(task)[0]:
             return KEPT_IN_QUEUE
         return KEPT_ELSEWHERE.format(f"queue {short.queue}" if short.queue else f"namespace {short.namespace}")
 
     def _short(self, plan: Planned, task: Task) -> Limited | None:
-        """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both."""
+        """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both.
+
+        ``A_RUN`` where it is a limit on running jobs.
+        """
+        if plan.runs is not None and plan.runs.short(self._jobs[task.job]):
+            return A_RUN
         for limited in self.limits_of(task):
             extra = plan.extra.get(limited)
             if extra is not None and any(extra.get(key, amount) < amount for key, amount in asked(limited, task)):
@@ -292,6 +327,8 @@ class KeptRoom:
             if task.job == plan.job.key:
                 continue
             position = plan.positions.get(row)
+            if plan.runs is not None:
+                plan.runs.shift(job, task, sign)
             if not plan.extra and position is None:
                 continue
             if self.ends_by(task) > plan.at:

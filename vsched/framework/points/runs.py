@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
@@ -23,6 +23,13 @@ class StartLimit(Point):
     @abstractmethod
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """None where the job may start. With ``admitting``, jobs that were admitted count as running."""
+
+    def starts_left(self, job: JobView) -> Mapping[Hashable, int]:
+        """How many more jobs may start, by each limit on running jobs that counts this one; empty where none does.
+
+        Planned starts keep these places. A refusal by such a limit has the code ``RUNNING_JOBS``.
+        """
+        return {}
 
 
 class RunLimit(Point):
