@@ -15,6 +15,7 @@ from tests.cli.plan import workloads
 from tests.support.hypernodes import hypernode, hypernode_object
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
+from tests.support.vcjob_cluster import task, vcjob
 from vsched.cli.plan.submit import submit_of
 from vsched.cli.plan.trial import PlanTrial
 from vsched.errors import BadInput
@@ -201,11 +202,18 @@ def test_a_workload_whose_pods_seem_to_be_there_is_said_to_come_on_top(tmp_path:
 
 
 def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
-    volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "v"}}
+    volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "CronJob", "metadata": {"name": "v"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     trial = submitted(tmp_path, volcano, secret)
-    assert trial.ignored == {"Job": 1, "Secret": 1}
-    assert [note.partition(": ")[2] for note in trial.notes] == ["Job: no pods are made of it here"]
+    assert trial.ignored == {"CronJob": 1, "Secret": 1}
+    assert [note.partition(": ")[2] for note in trial.notes] == ["CronJob: no pods are made of it here"]
+
+
+def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
+    trial = submitted(tmp_path, vcjob("train", task("worker", 3)))
+    [sent] = trial.sent
+    assert (sent.kind, len(sent.pods)) == ("PodGroup", 3)
+    assert sent.name.startswith("default/train-")
 
 
 def test_a_namespace_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from click.testing import CliRunner, Result
 
 from tests.cli.plan.workloads import workload
 from tests.support.plans import manifests
+from tests.support.vcjob_cluster import task, vcjob
 from vsched.cli import cli
+from vsched.errors import BadInput
 
 Manifest = dict[str, Any]
 CLUSTER = """
@@ -72,9 +74,9 @@ def test_the_same_input_makes_the_same_pods() -> None:
             id="a CronJob is named as left out",
         ),
         pytest.param(
-            workload("Job", "batch.volcano.sh/v1alpha1"),
-            "Job w: no pods are made of it here",
-            id="Volcano's Job is no Job of Kubernetes",
+            workload("JobFlow", "flow.volcano.sh/v1alpha1"),
+            "JobFlow w: no pods are made of it here",
+            id="a JobFlow is named as left out",
         ),
         pytest.param(
             {**workload("Deployment", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}},
@@ -122,3 +124,24 @@ def test_a_workload_that_no_server_takes_is_refused_in_one_line(manifest: Manife
     result = plan(manifest)
     assert result.exit_code != 0
     assert str(result.exception or result.output).startswith(said)
+
+
+def test_a_vcjob_counts_as_the_gang_that_its_controller_makes() -> None:
+    made = vcjob("train", task("master", 1), task("worker", 3))
+    result = plan(made)
+    assert (len(bound(result)), result.stderr) == (4, "")
+    assert plan(made).stdout == result.stdout, "the same input makes the same pods"
+
+
+def test_tasks_of_a_vcjob_that_come_later_are_named() -> None:
+    made = vcjob("train", task("first", 1), task("second", 2, dependsOn={"name": ["first"]}))
+    result = plan(made)
+    assert len(bound(result)) == 1
+    said = "Job train: 1 task without pods yet, as others come first: second"
+    assert result.stderr == f"vsched: stdin:document 4: {said}\n"
+
+
+def test_a_vcjob_that_could_not_be_run_is_refused() -> None:
+    result = plan(vcjob("train"))
+    assert isinstance(result.exception, BadInput)
+    assert "stdin:document 4: Job train: " in str(result.exception)

@@ -104,8 +104,8 @@ def command(
 ) -> None:
     """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
 
-    Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs among the manifests count as the pods that their
-    controllers would make; other kinds that make pods are named as left out.
+    Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and Volcano's Jobs among the manifests count as the pods
+    that their controllers would make; other kinds that make pods are named as left out.
 
     With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
     drained or added, fields set, or another policy in force. The changes are made in the order of their flags.

@@ -10,6 +10,7 @@ from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_t
 from vsched.cli.plan.server import WORKLOADS, Made
 from vsched.cli.plan.told import PODLESS, as_told, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
+from vsched.cli.plan.vcjobs import expanded, is_vcjob
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
@@ -68,6 +69,14 @@ def _check(origin: Origin, manifest: Manifest) -> None:
 
 
 def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
+    if is_vcjob(manifest):
+        classes = trial.mirror.origin.priority_classes
+        bodies, later = expanded(origin, manifest, {name: found.value for name, found in classes.items()})
+        for body in bodies:
+            _submit(trial, origin, body)
+        if later:
+            trial.notes.append(f"{origin}: Job {manifest['metadata'].get('name', '')}: {later}")
+        return
     kind = trial.server.kind_of(manifest)
     versions = trial.server.served(manifest) if kind is None else []
     if versions:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 Manifest = dict[str, Any]
-PODLESS = frozenset({"CronJob", "ReplicationController", "PodTemplate"})
-"""Kinds that make pods in a cluster, but not here. So does a batch.volcano.sh Job, which is no Job of Kubernetes."""
+PODLESS = frozenset({"CronJob", "JobFlow", "ReplicationController", "PodTemplate"})
+"""Kinds that make pods in a cluster, but not here."""
 
 
 def names_scheduler(manifest: Manifest) -> bool:

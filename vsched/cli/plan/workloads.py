@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
 from vsched.cli.plan.told import PODLESS, as_told, names_scheduler
+from vsched.cli.plan.vcjobs import expanded, is_vcjob
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 KEPT = frozenset({TEMPLATE})
 """Kinds that other objects are made of, and that sessions do not see."""
+ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
+"""Phases in which a vcjob needs no pods."""
 Manifest = dict[str, Any]
 Found = tuple[Origin, Manifest]
 
@@ -55,13 +58,16 @@ def _with_pods(manifests: Manifests, found: list[Found]) -> list[Found]:
     owners = _owners(found)
     complete: list[Found] = []
     for origin, manifest in found:
-        if not _is_workload(manifest):
+        if is_vcjob(manifest) and not _uid(manifest):
+            server = server or _server(manifests, found)
+            complete += _made_of_vcjob(server, manifests, origin, manifest)
+        elif not _is_workload(manifest) and not is_vcjob(manifest):
             complete.append((origin, manifest))
             if _makes_pods(manifest):
                 _say(origin, manifest, "no pods are made of it here")
-        elif manifest["metadata"].get("uid"):
+        elif _uid(manifest):
             complete.append((origin, manifest))
-            if manifest["metadata"]["uid"] not in owners and _replicas(manifest):
+            if _uid(manifest) not in owners and _replicas(manifest):
                 _say(origin, manifest, "it is from a cluster, and none of its pods is among the manifests")
         else:
             server = server or _server(manifests, found)
@@ -69,6 +75,21 @@ def _with_pods(manifests: Manifests, found: list[Found]) -> list[Found]:
     # Claims of a StatefulSet that are there already are not made again: of two with one name, the last counts.
     claims = [one for one in found if one[1]["kind"] == VOLUME_CLAIM]
     return [*complete, *claims]
+
+
+def _uid(manifest: Manifest) -> str:
+    """The uid of an object that was read from a cluster; empty for one that is written by hand."""
+    metadata = manifest.get("metadata")
+    return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
+
+
+def _made_of_vcjob(server: PaperServer, manifests: Manifests, origin: Origin, manifest: Manifest) -> list[Found]:
+    """What the controller of vcjobs makes of one; raises BadInput where it could not be run."""
+    classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
+    bodies, later = expanded(origin, manifest, {one.name: one.value for one in classes})
+    if later:
+        _say(origin, manifest, later)
+    return [each for body in bodies for each in _made(server, origin, body)]
 
 
 def _is_workload(manifest: Manifest) -> bool:
@@ -84,7 +105,16 @@ def _makes_pods(manifest: Manifest) -> bool:
 def _replicas(manifest: Manifest) -> bool:
     """Whether a workload wants pods, as far as it says."""
     spec = manifest.get("spec")
+    if is_vcjob(manifest) and _phase(manifest) in ENDED:
+        return False
     return not isinstance(spec, dict) or 0 not in (spec.get("replicas"), spec.get("parallelism"))
+
+
+def _phase(manifest: Manifest) -> str:
+    """The phase of a vcjob, as far as it says."""
+    status = manifest.get("status")
+    state = status.get("state") if isinstance(status, dict) else None
+    return str(state.get("phase", "")) if isinstance(state, dict) else ""
 
 
 def _owners(found: Sequence[Found]) -> frozenset[str]:
