@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.actions.test_device_claims import decided, held, own
-from tests.actions.test_planning import POLICY, hours, starts
+from tests.actions.device_plans import decided, held, own
 from tests.support import devices as d
 from tests.support.plans import Manifest, policy_from
+from tests.support.start_plans import POLICY, hours, starts
 from vsched.framework.codes import NoStart
 
 EASY = policy_from(POLICY.format(args=""))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.actions.test_planning import POLICY, hours, starts
 from tests.support.plans import plan, policy_from
+from tests.support.start_plans import POLICY, hours, starts
 
 EASY = policy_from(POLICY.format(args=""))
 RUNNING = "\n".join(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.actions.test_planning import POLICY, hours, starts
 from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_from
+from tests.support.start_plans import POLICY, hours, starts
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.codes import NoStart
 from vsched.framework.cycle import run_cycle

@@ -44,6 +44,7 @@ LOCKED = ClusterSettings(
     ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True, native_groups=VERSIONS
 )
 GPU = "example.com/gpu"
+CRONS, FLOWS = "batch.volcano.sh/cronjobs", "flow.volcano.sh/jobflows"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 VALUES: Obj = {
     "arbitration": {"enabled": True, "interval": "100ms", "grace": "100ms"},
@@ -271,6 +272,34 @@ async def work_with_vcjobs(cluster: Cluster) -> None:
     vcjob_cluster.command(cluster, "AbortJob", "nobody", uid="of a job that is gone")
     vcjob_cluster.command(cluster, "TerminateJob", "train")
     await until(lambda: not vcjob_cluster.job(cluster, "train") and not vcjob_cluster.commands(cluster))
+    cluster.apply(made_of_templates())
+    await until(lambda: _status_of(cluster, FLOWS, "flow").get("state") == {"phase": "Succeed"})
+    await until(lambda: "lastScheduleTime" in _status_of(cluster, CRONS, "often"))
+    cluster.client.delete(CRONS, "default", "often")
+
+
+def _status_of(cluster: Cluster, resource: str, name: str) -> Obj:
+    return (cluster.client.get(resource, "default", name) or {}).get("status") or {}
+
+
+def made_of_templates() -> list[Obj]:
+    """A JobFlow of one step, and a CronJob that is due at once."""
+    spec = vcjob_cluster.vcjob("step", vcjob_cluster.task("worker", 1, "50ms"))["spec"]
+    cron = {"schedule": "@every 1s", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": spec}}
+    made = {
+        "flow.volcano.sh/v1alpha1 JobTemplate": ("step", spec),
+        "flow.volcano.sh/v1alpha1 JobFlow": ("flow", {"flows": [{"name": "step"}]}),
+        "batch.volcano.sh/v1alpha1 CronJob": ("often", cron),
+    }
+    return [
+        {
+            "apiVersion": kind.split()[0],
+            "kind": kind.split()[1],
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": content,
+        }
+        for kind, (name, content) in made.items()
+    ]
 
 
 async def work_with_claims(cluster: Cluster) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.actions.test_planning import CLUSTER, easy, hours
 from tests.support.explained import explained
+from tests.support.start_plans import CLUSTER, easy, hours
 from vsched.explain.why.planned import WHY_NONE
 from vsched.framework.codes import NoStart
 
