@@ -100,12 +100,29 @@ class Step:
     def reserved(self, name: str) -> Vector:
         """What a queue's pods wait for with a node that is kept for them."""
         waiting: Vector = {}
+        told = {one.uid for one in self.report.nominations}
         for job in self.after.jobs.values():
             if job.spec.queue == name:
                 for task in job.pending.values():
-                    if task.nominated:
+                    if task.nominated or task.uid in told:
                         add(waiting, task.shape.request)
         return waiting
+
+    def left_over(self, name: str, beneficiary: str) -> Vector:
+        """What evictions for other jobs of a queue freed there beyond what these were given: victims are whole pods."""
+        placed = {bind.uid for bind in self.report.binds} | {one.uid for one in self.report.nominations}
+        left: dict[str, Vector] = {}
+        for eviction in self.report.evictions:
+            if self.queue_of[eviction.job] == name == self.queue_of.get(eviction.beneficiary):
+                add(left.setdefault(eviction.beneficiary, {}), self.tasks[eviction.uid].shape.request)
+        for task in self.tasks.values():
+            if task.uid in placed and task.job in left:
+                add(left[task.job], [(column, -amount) for column, amount in task.shape.request])
+        found: Vector = {}
+        for job, amounts in left.items():
+            if job != beneficiary:
+                add(found, [(column, max(0, amount)) for column, amount in amounts.items()])
+        return found
 
 
 @more
@@ -213,12 +230,16 @@ def has_room_again(step: Step, uid: str, beneficiary: str) -> bool:
     if any(amount < 0 for amount in free.values()):
         return False
     queue = step.queue_of[victim.job]
-    return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim)
+    return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim, beneficiary)
 
 
-def is_full_with(step: Step, name: str, task: Task) -> bool:
-    """Whether the task would lead its queue past what the report says it deserves, its capability, or others' due."""
+def is_full_with(step: Step, name: str, task: Task, beneficiary: str) -> bool:
+    """Whether the task would lead its queue past what the report says it deserves, its capability, or others' due.
+
+    What is left over of evictions for other jobs does not count as room: it may have come later.
+    """
     held, names = step.held_after(name), step.after.axis.names
+    add(held, step.left_over(name, beneficiary).items())
     add(held, step.reserved(name).items())
     add(held, task.shape.request)
     told, queue = step.report.queues[name], step.queues[name]
