@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from vsched.mirror import wire
+from vsched.mirror.resources import VCJOB
+
 Manifest = dict[str, Any]
 PODLESS = frozenset({"CronJob", "JobFlow", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here."""
+
+
+def is_vcjob(manifest: Manifest) -> bool:
+    """Whether a manifest is a vcjob."""
+    return wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) == VCJOB
 
 
 def names_scheduler(manifest: Manifest) -> bool:

@@ -24,11 +24,6 @@ MOST_PODS = 20_000
 """A vcjob that would make more is refused: somebody has mistyped a number."""
 
 
-def is_vcjob(manifest: Manifest) -> bool:
-    """Whether a manifest is a vcjob."""
-    return wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) == VCJOB
-
-
 def expanded(origin: Origin, manifest: Manifest, priorities: Mapping[str, int]) -> tuple[list[Manifest], str]:
     """What is made of a vcjob, and what has to be said of it; raises BadInput where it could not be run.
 

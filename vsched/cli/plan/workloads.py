@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
-from vsched.cli.plan.told import PODLESS, as_told, names_scheduler
-from vsched.cli.plan.vcjobs import expanded, is_vcjob
+from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
@@ -85,6 +84,8 @@ def _uid(manifest: Manifest) -> str:
 
 def _made_of_vcjob(server: PaperServer, manifests: Manifests, origin: Origin, manifest: Manifest) -> list[Found]:
     """What the controller of vcjobs makes of one; raises BadInput where it could not be run."""
+    from vsched.cli.plan.vcjobs import expanded  # loads the client, which few plans need
+
     classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
     bodies, later = expanded(origin, manifest, {one.name: one.value for one in classes})
     if later:
