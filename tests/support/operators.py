@@ -27,7 +27,8 @@ NOT_INSTALLED = ("Job", "StatefulSet")
 
 def sample(name: str) -> Obj:
     """The object of a sample."""
-    return yaml.safe_load((SAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    found: Obj = yaml.safe_load((SAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 def definition(kind: WorkloadKind) -> Obj:

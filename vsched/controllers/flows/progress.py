@@ -22,7 +22,7 @@ BY_TEMPLATE, BY_FLOW = "volcano.sh/createdByJobTemplate", "volcano.sh/createdByJ
 """Labels and annotations of vcjobs: what they were made of, as ``namespace.name``."""
 PENDING, RUNNING, SUCCEEDED, FAILURE = "Pending", "Running", "Succeed", "Failed"
 """The phases of a JobFlow."""
-LISTS = {
+LISTS: Mapping[str, str] = {
     JobPhase.PENDING: "pendingJobs",
     JobPhase.RUNNING: "runningJobs",
     JobPhase.FAILED: "failedJobs",
@@ -53,13 +53,10 @@ def proceed(flow: JobFlow, jobs: Sequence[MadeJob], templates: Mapping[str, JobT
     if _state(flow) == SUCCEEDED:
         return FlowPlan(delete=tuple(job for job in jobs if not job.deleting) if flow.retain == DELETE else ())
     made = {job.name: job for job in jobs}
-    wrong = tuple(problems(flow))
-    if wrong:
-        phases = _phases(flow, made)
-        return FlowPlan(
-            status=_status(flow, made, phases, False, now), problems=(("InvalidJobFlow", "; ".join(wrong)),)
-        )
     phases = _phases(flow, made)
+    wrong = "; ".join(problems(flow))
+    if wrong:
+        return FlowPlan(status=_status(flow, made, phases, False, now), problems=(("InvalidJobFlow", wrong),))
     due = [each for each in flow.flows if each.name not in phases and _is_free(flow, each, phases, made)]
     missing = [each.name for each in due if f"{flow.namespace}/{each.name}" not in templates]
     create = tuple(
@@ -144,7 +141,7 @@ def _status(
     for each in flow.flows:
         phase = phases.get(each.name)
         if phase is not None and phase not in UNLISTED:
-            names.setdefault(LISTS.get(phase, "unKnowJobs"), []).append(flow.job_name(each.name))  # type: ignore[call-overload]
+            names.setdefault(LISTS.get(phase, "unKnowJobs"), []).append(flow.job_name(each.name))
     ours = [made[name] for name in map(flow.job_name, phases) if name in made]
     remembered = _remembered(flow)
     for job in ours:
