@@ -20,7 +20,7 @@ from cachetools import LRUCache
 from vsched.controllers.podgroup_records import Member, PodGroupRecords
 from vsched.controllers.podgroups import Owner, PodGroupState, content_of, correction, creation
 from vsched.controllers.queue_records import ObjectFeed
-from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
@@ -29,7 +29,7 @@ from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.state.gangs import GangPod
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import Reference, deletion_options
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -94,7 +94,7 @@ class PodGroupController:
         self._wake = asyncio.Event()
         self._made: LRUCache[str, float] = LRUCache(self._settings.remembered)
         """Creation times, by the monotonic clock, of PodGroups that the watch does not show yet."""
-        self._back_offs: dict[str, BackOff] = {}
+        self._back_offs = BackOffs(self._settings.retry)
         """Backoff of existing PodGroups and pods with failed writes, by key."""
         self._blamed: LRUCache[str, tuple[str, ...]] = LRUCache(self._settings.remembered)
         """Problems of annotations already reported, by key of the PodGroup."""
@@ -127,7 +127,7 @@ class PodGroupController:
 
     def _forget(self, key: str) -> None:
         self._made.pop(key, None)
-        self._back_offs.pop(key, None)
+        self._back_offs.forget(key)
         self.groups.discard(key)
 
     async def _sweep(self) -> None:
@@ -178,7 +178,7 @@ class PodGroupController:
     async def _look(self, key: str, _: None) -> None:
         write = self._change(key)
         if write is None:
-            self._back_offs.pop(key, None)
+            self._back_offs.forget(key)
             return
         answer = await self._writer.send(write, self._settings.attempts)
         there = write.method == "POST" and answer.code == 409
@@ -195,7 +195,7 @@ class PodGroupController:
     async def _name(self, pod: str, member: Member) -> None:
         """Write the name of its PodGroup to a pod; the uid in the patch excludes another pod of the same name."""
         if self._records.member(pod) != member:
-            self._back_offs.pop(pod, None)
+            self._back_offs.forget(pod)
             return  # it has gone, has its name, or will be put here anew
         namespace, _, name = pod.partition("/")
         note = {GROUP_NAME: member.group.partition("/")[2]}
@@ -223,7 +223,7 @@ class PodGroupController:
     # -- results of writes
 
     def _succeeded(self, key: str, write: Write) -> None:
-        self._back_offs.pop(key, None)
+        self._back_offs.forget(key)
         self._worried = {failure for failure in self._worried if failure[0] != f"{write.method} {write.kind}"}
 
     def _failed(self, key: str, write: Write, answer: WriteResult) -> None:
@@ -235,8 +235,7 @@ class PodGroupController:
         self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
-        back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
-        return back_off.next_seconds(answer.asked_seconds)
+        return self._back_offs.next_seconds(key, answer.asked_seconds)
 
 
 def _path(key: str) -> str:
@@ -245,5 +244,4 @@ def _path(key: str) -> str:
 
 
 def _deletion(key: str, group: PodGroupState) -> Write:
-    body = {"preconditions": {"uid": group.uid, "resourceVersion": group.version}}
-    return Write("podgroup", "DELETE", _path(key), orjson.dumps(body))
+    return Write("podgroup", "DELETE", _path(key), deletion_options(group.uid, group.version))

@@ -24,12 +24,12 @@ from vsched.controllers.queues import (
     refusal_of,
 )
 from vsched.errors import VschedError
-from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.backoff import BackOff, BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
-from vsched.mirror.resources import COMMANDS, QUEUES
+from vsched.mirror.resources import QUEUES
 from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import Reference, queue_path, queue_reference
@@ -77,7 +77,7 @@ class QueueController:
         """Uids of Commands that are carried out and deleted, but still shown by the watch; by queue."""
         self._blamed: dict[str, str] = {}
         """Invalid annotations already reported, by queue."""
-        self._back_offs: dict[str, BackOff] = {}
+        self._back_offs = BackOffs(self._settings.retry)
         """By queue, for those with a failed write."""
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
@@ -111,10 +111,9 @@ class QueueController:
         except VschedError:
             settled = False
         if settled:
-            self._back_offs.pop(name, None)
+            self._back_offs.forget(name)
         else:
-            back_off = self._back_offs.setdefault(name, BackOff(self._settings.retry))
-            self._workqueue.put(name, None, back_off.next_seconds())
+            self._workqueue.put(name, None, self._back_offs.next_seconds(name))
 
     async def _settle(self, name: str) -> bool:
         """Bring one queue up to date; False if part of it failed. Raises what the client raises."""
@@ -179,9 +178,7 @@ class QueueController:
         return _said(found, "resourceVersion") != record.version
 
     async def _remove(self, name: str, command: Order) -> bool:
-        path = COMMANDS.path(command.namespace, command.name)
-        body = orjson.dumps({"preconditions": {"uid": command.uid}})
-        answer = await self._writer.send(Write("command", "DELETE", path, body), self._settings.attempts)
+        answer = await self._writer.send(command.deletion, self._settings.attempts)
         if not answer.done and answer.code != 404:
             return False
         self._done.setdefault(name, set()).add(command.uid)

@@ -13,12 +13,13 @@ from vsched.kube.paths import is_name
 from vsched.kube.watch.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
-from vsched.mirror.resources import BATCH_GROUP
+from vsched.mirror.resources import BATCH_GROUP, COMMANDS
 from vsched.mirror.wire.base import NAMES
 from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import Reference, deletion_options
+from vsched.writes.writer import Write
 
 V = TypeVar("V")
 
@@ -59,6 +60,11 @@ class Order(NamedTuple):
     def reference(self) -> Reference:
         """The object reference for Events about it."""
         return command_reference(self.namespace, self.name, self.uid)
+
+    @property
+    def deletion(self) -> Write:
+        """The deletion of the Command, once it is carried out or refused."""
+        return Write("command", "DELETE", COMMANDS.path(self.namespace, self.name), deletion_options(self.uid))
 
 
 class ObjectFeed(Generic[V]):

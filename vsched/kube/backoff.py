@@ -44,3 +44,22 @@ class BackOff:
         # Half of the wait is random, so that the clients of a restarted server do not all come back at once.
         wait_seconds = grown * self._uniform(0.5, 1.0)
         return max(wait_seconds, min(asked_seconds or 0.0, self._settings.asked_ceiling_seconds))
+
+
+class BackOffs:
+    """A back-off for each key that has failed."""
+
+    def __init__(self, settings: BackOffSettings) -> None:
+        self._settings = settings
+        self._failed: dict[str, BackOff] = {}
+
+    def next_seconds(self, key: str, asked_seconds: float | None = None) -> float:
+        """Seconds to wait after one more failure of a key."""
+        return self._failed.setdefault(key, BackOff(self._settings)).next_seconds(asked_seconds)
+
+    def forget(self, key: str) -> None:
+        """A key has succeeded, or is gone."""
+        self._failed.pop(key, None)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._failed

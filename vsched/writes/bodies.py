@@ -53,6 +53,24 @@ class Reference(NamedTuple):
         return {key: value for key, value in fields.items() if value}
 
 
+def deletion_options(uid: str, version: str = "", *, background: bool = False) -> bytes:
+    """The body of a deletion of this object and no other of its name; ``background``: what it owns is deleted later."""
+    conditions = {"uid": uid, "resourceVersion": version} if version else {"uid": uid}
+    policy = {"propagationPolicy": "Background"} if background else {}
+    return orjson.dumps({**policy, "preconditions": conditions})
+
+
+def status_replacement(about: Reference, status: Mapping[str, Any]) -> bytes:
+    """The body that replaces a whole status, over the version in the reference and no other."""
+    metadata = {
+        "namespace": about.namespace,
+        "name": about.name,
+        "uid": about.uid,
+        "resourceVersion": about.resource_version,
+    }
+    return orjson.dumps({"apiVersion": about.api_version, "kind": about.kind, "metadata": metadata, "status": status})
+
+
 def pod_reference(namespace: str, name: str, uid: str) -> Reference:
     return Reference("v1", "Pod", namespace, name, uid)
 

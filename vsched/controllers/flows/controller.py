@@ -20,11 +20,12 @@ from vsched.controllers.flows.made import Body, MadeJob
 from vsched.controllers.flows.progress import proceed
 from vsched.controllers.flows.records import BadMaker, MakerRecords
 from vsched.controllers.queue_records import ObjectFeed
+from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.errors import VschedError
-from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import JOB_FLOWS, VCJOBS, VOLCANO_CRON_JOBS
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import Reference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -70,7 +71,7 @@ class MakerController:
         self._records = MakerRecords(self._touched, clock)
         self._blamed: LRUCache[tuple[str, str], str] = LRUCache(self._settings.remembered)
         """What was said about objects, by uid and reason."""
-        self._back_offs: dict[str, BackOff] = {}
+        self._back_offs = BackOffs(self._settings.retry)
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
@@ -92,7 +93,7 @@ class MakerController:
             self._workqueue.put(key, None, self._settings.gather_seconds)
         else:
             self._workqueue.discard(key)
-            self._back_offs.pop(key, None)
+            self._back_offs.forget(key)
 
     async def _look(self, key: str, _: None) -> None:
         maker = self._records.maker(key)
@@ -103,10 +104,9 @@ class MakerController:
         except VschedError:
             settled = False
         if settled:
-            self._back_offs.pop(key, None)
+            self._back_offs.forget(key)
         elif self._records.maker(key) is not None:
-            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
-            self._workqueue.put(key, None, back_off.next_seconds())
+            self._workqueue.put(key, None, self._back_offs.next_seconds(key))
 
     async def _settle(self, maker: CronJob | JobFlow | BadMaker) -> bool:
         """Bring one object up to date; False if part of it failed."""
@@ -156,17 +156,9 @@ class MakerController:
     async def _write_status(self, maker: CronJob | JobFlow, status: Body) -> bool:
         """Write the status over the version that was decided on, and no other."""
         about = maker.reference
-        metadata = {
-            "namespace": maker.namespace,
-            "name": maker.name,
-            "uid": maker.uid,
-            "resourceVersion": maker.resource_version,
-        }
-        written = {"apiVersion": about.api_version, "kind": about.kind, "metadata": metadata, "status": status}
+        body = status_replacement(about._replace(resource_version=maker.resource_version), status)
         path = MAKERS[about.kind].path(maker.namespace, maker.name, "status")
-        answer = await self._writer.send(
-            Write(about.kind.lower(), "PUT", path, orjson.dumps(written)), self._settings.attempts
-        )
+        answer = await self._writer.send(Write(about.kind.lower(), "PUT", path, body), self._settings.attempts)
         if answer.done:
             self._records.wrote_maker(maker.key, answer.body)
         return answer.done
@@ -182,8 +174,7 @@ class MakerController:
             return True
         if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
             found = await self._client.get(VCJOBS.path(about.namespace, name))
-            owners = found["metadata"].get("ownerReferences") or ()
-            if any(owner.get("uid") == about.uid and owner.get("controller") for owner in owners):
+            if is_controlled_by(found, about.uid):
                 self._records.wrote_job(orjson.dumps(found))
                 return True
             self._blame(about, "FailedCreate", f"vcjob {name} is there already, and is not of this {about.kind}")
@@ -192,8 +183,8 @@ class MakerController:
         return False
 
     async def _delete(self, about: Reference, job: MadeJob) -> bool:
-        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": {"uid": job.uid}})
-        write = Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body)
+        path = VCJOBS.path(job.namespace, job.name)
+        write = Write("vcjob", "DELETE", path, deletion_options(job.uid, background=True))
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             self._events.record(about, NORMAL, "SuccessfulDelete", f"deleted vcjob {job.name}")

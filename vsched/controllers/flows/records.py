@@ -16,9 +16,7 @@ from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
 from vsched.controllers.flows.jobflows import JobFlow, JobTemplate, job_flow_of, job_template_of
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.controllers.queue_records import ObjectFeed
-from vsched.controllers.vcjobs.fresh import Fresh
-from vsched.controllers.vcjobs.records import UNSEEN_SECONDS
-from vsched.errors import BadObject
+from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference
@@ -46,10 +44,9 @@ class MakerRecords:
         """By the uid of their maker, and their name."""
         self._users: dict[str, set[str]] = {}
         """JobFlows by the JobTemplate that they name."""
-        self._fresh_jobs: dict[str, Fresh[MadeJob]] = {}
+        self._fresh_jobs: FreshGroups[MadeJob] = FreshGroups(UNSEEN_SECONDS, clock.monotonic)
         """By the uid of their maker."""
         self._fresh_makers: Fresh[Maker] = Fresh(UNSEEN_SECONDS, clock.monotonic)
-        self._clock = clock
         self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
         self._jobs: ObjectFeed[MadeJob] = ObjectFeed(made_job_of, self._job_changed, self._listed)
         self._templates: ObjectFeed[JobTemplate] = ObjectFeed(job_template_of, self._template_changed, self._listed)
@@ -85,12 +82,7 @@ class MakerRecords:
 
     def jobs(self, uid: str) -> list[MadeJob]:
         """The vcjobs that a CronJob or a JobFlow controls."""
-        found = dict(self._made.get(uid, {}))
-        fresh = self._fresh_jobs.get(uid)
-        for name, job in [] if fresh is None else fresh.items():
-            found.setdefault(name, job)
-        if fresh is not None and not fresh:
-            del self._fresh_jobs[uid]
+        found = self._fresh_jobs.joined(uid, self._made.get(uid, {}))
         return [
             msgspec.structs.replace(job, deleting=True) if job.uid in self._deleted else job for job in found.values()
         ]
@@ -104,14 +96,13 @@ class MakerRecords:
 
     def wrote_job(self, data: bytes) -> None:
         """A vcjob as it was made."""
-        job = _read(VCJOB, data, made_job_of)
-        if isinstance(job, MadeJob) and job.name not in self._made.get(job.owner, {}):
-            fresh = self._fresh_jobs.setdefault(job.owner, Fresh(UNSEEN_SECONDS, self._clock.monotonic))
-            fresh.put(job.name, job)
+        job = answered(VCJOB, data, made_job_of)
+        if job is not None and job.name not in self._made.get(job.owner, {}):
+            self._fresh_jobs.put(job.owner, job.name, job)
 
     def wrote_maker(self, key: str, data: bytes) -> None:
         """A CronJob or a JobFlow as it is after a write."""
-        found = _read(key.partition(" ")[0], data, _maker_of)
+        found = answered(key.partition(" ")[0], data, _maker_of)
         if isinstance(found, CronJob | JobFlow):
             self._fresh_makers.put(key, found)
 
@@ -133,9 +124,7 @@ class MakerRecords:
                 self._made.pop(before.owner, None)
         if after is not None:
             self._made.setdefault(after.owner, {})[after.name] = after
-            fresh = self._fresh_jobs.get(after.owner)
-            if fresh is not None:
-                fresh.drop(after.name)
+            self._fresh_jobs.drop(after.owner, after.name)
         for job in (before, after):
             if job is not None:
                 self._touched(job.maker)
@@ -173,10 +162,3 @@ def _maker_of(item: wire.Object) -> Maker | None:
     version = (JOB_FLOWS if is_flow else VOLCANO_CRON_JOBS).api_version
     kind = "JobFlow" if is_flow else "CronJob"
     return BadMaker(Reference(version, kind, metadata.namespace, metadata.name, metadata.uid), item.message)
-
-
-def _read(kind: str, data: bytes, cut: Callable[[wire.Object], Any]) -> Any:
-    try:
-        return cut(wire.decode(kind, data))
-    except BadObject:
-        return None  # the watch will say the same, and what is wrong with it

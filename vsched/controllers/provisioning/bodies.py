@@ -11,6 +11,7 @@ import orjson
 from vsched.controllers.provisioning.records import ATTEMPT, GANG, MANAGED_BY, SHAPE, VSCHED, Gang, Request
 from vsched.framework.policy import Autoscaling
 from vsched.mirror.resources import POD_TEMPLATES, PROVISIONING_REQUESTS
+from vsched.writes.bodies import deletion_options
 from vsched.writes.writer import Write
 
 Obj = dict[str, Any]
@@ -67,7 +68,7 @@ def request_write(gang: Gang, attempt: int, rules: Autoscaling) -> Write:
 
 def deletions(request: Request) -> Iterator[Write]:
     """The deletion of a request, then of its PodTemplates."""
-    body = orjson.dumps({"preconditions": {"uid": request.uid}})
+    body = deletion_options(request.uid)
     path = PROVISIONING_REQUESTS.path(request.namespace, request.name)
     yield Write("provisioningrequest", "DELETE", path, body)
     for name in request.templates:

@@ -20,7 +20,7 @@ from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffe
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import VschedError
 from vsched.framework.policy import Autoscaling
-from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
@@ -83,7 +83,7 @@ class ProvisioningController:
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""
         self._states: dict[str, Provisioning] = {}
-        self._back_offs: dict[str, BackOff] = {}
+        self._back_offs = BackOffs(self._settings.retry)
         self._complained = False
         self._told: tuple[bool, dict[str, Provisioning]] = (False, {})
         self.workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
@@ -141,8 +141,9 @@ class ProvisioningController:
         since = before.since if before is not None and before.gang is None else self._clock.now()
         need = Need(gang, waits, 0.0 if gang is not None else since)
         if not waits and key not in self._by_gang:
-            for known in (self._needs, self._states, self._back_offs):
-                known.pop(key, None)
+            self._needs.pop(key, None)
+            self._states.pop(key, None)
+            self._back_offs.forget(key)
         elif before is None or need != before:
             self._needs[key] = need
             self.workqueue.put(key, None)
@@ -191,10 +192,9 @@ class ProvisioningController:
         except VschedError as error:
             done = self._failed(key, str(error))
         if not done:
-            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
-            self.workqueue.put(key, None, back_off.next_seconds())
+            self.workqueue.put(key, None, self._back_offs.next_seconds(key))
             return
-        self._back_offs.pop(key, None)
+        self._back_offs.forget(key)
         if decision.create or decision.delete:
             self.workqueue.put(key, None, self._settings.shown_seconds)
         elif decision.wake_at is not None:

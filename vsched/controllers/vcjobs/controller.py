@@ -12,29 +12,29 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-import orjson
 from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
 from vsched.controllers.vcjobs.commands import refusal_of, request_of
+from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS
 from vsched.controllers.vcjobs.lost import lost_pods
 from vsched.controllers.vcjobs.naming import job_reference
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, BadJob, JobRecords
+from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import VschedError
-from vsched.kube.backoff import BackOff, BackOffSettings
+from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.mirror.resources import COMMANDS, VCJOBS
+from vsched.mirror.resources import VCJOBS
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Write, Writer
+from vsched.writes.writer import Writer
 
 
 class JobControllerSettings(msgspec.Struct, frozen=True):
@@ -84,8 +84,7 @@ class JobController:
         """What was said of vcjobs that cannot be read, by uid."""
         self._lacking: LRUCache[str, float] = LRUCache(self._settings.remembered)
         """Since when jobs lack pods that their status counts, by uid, at the first look at them."""
-        self._back_offs: dict[str, BackOff] = {}
-        """By key, for those with a failed write."""
+        self._back_offs = BackOffs(self._settings.retry)
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
@@ -113,7 +112,7 @@ class JobController:
             self._workqueue.put(key, None, self._settings.gather_seconds + more_seconds)
         else:
             self._workqueue.discard(key)
-            self._back_offs.pop(key, None)
+            self._back_offs.forget(key)
 
     def _changed_hands(self) -> None:
         """From now on this process looks after vcjobs, or Volcano's controllers do."""
@@ -135,10 +134,9 @@ class JobController:
         except VschedError:
             settled = False
         if settled:
-            self._back_offs.pop(key, None)
+            self._back_offs.forget(key)
         elif self._records.is_known(key):
-            back_off = self._back_offs.setdefault(key, BackOff(self._settings.retry))
-            self._workqueue.put(key, None, back_off.next_seconds())
+            self._workqueue.put(key, None, self._back_offs.next_seconds(key))
 
     async def _settle(self, key: str) -> bool:
         """Bring one vcjob up to date; False if part of it failed. Raises what the client raises."""
@@ -219,9 +217,7 @@ class JobController:
         return await self._remove(order)
 
     async def _remove(self, order: Order) -> bool:
-        path = COMMANDS.path(order.namespace, order.name)
-        body = orjson.dumps({"preconditions": {"uid": order.uid}})
-        answer = await self._writer.send(Write("command", "DELETE", path, body), self._settings.attempts)
+        answer = await self._writer.send(order.deletion, self._settings.attempts)
         if not answer.done and answer.code != 404:
             return False
         self._done[order.uid] = None

@@ -7,12 +7,11 @@ from typing import Any
 
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
+from vsched.mirror.resources import VCJOBS
 from vsched.writes.bodies import Reference
 
 Body = dict[str, Any]
 """An API object as JSON data."""
-
-API_VERSION = "batch.volcano.sh/v1alpha1"
 
 TASK_INDEX = "volcano.sh/task-index"
 TASK_SPEC = "volcano.sh/task-spec"
@@ -32,12 +31,18 @@ _LABEL = 63
 
 def owner_of(job: VcJob) -> Body:
     """The reference to a vcjob in the metadata of what it owns."""
-    return Owner(API_VERSION, "Job", job.name, job.uid).as_object()
+    return Owner(VCJOBS.api_version, "Job", job.name, job.uid).as_object()
 
 
 def job_reference(job: VcJob) -> Reference:
     """A vcjob in Events about it."""
-    return Reference(API_VERSION, "Job", job.namespace, job.name, job.uid)
+    return Reference(VCJOBS.api_version, "Job", job.namespace, job.name, job.uid)
+
+
+def is_controlled_by(found: Body, uid: str) -> bool:
+    """Whether the object of this uid controls another one."""
+    owners = found["metadata"].get("ownerReferences") or ()
+    return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)
 
 
 def owned(api_version: str, kind: str, job: VcJob, name: str, **fields: Any) -> Body:

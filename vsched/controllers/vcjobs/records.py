@@ -14,7 +14,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order, Refuse, command_reference, order_of
-from vsched.controllers.vcjobs.fresh import Fresh
+from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
 from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of, job_pod_of
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
@@ -25,8 +25,6 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB, VCJOBS
 
-UNSEEN_SECONDS = 5.0
-"""How long the answer to a write is believed without the watch showing the same."""
 REMEMBERED = 100_000
 """How many of the uids that this process has deleted are remembered."""
 
@@ -73,7 +71,7 @@ class JobRecords:
         """Jobs that name a claim, by the claim."""
         self._fresh_jobs: Fresh[VcJob] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._fresh_groups: Fresh[GroupState] = Fresh(UNSEEN_SECONDS, clock.monotonic)
-        self._fresh_pods: dict[str, Fresh[PodState]] = {}
+        self._fresh_pods: FreshGroups[PodState] = FreshGroups(UNSEEN_SECONDS, clock.monotonic)
         self._seen: set[str] = set()
         """The uids of jobs that have been looked at since somebody decides about them."""
         self._deleted: LRUCache[str, float] = LRUCache(REMEMBERED)
@@ -145,12 +143,7 @@ class JobRecords:
         )
 
     def _pods_of(self, job: VcJob) -> dict[str, PodState]:
-        pods = dict(self._pods.get(job.uid, {}))
-        fresh = self._fresh_pods.get(job.uid)
-        for name, state in [] if fresh is None else fresh.items():
-            pods.setdefault(name, state)
-        if fresh is not None and not fresh:
-            del self._fresh_pods[job.uid]
+        pods = self._fresh_pods.joined(job.uid, self._pods.get(job.uid, {}))
         for name, state in pods.items():
             if not state.deleting and self._is_leaving(state.uid):
                 pods[name] = msgspec.structs.replace(state, deleting=True)
@@ -178,20 +171,19 @@ class JobRecords:
 
     def wrote_job(self, data: bytes, version: str) -> None:
         """A vcjob as it is after a write, unless the watch no longer shows the version that it showed before."""
-        job = self._read(data, VCJOB, self._job_of)
+        job = answered(VCJOB, data, self._job_of)
         if isinstance(job, VcJob) and self.version(job.key) == version:
             self._fresh_jobs.put(job.key, job)
 
     def wrote_pod(self, data: bytes) -> None:
         """A pod as it was made."""
-        pod = self._read(data, "Pod", job_pod_of)
+        pod = answered("Pod", data, job_pod_of)
         if pod is not None and pod.state.name not in self._pods.get(pod.owner, {}):
-            fresh = self._fresh_pods.setdefault(pod.owner, Fresh(UNSEEN_SECONDS, self._clock.monotonic))
-            fresh.put(pod.state.name, pod.state)
+            self._fresh_pods.put(pod.owner, pod.state.name, pod.state)
 
     def wrote_group(self, data: bytes) -> None:
         """A PodGroup as it is after a write."""
-        group = self._read(data, "PodGroup", job_group_of)
+        group = answered("PodGroup", data, job_group_of)
         if group is not None:
             self._fresh_groups.put(group.owner, group.state)
 
@@ -223,13 +215,6 @@ class JobRecords:
         self._seen.add(job.uid)
         if lost:
             self._gone.setdefault(job.uid, {}).update((pod.uid, pod) for pod in lost)
-
-    @staticmethod
-    def _read(data: bytes, kind: str, cut: Callable[[wire.Object], Any]) -> Any:
-        try:
-            return cut(wire.decode(kind, data))
-        except BadObject:
-            return None  # the watch will say the same, and what is wrong with it
 
     # -- changes
 
@@ -269,8 +254,8 @@ class JobRecords:
                 if not jobs:
                     del self._waiting[f"{job.namespace}/{claim}"]
         if before is not None and (after is None or after.uid != before.uid):
-            for table in (self._gone, self._fresh_pods):
-                table.pop(before.uid, None)
+            self._gone.pop(before.uid, None)
+            self._fresh_pods.forget(before.uid)
             self._seen.discard(before.uid)
         self._touch(key)
 
@@ -289,9 +274,7 @@ class JobRecords:
             self._pod_gone(before)
         if isinstance(after, JobPod):
             self._pods.setdefault(after.owner, {})[after.state.name] = after.state
-            fresh = self._fresh_pods.get(after.owner)
-            if fresh is not None:
-                fresh.drop(after.state.name)
+            self._fresh_pods.drop(after.owner, after.state.name)
             self._touch(after.job)
 
     def _pod_gone(self, pod: JobPod) -> None:

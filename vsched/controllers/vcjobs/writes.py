@@ -14,7 +14,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
-from vsched.controllers.vcjobs.naming import Body, job_reference, task_named
+from vsched.controllers.vcjobs.naming import Body, is_controlled_by, job_reference, task_named
 from vsched.controllers.vcjobs.objects import (
     content_key,
     controlled_resources,
@@ -44,6 +44,7 @@ from vsched.mirror.resources import (
     VOLUME_CLAIMS,
 )
 from vsched.together import together
+from vsched.writes.bodies import deletion_options, status_replacement
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer, WriteResult
@@ -121,23 +122,16 @@ class JobWrites:
                 body = {**(job.status.body if body is None else body), "controlledResources": wanted}
         if body is None:
             return True
-        metadata = {
-            "namespace": job.namespace,
-            "name": job.name,
-            "uid": job.uid,
-            "resourceVersion": job.resource_version,
-        }
-        written = {"apiVersion": VCJOBS.api_version, "kind": "Job", "metadata": metadata, "status": body}
+        about = job_reference(job)._replace(resource_version=job.resource_version)
         path = VCJOBS.path(job.namespace, job.name, "status")
         shown = self._records.version(job.key)
-        answer = await self._send(Write("vcjob", "PUT", path, orjson.dumps(written)))
+        answer = await self._send(Write("vcjob", "PUT", path, status_replacement(about, body)))
         if answer.done:
             self._records.wrote_job(answer.body, shown)
         return answer.done
 
     async def _delete_job(self, job: VcJob) -> bool:
-        conditions = {"uid": job.uid, "resourceVersion": job.resource_version}
-        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": conditions})
+        body = deletion_options(job.uid, job.resource_version, background=True)
         answer = await self._send(Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body))
         return answer.done or answer.code == 404
 
@@ -243,7 +237,8 @@ class JobWrites:
                 found = await self._client.get(path)
             except NotFound:
                 continue
-            if is_of(found, job) and not await self._delete(kind.lower(), path, found["metadata"]["uid"]):
+            uid = found["metadata"]["uid"]
+            if is_controlled_by(found, job.uid) and not await self._delete(kind.lower(), path, uid):
                 return False
         return True
 
@@ -262,7 +257,7 @@ class JobWrites:
                 found = await self._client.get(resource.path(job.namespace, name))
             except VschedError:
                 return None
-            if is_of(found, job):
+            if is_controlled_by(found, job.uid):
                 return orjson.dumps(found)
             owner = "another object of this name is there, which the job does not own"
             self._complain(job, "FailedCreate", f"{body['kind']} {name}: {owner}")
@@ -271,8 +266,7 @@ class JobWrites:
         return None
 
     async def _delete(self, kind: str, path: str, uid: str) -> bool:
-        body = orjson.dumps({"propagationPolicy": "Background", "preconditions": {"uid": uid}})
-        answer = await self._send(Write(kind, "DELETE", path, body))
+        answer = await self._send(Write(kind, "DELETE", path, deletion_options(uid, background=True)))
         # 409: another object has taken the name, which the watch will show, or a race was lost.
         return answer.done or answer.code == 404
 
@@ -288,12 +282,6 @@ class JobWrites:
 
     def _complain(self, job: VcJob, reason: str, message: str) -> None:
         self._events.record(job_reference(job), WARNING, reason, message)
-
-
-def is_of(found: Body, job: VcJob) -> bool:
-    """Whether the job controls an object."""
-    owners = found["metadata"].get("ownerReferences") or ()
-    return any(owner.get("uid") == job.uid and owner.get("controller") for owner in owners)
 
 
 def _new_keys() -> KeyPair:
