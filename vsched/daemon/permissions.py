@@ -118,6 +118,11 @@ def _runs_jobs(options: Options) -> bool:
     return options.schedule and options.job_controller
 
 
+def _obeys_commands(options: Options) -> bool:
+    """Commands are for queues and for vcjobs."""
+    return _keeps_queues(options) or _runs_jobs(options)
+
+
 def _opens_gates(options: Options) -> bool:
     return options.schedule and options.gate_controller
 
@@ -171,12 +176,11 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues", _keeps_queues),
     RequestKind(f"{_QUEUES}._set_state", "patch", BATCH_GROUP, "queues/status", _keeps_queues),
     RequestKind(f"{_QUEUES}._make_missing", "create", BATCH_GROUP, "queues", _keeps_queues),
-    RequestKind(f"{_QUEUES}._remove", "delete", COMMANDS.group, "commands", _keeps_queues),
+    RequestKind("controllers.queue_records.Order.deletion", "delete", COMMANDS.group, "commands", _obeys_commands),
     RequestKind(f"{_PODGROUPS}.PodGroupController._change", "create", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind(f"{_PODGROUPS}.PodGroupController._change", "patch", BATCH_GROUP, "podgroups", _keeps_podgroups),
     RequestKind(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
     RequestKind(f"{_VCJOBS}.controller.JobController._dismiss", "get", VCJOBS.group, "jobs", _runs_jobs),
-    RequestKind(f"{_VCJOBS}.controller.JobController._remove", "delete", COMMANDS.group, "commands", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._write_status", "update", VCJOBS.group, "jobs/status", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._delete_job", "delete", VCJOBS.group, "jobs", _runs_jobs),
     *(
