@@ -7,6 +7,7 @@ placement. All of that is rolled back.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -119,7 +120,7 @@ class Foresight:
             return NoStart.LIMITS
         if not self._may_fit(last):
             return NoStart.DEVICES if self._has_claims and self._lacks_devices(last) else NoStart.ROOM
-        first = self._first(least, last, self._may_fit)
+        first = _first(least, last, self._may_fit)
         if self._is_limited:
             let_in = self._let_in(least)
             if isinstance(let_in, NoStart):
@@ -129,7 +130,7 @@ class Foresight:
         if places is None and first < last:
             if self._places(last) is None:
                 return NoStart.ROOM
-            first = self._first(first + 1, last, lambda step: self._places(step) is not None)
+            first = _first(first + 1, last, lambda step: self._places(step) is not None)
             places = self._places(first)
         if places is None:
             return NoStart.ROOM
@@ -233,14 +234,6 @@ class Foresight:
         on_nodes = np.isin(self._rows[: self._steps[step][1]], [row for _, row in places])
         later = (self._working[number] for number in np.flatnonzero(on_nodes).tolist())
         return sorted({task.job for task in later if (task.started or task.created) > self._job.created})
-
-    @staticmethod
-    def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:
-        """The first step from ``low`` on that is enough; ``high`` is."""
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle + 1, high)
-        return low
 
     def _leaving(self, step: int, which: Mask) -> dict[int, Ints]:
         """int64[nodes] by column: what some of the work (bool[ends]) holds that has ended by then."""
@@ -347,6 +340,11 @@ class Foresight:
         for column in self._amounts:
             idle += np.maximum(nodes.idle[column], 0) / np.maximum(nodes.allocatable[column], 1)
         return EMPTIEST_LAST * idle
+
+
+def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:
+    """The first step from ``low`` on that is enough; ``high`` is."""
+    return low + bisect_left(range(low, high), True, key=enough)
 
 
 def holding(session: Session) -> Iterator[tuple[Task, int]]:

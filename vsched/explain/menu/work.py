@@ -11,7 +11,7 @@ from vsched.explain.menu.gang import Gang, test_of
 from vsched.explain.menu.quota import NOT_KNOWN
 from vsched.explain.menu.records import Answer, VictimJob, WorkPart
 from vsched.explain.simulation import Spent
-from vsched.explain.single_changes import Helping, Search, singles
+from vsched.explain.single_changes import Helping, Search, least, singles
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
@@ -56,13 +56,9 @@ def _by_eviction(gang: Gang, search: Search) -> WorkPart | None:
 
 def _both(search: Search, higher: Lever, action: Lever) -> None:
     """Try a higher priority together with an action that the policy has not. Raises Spent."""
-    acting = apply_all(search.situation, action.edits(1))
-    if search.simulations.among_all(apply_all(acting, higher.edits(higher.most))).admitted:
-        step = next(
-            step
-            for step in range(1, higher.most + 1)
-            if search.simulations.among_all(apply_all(acting, higher.edits(step))).admitted
-        )
+    acting, test = apply_all(search.situation, action.edits(1)), search.simulations.among_all
+    if test(apply_all(acting, higher.edits(higher.most))).admitted:
+        step = least(higher, acting, test)
         search.helping.append(Helping(action.rank, 2, 0.0, (*action.edits(1), *higher.edits(step))))
 
 

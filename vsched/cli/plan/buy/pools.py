@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,8 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[Pool]:
                 pools += node_pools(where, entry, snapshot)
             else:
                 pools.append(_of_file(where, pool_of(where, entry), snapshot))
-    names = [pool.name for pool in pools]
-    for name in names:
-        if names.count(name) > 1:
+    for name, number in Counter(pool.name for pool in pools).items():
+        if number > 1:
             raise BadInput(f"--pools: two pools are called {name!r}")
     return pools
 
