@@ -28,6 +28,7 @@ from vsched.mirror.resources import (
     DEVICE_CLASSES,
     DEVICE_GROUP,
     JOB_FLOWS,
+    JOB_TEMPLATES,
     LIFECYCLE_GROUP,
     NETWORK_POLICIES,
     PODGROUPS,
@@ -202,7 +203,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind(f"{_MAKERS}._delete", "delete", VCJOBS.group, "jobs", _runs_jobs),
     *(
         RequestKind(f"{_MAKERS}._write_status", "update", resource.group, f"{resource.plural}/status", _runs_jobs)
-        for resource in (VOLCANO_CRON_JOBS, JOB_FLOWS)
+        for resource in (VOLCANO_CRON_JOBS, JOB_FLOWS, JOB_TEMPLATES)
     ),
     RequestKind("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
     RequestKind(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),

@@ -18,7 +18,8 @@ from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
-FLOWS, CRONS = "flow.volcano.sh/jobflows", "batch.volcano.sh/cronjobs"
+FLOWS, TEMPLATES = "flow.volcano.sh/jobflows", "flow.volcano.sh/jobtemplates"
+CRONS = "batch.volcano.sh/cronjobs"
 
 needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 
@@ -53,8 +54,10 @@ async def test_a_flow_of_three_runs_one_after_the_other(tmp_path: Path) -> None:
         assert fit["spec"]["tasks"][0]["replicas"] == 4, "as the patch says"
         shown = await shell(cluster, tmp_path, "kubectl get jobflow nightly --no-headers")
         assert shown.split()[:2] == ["nightly", "Succeed"]
+        await until(lambda: status(cluster, TEMPLATES, "fit") == {"jobDependsOnList": ["nightly-fit"]})
         await shell(cluster, tmp_path, "kubectl delete jobflow nightly")
         await until(lambda: jobs(cluster) == [])
+        await until(lambda: status(cluster, TEMPLATES, "fit") == {})
 
 
 @needs_kubectl
@@ -130,7 +133,7 @@ async def test_a_flow_goes_on_once_its_template_is_there_and_its_jobs_go_in_the_
     }
     async with Cluster([node("n1")], manifests=[flow]) as cluster, scheduling(cluster.url):
         await until(lambda: "MissingJobTemplate" in reasons_of(cluster, "f"))
-        cluster.client.create("flow.volcano.sh/jobtemplates", template)
+        cluster.client.create(TEMPLATES, template)
         await until(lambda: status(cluster, FLOWS, "f").get("state") == {"phase": "Succeed"})
         await until(lambda: jobs(cluster) == [])
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.controllers.flows.jobflows import JobFlow, JobTemplate, job_flow_of
+from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
+from vsched.controllers.flows.jobtemplates import JobTemplate
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.patches import patched
 from vsched.controllers.flows.progress import proceed

@@ -1,4 +1,5 @@
-"""The controller of Volcano's CronJobs and JobFlows: makes their vcjobs, deletes those that are to go, writes statuses.
+"""The controller of Volcano's CronJobs, JobFlows and JobTemplates: makes their vcjobs, deletes those that are to go,
+and writes statuses.
 
 It is level-triggered. Vcjobs have fixed names, so that one which a killed process has made is found, and not made
 twice. Where Volcano's own controllers run, it stands back with the controller of vcjobs.
@@ -16,22 +17,23 @@ from cachetools import LRUCache
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, decide
 from vsched.controllers.flows.jobflows import JobFlow
+from vsched.controllers.flows.jobtemplates import JobTemplate, template_status
 from vsched.controllers.flows.made import Body, MadeJob
 from vsched.controllers.flows.progress import proceed
-from vsched.controllers.flows.records import BadMaker, MakerRecords
+from vsched.controllers.flows.records import BadMaker, Kept, MakerRecords
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import JOB_FLOWS, VCJOBS, VOLCANO_CRON_JOBS
+from vsched.mirror.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 
-MAKERS = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS}
+RESOURCES = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS, "JobTemplate": JOB_TEMPLATES}
 _GONE = (404, 409)
 """Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
 
@@ -44,6 +46,8 @@ class MakerSettings(msgspec.Struct, frozen=True):
     retry: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=60.0)
     gather_seconds: float = 0.02
     """How long a change waits for others of the same object."""
+    gather_seconds_of_templates: float = 0.5
+    """The same of a JobTemplate: its status names all vcjobs of many JobFlows."""
     longest_seconds: float = 600.0
     """CronJobs are looked at this often at least: clocks may be set."""
     remembered: int = 10_000
@@ -90,7 +94,10 @@ class MakerController:
 
     def _touched(self, key: str) -> None:
         if self._records.maker(key) is not None:
-            self._workqueue.put(key, None, self._settings.gather_seconds)
+            is_template = key.startswith("JobTemplate ")
+            settings = self._settings
+            gather_seconds = settings.gather_seconds_of_templates if is_template else settings.gather_seconds
+            self._workqueue.put(key, None, gather_seconds)
         else:
             self._workqueue.discard(key)
             self._back_offs.forget(key)
@@ -108,8 +115,10 @@ class MakerController:
         elif self._records.maker(key) is not None:
             self._workqueue.put(key, None, self._back_offs.next_seconds(key))
 
-    async def _settle(self, maker: CronJob | JobFlow | BadMaker) -> bool:
+    async def _settle(self, maker: Kept) -> bool:
         """Bring one object up to date; False if part of it failed."""
+        if isinstance(maker, JobTemplate):
+            return await self._finish(maker, template_status(maker, self._records.of_template(maker)))
         if isinstance(maker, BadMaker):
             self._blame(maker.reference, f"Invalid{maker.reference.kind}", maker.problem)
             return True
@@ -139,7 +148,9 @@ class MakerController:
             plan = proceed(flow, self._records.jobs(flow.uid), self._records.templates, self._clock.now())
         return await self._finish(flow, plan.status, plan.delete) and all(made)
 
-    async def _finish(self, maker: CronJob | JobFlow, status: Body | None, old: tuple[MadeJob, ...]) -> bool:
+    async def _finish(
+        self, maker: CronJob | JobFlow | JobTemplate, status: Body | None, old: tuple[MadeJob, ...] = ()
+    ) -> bool:
         """Write the status, then delete what is to go."""
         if status is not None and not await self._write_status(maker, status):
             return False
@@ -153,11 +164,11 @@ class MakerController:
 
     # -- requests
 
-    async def _write_status(self, maker: CronJob | JobFlow, status: Body) -> bool:
+    async def _write_status(self, maker: CronJob | JobFlow | JobTemplate, status: Body) -> bool:
         """Write the status over the version that was decided on, and no other."""
         about = maker.reference
         body = status_replacement(about._replace(resource_version=maker.resource_version), status)
-        path = MAKERS[about.kind].path(maker.namespace, maker.name, "status")
+        path = RESOURCES[about.kind].path(maker.namespace, maker.name, "status")
         answer = await self._writer.send(Write(about.kind.lower(), "PUT", path, body), self._settings.attempts)
         if answer.done:
             self._records.wrote_maker(maker.key, answer.body)

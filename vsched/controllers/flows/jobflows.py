@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
-from vsched.controllers.flows.made import maker_key
-from vsched.errors import UNREADABLE
+from vsched.controllers.flows.made import data_of, maker_key
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS
-from vsched.mirror.wire.base import Raw, seconds_of
+from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.flows import FlowProbe
 from vsched.writes.bodies import Reference
 
@@ -71,12 +70,6 @@ class JobFlow(msgspec.Struct, frozen=True):
         return f"{self.name}-{flow}"
 
 
-class JobTemplate(msgspec.Struct, frozen=True):
-    """The vcjob that flows of its name make."""
-
-    spec: Mapping[str, Any]
-
-
 def job_flow_of(item: wire.JobFlow) -> JobFlow:
     """The JobFlow with its defaults."""
     metadata = item.metadata
@@ -91,7 +84,7 @@ def job_flow_of(item: wire.JobFlow) -> JobFlow:
                 flow.name,
                 tuple((flow.depends_on.targets or ()) if flow.depends_on else ()),
                 *_probes(flow.depends_on.probe if flow.depends_on else None),
-                _data(flow.patch.job_spec) if flow.patch else {},
+                data_of(flow.patch.job_spec) if flow.patch else {},
             )
             for flow in item.spec.flows or ()
         ),
@@ -101,24 +94,11 @@ def job_flow_of(item: wire.JobFlow) -> JobFlow:
     )
 
 
-def job_template_of(item: wire.Object) -> JobTemplate | None:
-    """A JobTemplate."""
-    return JobTemplate(_data(item.spec)) if isinstance(item, wire.JobTemplate) else None
-
-
 def _probes(probe: FlowProbe | None) -> tuple[tuple[TaskProbe, ...], bool]:
     if probe is None:
         return (), False
     found = tuple(TaskProbe(each.task_name, each.phase) for each in probe.task_status_list or ())
     return found, bool(probe.http_get_list or probe.tcp_socket_list)
-
-
-def _data(raw: Raw) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(raw) if bytes(raw) else {}
-    except UNREADABLE:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def problems(flow: JobFlow) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What CronJobs and JobFlows know of the vcjobs that they have made. Pure."""
+"""What CronJobs, JobFlows and JobTemplates know of the vcjobs that were made. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.errors import UNREADABLE
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.mirror.wire.base import seconds_of
+from vsched.mirror.wire.base import Raw, seconds_of
 
 Body = dict[str, Any]
 """An API object as JSON data."""
@@ -22,6 +23,8 @@ MAKERS = {
     (JOB_FLOWS.api_version, "JobFlow"): "JobFlow",
 }
 """The kinds that make vcjobs, as owner references name them, and as tables do."""
+BY_TEMPLATE, BY_FLOW = "volcano.sh/createdByJobTemplate", "volcano.sh/createdByJobFlow"
+"""Labels and annotations of the vcjobs of JobFlows: what they were made of, as ``namespace.name``."""
 
 
 class MadeJob(msgspec.Struct, frozen=True):
@@ -44,6 +47,8 @@ class MadeJob(msgspec.Struct, frozen=True):
     """``status.taskStatusCount``."""
     minima: Mapping[str, int] = {}
     """By task: how many of its pods have to be up."""
+    template: str = ""
+    """The key of the JobTemplate of which a JobFlow has made it: ``namespace/name``."""
     deleting: bool = False
 
     @property
@@ -52,7 +57,7 @@ class MadeJob(msgspec.Struct, frozen=True):
 
 
 def maker_key(kind: str, namespace: str, name: str) -> str:
-    """The key of a CronJob or a JobFlow among both."""
+    """The key of a CronJob, a JobFlow or a JobTemplate among all of them."""
     return f"{kind} {namespace}/{name}"
 
 
@@ -81,5 +86,20 @@ def made_job_of(item: wire.Object) -> MadeJob | None:
             task.name or f"default{index}": task.replicas if task.min_available is None else task.min_available
             for index, task in enumerate(item.spec.tasks or ())
         },
+        template=_template_of(metadata) if kind == "JobFlow" else "",
         deleting=metadata.deletion_timestamp is not None,
     )
+
+
+def _template_of(metadata: wire.Metadata) -> str:
+    namespace, _, name = (metadata.labels or {}).get(BY_TEMPLATE, "").partition(".")
+    return f"{namespace}/{name}" if name and namespace == metadata.namespace else ""
+
+
+def data_of(raw: Raw) -> Body:
+    """A JSON object as data; empty where there is none."""
+    try:
+        found = msgspec.json.decode(raw) if bytes(raw) else {}
+    except UNREADABLE:
+        return {}
+    return found if isinstance(found, dict) else {}

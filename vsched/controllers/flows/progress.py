@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vsched.controllers.flows.jobflows import DELETE, Flow, JobFlow, JobTemplate, problems
-from vsched.controllers.flows.made import FAILED, FINISHED, Body, MadeJob
+from vsched.controllers.flows.jobflows import DELETE, Flow, JobFlow, problems
+from vsched.controllers.flows.jobtemplates import JobTemplate
+from vsched.controllers.flows.made import BY_FLOW, BY_TEMPLATE, FAILED, FINISHED, Body, MadeJob
 from vsched.controllers.flows.patches import patched
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
@@ -18,8 +19,6 @@ from vsched.kube.times import time_stamp
 from vsched.mirror.resources import JOB_FLOWS, VCJOBS
 from vsched.model.amounts.durations import parse_duration
 
-BY_TEMPLATE, BY_FLOW = "volcano.sh/createdByJobTemplate", "volcano.sh/createdByJobFlow"
-"""Labels and annotations of vcjobs: what they were made of, as ``namespace.name``."""
 PENDING, RUNNING, SUCCEEDED, FAILURE = "Pending", "Running", "Succeed", "Failed"
 """The phases of a JobFlow."""
 LISTS: Mapping[str, str] = {

@@ -1,11 +1,11 @@
-"""The data of the controller of CronJobs and JobFlows: they themselves, JobTemplates, and the vcjobs that they made.
+"""The data of the controller of CronJobs and JobFlows: they themselves, JobTemplates, and the vcjobs that were made.
 
 Watches feed it, and so do the answers to writes, which come earlier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,8 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
-from vsched.controllers.flows.jobflows import JobFlow, JobTemplate, job_flow_of, job_template_of
+from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
+from vsched.controllers.flows.jobtemplates import JobTemplate, job_template_of
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
@@ -33,10 +34,12 @@ class BadMaker(msgspec.Struct, frozen=True):
 
 
 Maker = CronJob | JobFlow | BadMaker
+Kept = Maker | JobTemplate
+"""What is looked after: each has a status."""
 
 
 class MakerRecords:
-    """The feeds together; they call ``touched`` with the key of each CronJob and JobFlow to be looked at."""
+    """The feeds together; they call ``touched`` with the key of each object to be looked at."""
 
     def __init__(self, touched: Callable[[str], None], clock: Clock) -> None:
         self._touched = touched
@@ -44,39 +47,41 @@ class MakerRecords:
         """By the uid of their maker, and their name."""
         self._users: dict[str, set[str]] = {}
         """JobFlows by the JobTemplate that they name."""
+        self._of_template: dict[str, dict[str, MadeJob]] = {}
+        """Vcjobs by the JobTemplate of which they were made, and by their name."""
         self._fresh_jobs: FreshGroups[MadeJob] = FreshGroups(UNSEEN_SECONDS, clock.monotonic)
         """By the uid of their maker."""
-        self._fresh_makers: Fresh[Maker] = Fresh(UNSEEN_SECONDS, clock.monotonic)
+        self._fresh_makers: Fresh[Kept] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
         self._jobs: ObjectFeed[MadeJob] = ObjectFeed(made_job_of, self._job_changed, self._listed)
         self._templates: ObjectFeed[JobTemplate] = ObjectFeed(job_template_of, self._template_changed, self._listed)
         self._crons: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._cron_changed, self._listed)
         self._flows: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._flow_changed, self._listed)
-
-    @property
-    def feeds(self) -> Mapping[str, ObjectFeed[Any]]:
-        """The sinks of the watched kinds."""
-        return {
-            VCJOB: self._jobs,
+        self._kept: Mapping[str, ObjectFeed[Any]] = {
             VOLCANO_CRON_JOB: self._crons,
             "JobFlow": self._flows,
             "JobTemplate": self._templates,
         }
 
+    @property
+    def feeds(self) -> Mapping[str, ObjectFeed[Any]]:
+        """The sinks of the watched kinds."""
+        return {VCJOB: self._jobs, **self._kept}
+
     # -- what is known
 
     def all_keys(self) -> Iterator[str]:
-        """All CronJobs and JobFlows."""
-        for kind, feed in ((VOLCANO_CRON_JOB, self._crons), ("JobFlow", self._flows)):
+        """All CronJobs, JobFlows and JobTemplates."""
+        for kind, feed in self._kept.items():
             yield from (f"{kind} {key}" for key in feed.found)
 
-    def maker(self, key: str) -> Maker | None:
-        """A CronJob or a JobFlow as its object is."""
+    def maker(self, key: str) -> Kept | None:
+        """A CronJob, a JobFlow or a JobTemplate as its object is."""
         kind, _, name = key.partition(" ")
-        found = (self._crons if kind == VOLCANO_CRON_JOB else self._flows).found.get(name)
+        found: Kept | None = self._kept[kind].found.get(name)
         return None if found is None else self._fresh_makers.get(key) or found
 
-    def is_ready(self, maker: Maker) -> bool:
+    def is_ready(self, maker: Kept) -> bool:
         """Whether everything is listed that a decision needs."""
         return self._jobs.listed and (self._templates.listed or not isinstance(maker, JobFlow))
 
@@ -92,6 +97,10 @@ class MakerRecords:
         """JobTemplates by their key."""
         return self._templates.found
 
+    def of_template(self, template: JobTemplate) -> Iterable[MadeJob]:
+        """The vcjobs that are there and were made of a JobTemplate."""
+        return self._of_template.get(f"{template.namespace}/{template.name}", {}).values()
+
     # -- what writes have answered
 
     def wrote_job(self, data: bytes) -> None:
@@ -101,9 +110,9 @@ class MakerRecords:
             self._fresh_jobs.put(job.owner, job.name, job)
 
     def wrote_maker(self, key: str, data: bytes) -> None:
-        """A CronJob or a JobFlow as it is after a write."""
-        found = answered(key.partition(" ")[0], data, _maker_of)
-        if isinstance(found, CronJob | JobFlow):
+        """A CronJob, a JobFlow or a JobTemplate as it is after a write."""
+        found = answered(key.partition(" ")[0], data, _kept_of)
+        if isinstance(found, CronJob | JobFlow | JobTemplate):
             self._fresh_makers.put(key, found)
 
     def deleted(self, uid: str) -> None:
@@ -128,6 +137,22 @@ class MakerRecords:
         for job in (before, after):
             if job is not None:
                 self._touched(job.maker)
+        self._note_template(before, after)
+
+    def _note_template(self, before: MadeJob | None, after: MadeJob | None) -> None:
+        """Touch a JobTemplate where a vcjob of it has come or gone."""
+        for job in (before, after):
+            if job is None or not job.template:
+                continue
+            jobs = self._of_template.setdefault(job.template, {})
+            if job is after:
+                jobs[job.name] = job
+            else:
+                jobs.pop(job.name, None)
+            if not jobs:
+                del self._of_template[job.template]
+            if before is None or after is None or (before.uid, before.template) != (after.uid, after.template):
+                self._touched(f"JobTemplate {job.template}")
 
     def _cron_changed(self, key: str, before: Maker | None, after: Maker | None) -> None:
         self._maker_changed(f"{VOLCANO_CRON_JOB} {key}")
@@ -147,8 +172,14 @@ class MakerRecords:
         self._touched(key)
 
     def _template_changed(self, key: str, before: JobTemplate | None, after: JobTemplate | None) -> None:
-        for flow in list(self._users.get(key, ())):
-            self._touched(flow)
+        if before is None or after is None or before.spec != after.spec:
+            for flow in list(self._users.get(key, ())):
+                self._touched(flow)
+        self._maker_changed(f"JobTemplate {key}")
+
+
+def _kept_of(item: wire.Object) -> Kept | None:
+    return job_template_of(item) or _maker_of(item)
 
 
 def _maker_of(item: wire.Object) -> Maker | None:

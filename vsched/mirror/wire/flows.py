@@ -113,3 +113,4 @@ class JobTemplate(ApiObject):
     """flow.volcano.sh/v1alpha1 JobTemplate."""
 
     spec: Raw = NO_BYTES
+    status: dict[str, Any] | None = None

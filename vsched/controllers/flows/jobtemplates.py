@@ -1,0 +1,66 @@
+"""A JobTemplate and its status: the vcjobs that JobFlows have made of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from vsched.controllers.flows.made import Body, MadeJob, data_of, maker_key
+from vsched.mirror import wire
+from vsched.mirror.resources import JOB_TEMPLATES
+from vsched.writes.bodies import Reference
+
+MADE_JOBS = "jobDependsOnList"
+"""The field of the status that names the vcjobs."""
+LISTED_MAX = 1000
+"""So many vcjobs the status names: the newest ones."""
+
+
+class JobTemplate(msgspec.Struct, frozen=True):
+    """The vcjob that flows of its name make."""
+
+    spec: Mapping[str, Any]
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    status: Mapping[str, Any] = {}
+    deleting: bool = False
+
+    @property
+    def key(self) -> str:
+        return maker_key("JobTemplate", self.namespace, self.name)
+
+    @property
+    def reference(self) -> Reference:
+        """The object reference for Events about it."""
+        return Reference(JOB_TEMPLATES.api_version, "JobTemplate", self.namespace, self.name, self.uid)
+
+
+def job_template_of(item: wire.Object) -> JobTemplate | None:
+    """A JobTemplate."""
+    if not isinstance(item, wire.JobTemplate):
+        return None
+    metadata = item.metadata
+    return JobTemplate(
+        data_of(item.spec),
+        metadata.namespace,
+        metadata.name,
+        metadata.uid,
+        metadata.resource_version,
+        item.status or {},
+        metadata.deletion_timestamp is not None,
+    )
+
+
+def template_status(template: JobTemplate, jobs: Iterable[MadeJob]) -> Body | None:
+    """The whole status; None where it stays. ``jobs`` are the vcjobs that are there and were made of the template."""
+    if template.deleting:
+        return None
+    newest = sorted(jobs, key=lambda job: (job.created, job.name))[-LISTED_MAX:]
+    status = {name: value for name, value in template.status.items() if name != MADE_JOBS}
+    if newest:
+        status[MADE_JOBS] = [job.name for job in newest]
+    return None if status == template.status else status
