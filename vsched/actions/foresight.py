@@ -26,9 +26,10 @@ from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.kept import KeptRoom, Places, Planned
+from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import StartsLeft
+from vsched.framework.nodes.planned import Places, Planned
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
