@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.ending import EndingWork
 from vsched.actions.held import Worksheet, tell_again, told_to
 from vsched.actions.places import Gang, place_gang
 from vsched.actions.placing import Goal, place_until_ready, worth_going_on
@@ -24,7 +24,6 @@ from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
@@ -33,13 +32,10 @@ from vsched.framework.nodes.planned import Places, Planned
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
-from vsched.model.pods.shape import Shape
-from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
-NO_CAUSE = EvictionCause("", "")
-"""Of tasks that are taken to have ended."""
 EMPTIEST_LAST = -1e6
 """Score of an idle node for a job that starts later: other work can use such a node until then."""
 
@@ -68,55 +64,29 @@ class Foresight:
         self._job = job
         self._tasks = tasks
         self._missing = session.plugins.tasks_missing(job)
-        now = session.snapshot.now
-        shapes: dict[Shape, int] = {}
-        ends: list[float] = []
-        rows: list[int] = []
-        kinds: list[int] = []
-        working: list[Task] = []
-        for task, row in holding(session):
-            at = kept.ends_by(task)
-            if at < inf and task.job != job.key:
-                ends.append(at)
-                rows.append(row)
-                working.append(task)
-                kinds.append(shapes.setdefault(task.shape, len(shapes)))
-        times = np.maximum(np.array(ends, dtype=np.float64), now)
-        order = np.argsort(times, kind="stable")
-        times, kind = times[order], np.array(kinds, dtype=np.int64)[order]
-        self._rows: Ints = np.array(rows, dtype=np.int64)[order]
-        requests = [dict(shape.request) for shape in shapes]
-        self._amounts: dict[int, Ints] = {}
-        """int64[ends] by column: what ends, the first first."""
-        for column in sorted({column for task in tasks for column, _ in task.shape.request}):
-            asked = np.array([request.get(column, 0) for request in requests], dtype=np.int64)
-            self._amounts[column] = asked[kind] if len(kind) else kind
-        self._working = [working[number] for number in order]
+        columns = {column for task in tasks for column, _ in task.shape.request}
+        self._work = EndingWork(session, job, kept.ends_by, columns)
         self._left: Left = {}
         """As of the last try: what may be held besides the job."""
         self._starts_left: StartsLeft = {}
         """The same of limits on running jobs."""
         self._runs = self._running_with()
         self._limits = PlannedLimits(session, queue, tasks[: self._missing])
-        self._counted: Mask = np.zeros(len(times), dtype=np.bool_)
+        self._counted: Mask = self._work.none()
         """bool[ends]: the tasks whose end the limits of queues and namespaces are asked about; none where they let the
         job in at present."""
         concerns = session.claims.concerns
         self._has_claims = any(concerns(task) for task in tasks)
-        claiming = [self._has_claims and concerns(task) for task in self._working]
-        self._claiming: Mask = np.array(claiming, dtype=np.bool_)
+        self._claiming: Mask = self._work.which(concerns) if self._has_claims else self._work.none()
         """bool[ends]: the tasks whose claims may be what the job needs."""
         self._earlier = [plan for plan in kept.planned if not plan.is_over]
         shares = any(not plan.extra.keys().isdisjoint(kept.limits_of(tasks[0])) for plan in self._earlier)
         self._is_limited = shares or self._refusal() is not None
         """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
-        lasts = np.flatnonzero(np.append(times[1:] > times[:-1], True)).tolist() if len(times) else []
-        self._steps = [(now, 0), *((float(times[last]), last + 1) for last in lasts)]
-        """Moments, and how many of the ends are over by then."""
 
     def earliest(self) -> Start | NoStart:
         """The earliest start, or why there is none even when all work has ended whose end is known."""
-        last, least = len(self._steps) - 1, self._least()
+        last, least = len(self._work.steps) - 1, self._least()
         if least > last:
             return NoStart.LIMITS
         if not self._may_fit(last):
@@ -135,9 +105,9 @@ class Foresight:
             places = self._places(first)
         if places is None:
             return NoStart.ROOM
-        every = np.ones(len(self._rows), dtype=np.bool_)
-        leaving, ahead = self._leaving(first, every), self._ahead(first, places)
-        return Start(self._steps[first][0], places, leaving, ahead, self._left, self._starts_left)
+        leaving = self._work.leaving(first, np.ones_like(self._runs))
+        ahead = self._work.ahead(first, places)
+        return Start(self._work.steps[first][0], places, leaving, ahead, self._left, self._starts_left)
 
     def _least(self) -> int:
         """The first step that delays no earlier planned start at a limit, and leaves it the devices that it claims.
@@ -145,7 +115,7 @@ class Foresight:
         One more than the number of steps where there is none.
         """
         before = max((plan.at for plan in self._earlier if self._waits_for(plan)), default=-inf)
-        return next((step for step, (at, _) in enumerate(self._steps) if at >= before), len(self._steps))
+        return next((step for step, (at, _) in enumerate(self._work.steps) if at >= before), len(self._work.steps))
 
     def _waits_for(self, plan: Planned) -> bool:
         """Whether the job may start only after another one: limits leave too little besides, or both claim devices."""
@@ -160,11 +130,13 @@ class Foresight:
     def _running_with(self) -> Mask:
         """bool[ends]: the tasks of jobs that a limit on running jobs counts together with the job."""
         session, own = self._session, self._session.plugins.starts_left(self._job).keys()
+        if not own:
+            return self._work.none()
         counted: dict[str, bool] = {}
-        for key in {task.job for task in self._working} if own else ():
+        for key in self._work.jobs:
             view = session.view(key)
             counted[key] = view is not None and not own.isdisjoint(session.plugins.starts_left(view))
-        return np.array([counted.get(task.job, False) for task in self._working], dtype=np.bool_)
+        return self._work.which(lambda task: counted[task.job])
 
     def _refusal(self) -> Refusal | None:
         """What keeps the job from a start, of all limits; None where nothing does."""
@@ -176,12 +148,12 @@ class Foresight:
         Where tasks differ, those that start may be smaller than the first ones: then the last step may do, too.
         """
         refusal: Refusal | None = None
-        close: Mask = np.array([self._limits.is_close(task) for task in self._working], dtype=np.bool_) | self._runs
+        close: Mask = self._work.which(self._limits.is_close) | self._runs
         for self._counted in (close, np.ones_like(close)):
             done, before = 0, -inf
             with self._session.statement() as statement:
-                for step, (at, count) in enumerate(self._steps):
-                    changed = self._end(done, count, self._counted)
+                for step, (at, count) in enumerate(self._work.steps):
+                    changed = self._work.end(done, count, self._counted)
                     begin = [plan for plan in self._earlier if before < plan.at <= at]
                     self._start(statement, begin, claiming=False)
                     changed |= bool(begin)
@@ -194,18 +166,7 @@ class Foresight:
                 return NoStart.RUNNING_JOBS
             if refusal is None or not self._limits.is_wide(refusal):
                 break
-        return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._steps) - 1
-
-    def _end(self, first: int, last: int, which: Mask) -> bool:
-        """Let some of the tasks (bool[ends]) end, from one number up to another; False if there is none among them."""
-        session, any_ended = self._session, False
-        for number in (np.flatnonzero(which[first:last]) + first).tolist():
-            task = self._working[number]
-            view = session.view(task.job)
-            if view is not None:
-                session.ledger.end(view, task, int(self._rows[number]), NO_CAUSE)
-                any_ended = True
-        return any_ended
+        return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._work.steps) - 1
 
     def _start(self, statement: Statement, plans: Sequence[Planned], *, claiming: bool = True) -> bool:
         """Let jobs start that were planned before this one; False where one does not get what it claims.
@@ -230,34 +191,10 @@ class Foresight:
             return False
         return plugins.start_limit(self._job) is None
 
-    def _ahead(self, step: int, places: Places) -> list[str]:
-        """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
-        on_nodes = np.isin(self._rows[: self._steps[step][1]], [row for _, row in places])
-        later = (self._working[number] for number in np.flatnonzero(on_nodes).tolist())
-        return sorted({task.job for task in later if (task.started or task.created) > self._job.created})
-
-    def _leaving(self, step: int, which: Mask) -> dict[int, Ints]:
-        """int64[nodes] by column: what some of the work (bool[ends]) holds that has ended by then."""
-        among = np.flatnonzero(which[: self._steps[step][1]])
-        found: dict[int, Ints] = {}
-        for column, amounts in self._amounts.items():
-            found[column] = np.zeros(len(self._session.nodes), dtype=np.int64)
-            np.add.at(found[column], self._rows[among], amounts[among])
-        return found
-
-    @contextmanager
-    def _once_ended(self, step: int, which: Mask) -> Iterator[Statement]:
-        """A context in which the work of a step has ended: some of the tasks (bool[ends]) one by one, with what they
-        claim and count for; of the others, only what they hold on nodes."""
-        session = self._session
-        with session.ledger.foreseen(self._leaving(step, ~which)), session.statement() as statement:
-            self._end(0, self._steps[step][1], which)
-            yield statement
-
     def _may_fit(self, step: int) -> bool:
         """Whether the nodes have room for enough of the tasks, each kind counted without the others."""
         selection = self._session.node_selection
-        with self._once_ended(step, self._claiming):
+        with self._work.once_ended(step, self._claiming):
             kinds = [selection.kind(task) for task in self._tasks]
             firsts = dict(zip(reversed(kinds), reversed(self._tasks), strict=True))
             fits = 0
@@ -269,7 +206,7 @@ class Foresight:
 
     def _lacks_devices(self, step: int) -> bool:
         """Whether what the tasks claim is in use then, whatever else the nodes have room for."""
-        with self._once_ended(step, self._claiming):
+        with self._work.once_ended(step, self._claiming):
             counts = Counter(self._session.node_selection.kind(task) for task in self._tasks)
             for task in self._tasks:
                 found = self._session.claims.of(task)
@@ -286,18 +223,18 @@ class Foresight:
         of_job = session.job_refusals.get(job.key)
         nothing_short = session.node_selection.is_short
         found: Places | None = None
-        at, count = self._steps[step]
+        at, _ = self._work.steps[step]
         each = self._counted | self._claiming | self._runs
         if self._takes_place_of_another(at):
             return None
-        with self._once_ended(step, each) as statement:
+        with self._work.once_ended(step, each) as statement:
             begin = [plan for plan in self._earlier if plan.at <= at]
             if self._start(statement, begin) and self._is_let_in():
                 self._place(statement)
             if job.is_pipelined and session.plugins.job_pipelined(job):
                 placed = (entry for entry in statement.steps if entry.before is Status.PENDING and entry.job is job)
                 found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
-                self._left = self._limits.left(self._working[n] for n in np.flatnonzero(~each[:count]).tolist())
+                self._left = self._limits.left(self._work.ended(step, ~each))
                 self._starts_left = session.plugins.starts_left(job)
         session.node_selection.is_short = nothing_short
         session.tried.difference_update(told)
@@ -338,7 +275,7 @@ class Foresight:
         """float64[nodes]: scores that prefer nodes with little idle room now."""
         nodes = self._session.nodes
         idle: Floats = np.zeros(len(nodes))
-        for column in self._amounts:
+        for column in self._work.columns:
             idle += np.maximum(nodes.idle[column], 0) / np.maximum(nodes.allocatable[column], 1)
         return EMPTIEST_LAST * idle
 
@@ -346,22 +283,3 @@ class Foresight:
 def _first(low: int, high: int, enough: Callable[[int], bool]) -> int:
     """The first step from ``low`` on that is enough; ``high`` is."""
     return low + bisect_left(range(low, high), True, key=enough)
-
-
-def holding(session: Session) -> Iterator[tuple[Task, int]]:
-    """Every task that holds room of a node, or waits for some, with its row; tasks that are leaving are left out."""
-    at = session.nodes.statics.row
-    for jobs in session.snapshot.holders.values():
-        for key, job in jobs.items():
-            view = session.jobs.get(key) or session.victimised.get(key)
-            moved = None if view is None or not view.moved else view.moved
-            for task in job.tasks.values():
-                if task.node and HOLDS[task.status].allocated and (moved is None or task.uid not in moved):
-                    row = at.get(task.node)
-                    if row is not None:
-                        yield task, row
-    for views in (session.jobs, session.victimised):
-        for view in views.values():
-            for status, node, task in view.moved.values():
-                if HOLDS[status].allocated or HOLDS[status].reserves:
-                    yield task, at[node]
