@@ -21,10 +21,12 @@ from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.policy import Policy
+from vsched.framework.reports.closing import close
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Vector, add
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, Evict
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
@@ -89,18 +91,40 @@ class Step:
         self.idle = before.nodes.idle.copy()
         self.tasks: dict[str, Task] = {task.uid: task for job in before.jobs.values() for task in job.tasks.values()}
         self.queue_of = {key: job.spec.queue for key, job in before.jobs.items()}
-        self.report: CycleReport = world.cycle()
+        self.booked: dict[str, dict[str, str]] = {}
+        """By action: the nodes of the tasks for which it kept room, without victims, until its end; by uid."""
+        self.report = self._decide(before, world.policy)
+        world.carry_out(self.report)
         self.after: Snapshot = world.snapshot()
+
+    def _decide(self, before: Snapshot, policy: Policy) -> CycleReport:
+        """One cycle, action by action."""
+        session = Session(before, policy, REGISTRY, Trace())
+        hold_nominations(session)
+        for name in policy.actions:
+            steps = len(session.ledger.log)
+            REGISTRY.actions[name].run(session)
+            withdrawn = (step for step in session.ledger.log[steps:] if step.before is Status.PIPELINED)
+            names = session.nodes.statics.names
+            self.booked[name] = {step.task.uid: names[step.row] for step in withdrawn}
+        session.plugins.end_cycle()
+        return close(session, Trace())
+
+    def given(self, action: str) -> dict[str, str]:
+        """The nodes of the tasks that have got places, or for which this action kept room until its end; by uid."""
+        found = self.booked[action] | {task.uid: task.nominated for task in self.tasks.values() if task.nominated}
+        found |= {one.uid: one.node for one in self.report.nominations}
+        return found | {bind.uid: bind.node for bind in self.report.binds}
 
     def held_after(self, name: str) -> Vector:
         """What a queue holds in the end."""
         books = self.after.books.get(name)
         return {} if books is None else dict(books.allocated)
 
-    def reserved(self, name: str) -> Vector:
-        """What a queue's pods wait for with a node that is kept for them."""
+    def reserved(self, name: str, action: str = "") -> Vector:
+        """What a queue's pods wait for with a node that is kept for them, or was until this action ended."""
         waiting: Vector = {}
-        told = {one.uid for one in self.report.nominations}
+        told = {one.uid for one in self.report.nominations} | self.booked.get(action, {}).keys()
         for job in self.after.jobs.values():
             if job.spec.queue == name:
                 for task in job.pending.values():
@@ -210,37 +234,34 @@ def test_every_victim_of_a_job_is_needed_for_its_places(text: str, chosen: Polic
         step = Step(world)
         for eviction in step.report.evictions:
             if eviction.job != eviction.beneficiary:
-                assert not has_room_again(step, eviction.uid, eviction.beneficiary), eviction
+                assert not has_room_again(step, eviction), eviction
 
 
-def has_room_again(step: Step, uid: str, beneficiary: str) -> bool:
-    victim = step.tasks[uid]
+def has_room_again(step: Step, eviction: Evict) -> bool:
+    victim, beneficiary = step.tasks[eviction.uid], eviction.beneficiary
     free: dict[int, int] = {column: int(step.idle[column, step.rows[victim.node]]) for column in range(len(step.idle))}
-    for eviction in step.report.evictions:
-        if eviction.node == victim.node and eviction.beneficiary == beneficiary and eviction.uid != uid:
-            for column, amount in step.tasks[eviction.uid].shape.request:
+    for other in step.report.evictions:
+        if other.node == victim.node and other.beneficiary == beneficiary and other.uid != eviction.uid:
+            for column, amount in step.tasks[other.uid].shape.request:
                 free[column] += amount
-    placed = {bind.uid: bind.node for bind in step.report.binds}
-    kept = {task.uid: task.nominated for task in step.tasks.values() if task.nominated}
-    kept |= {one.uid: one.node for one in step.report.nominations}
-    for task in step.tasks.values():
-        if (placed.get(task.uid) or kept.get(task.uid)) == victim.node:
-            for column, amount in task.shape.request:
+    for uid, node in step.given(eviction.action).items():
+        if node == victim.node and uid in step.tasks:
+            for column, amount in step.tasks[uid].shape.request:
                 free[column] -= amount
     if any(amount < 0 for amount in free.values()):
         return False
     queue = step.queue_of[victim.job]
-    return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim, beneficiary)
+    return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim, eviction)
 
 
-def is_full_with(step: Step, name: str, task: Task, beneficiary: str) -> bool:
+def is_full_with(step: Step, name: str, task: Task, eviction: Evict) -> bool:
     """Whether the task would lead its queue past what the report says it deserves, its capability, or others' due.
 
     What is left over of evictions for other jobs does not count as room: it may have come later.
     """
     held, names = step.held_after(name), step.after.axis.names
-    add(held, step.left_over(name, beneficiary).items())
-    add(held, step.reserved(name).items())
+    add(held, step.left_over(name, eviction.beneficiary).items())
+    add(held, step.reserved(name, eviction.action).items())
     add(held, task.shape.request)
     told, queue = step.report.queues[name], step.queues[name]
     others: Vector = {}
