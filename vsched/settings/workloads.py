@@ -10,7 +10,8 @@ import yaml
 
 from vsched.errors import BadInput
 from vsched.files import text as text_of
-from vsched.mirror.ingest.workload_kinds import WorkloadTable, read_table
+from vsched.mirror.ingest.workload_kinds import WorkloadTable
+from vsched.mirror.ingest.workload_tables import read_table
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 

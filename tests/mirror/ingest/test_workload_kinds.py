@@ -8,8 +8,9 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.gangs import facts_of, slug
-from vsched.mirror.ingest.paths import Place, path_of
-from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, read_table
+from vsched.mirror.ingest.paths import SYNTAX, Place, path_of
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind
+from vsched.mirror.ingest.workload_tables import read_table
 
 KIND = {"apiVersions": ["example.com/v1"], "kind": "Thing"}
 
@@ -58,14 +59,12 @@ def entry(**fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             entry(roles=[{"name": "a", "replicas": "spec..n"}]),
-            "f: workloads[0].roles[0].replicas: 'spec..n' is no path "
-            "(expected names with dots between, [*] for every item, ['...'] for a name with dots)",
+            f"f: workloads[0].roles[0].replicas: 'spec..n' is no path (expected {SYNTAX})",
             id="a path that is none",
         ),
         pytest.param(
-            entry(roles=[{"name": "a", "minimum": [{"path": "n", "when": "x[1]"}]}]),
-            "f: workloads[0].roles[0].minimum[0].when: 'x[1]' is no path "
-            "(expected names with dots between, [*] for every item, ['...'] for a name with dots)",
+            entry(roles=[{"name": "a", "minimum": [{"path": "n", "when": "x[a]"}]}]),
+            f"f: workloads[0].roles[0].minimum[0].when: 'x[a]' is no path (expected {SYNTAX})",
             id="a condition that is none",
         ),
         pytest.param(

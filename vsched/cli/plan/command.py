@@ -23,13 +23,13 @@ from vsched.cli.plan.buy.answer import Bought, bought
 from vsched.cli.plan.buy.flags import BuyFlags, buy_flags
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
-from vsched.cli.plan.edits import InOrder, editing, edits_of
+from vsched.cli.plan.edits import InOrder, editing, edits_of, submitted
 from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, fetch, what_if
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Planned, as_document
-from vsched.cli.plan.workloads import decode_with_pods
+from vsched.cli.plan.workloads import decode_with_pods, table_for
 from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
 from vsched.errors import BadInput
 from vsched.framework.policy import Policy
@@ -79,6 +79,12 @@ Examples:
     metavar="N",
     help="Pods that arbitration evicts in a cycle at most; 1 by default.",
 )
+@click.option(
+    "--workloads",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The daemon's table of workload kinds, as for vsched run: whose pods are made, and which gangs they form.",
+)
 @ignore_flag
 @editing
 @buy_flags
@@ -95,6 +101,7 @@ def command(
     arbitrate: bool,
     arbitrate_grace: float | None,
     arbitrate_evictions: int | None,
+    workloads: Path | None,
     output: str,
     live: bool,
     dump: Path | None,
@@ -105,7 +112,8 @@ def command(
     """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
 
     Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and Volcano's Jobs among the manifests count as the pods
-    that their controllers would make; other kinds that make pods are named as left out.
+    that their controllers would make, and so do JobSets, RayClusters and the other kinds of the table of workload
+    kinds, in the gangs that the daemon would form; other kinds that make pods are named as left out.
 
     With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
     drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
@@ -128,16 +136,13 @@ def command(
         )
         changes = edits_of(click.get_current_context(), edits)
         policy = _policy(config).policy if config else None
+        table = table_for(submitted(changes), workloads)
+        asked: dict[str, Any] = {"policy": policy, "config": config or "", "names": names, "workloads": table}
         recording = fetch(target) if dump is None else load(dump)
         if buying.buy:
-            show_menus(
-                buy_live(recording, changes, buying, policy=policy, config=config or "", names=names, cycles=cycles),
-                output,
-            )
-            return
-        show_what_if(
-            what_if(recording, changes, policy=policy, config=config or "", names=names, cycles=cycles), output
-        )
+            show_menus(buy_live(recording, changes, buying, cycles=cycles, **asked), output)
+        else:
+            show_what_if(what_if(recording, changes, cycles=cycles, **asked), output)
         return
     if not files:
         raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")
@@ -146,7 +151,9 @@ def command(
         raise click.UsageError(f"{flags}: for running clusters (expected --live, or --from DUMP, with it)")
     settings = _policy(config)
     note_extender(settings.policy)
-    manifests = decode_with_pods(read(files, sys.stdin))
+    found = list(read(files, sys.stdin))
+    table = table_for((each for _, each in found), workloads)
+    manifests = decode_with_pods(found, table)
     moment = _moment(now) if now else _newest(manifests)
     reading = read_usage(usage, moment) if usage else None
     if reading is not None:
@@ -161,6 +168,7 @@ def command(
         usage=reading,
         rules=rules,
         ignored=ignored,
+        workloads=table,
     )
     if buying.buy:
         show_menus(bought(paper.snapshot(), paper.policy, buying), output)

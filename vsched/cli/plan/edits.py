@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,3 +109,12 @@ def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
     for name in EDITS:  # those from the environment have no place in the order
         order += [name] * (len(values[name]) - order.count(name))
     return [making[name](next(given[name])) for name in order]
+
+
+def submitted(edits: Sequence[Edit]) -> Iterator[dict[str, Any]]:
+    """All objects that are to be submitted."""
+    from vsched.cli.plan.submit import Submit
+
+    for edit in edits:
+        if isinstance(edit, Submit):
+            yield from (manifest for _, manifest in edit.objects)

@@ -17,6 +17,7 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording
 from vsched.model.plan import CycleReport
@@ -71,14 +72,16 @@ def what_if(
     config: str = "",
     names: Sequence[str] = (),
     cycles: int = 1,
+    workloads: WorkloadTable = NO_WORKLOADS,
 ) -> WhatIf:
     """What would be decided if the edits were made, in this order, against what is decided without them.
 
     What the recorded session decided has come true before either. A policy, of the file ``config``, takes the place of
-    the one in force.
+    the one in force. ``workloads`` says what pods operators make of what is submitted.
     """
     in_force, policy = _policies(recording, policy)
-    today, then = PlanTrial(_restored(recording, names)), PlanTrial(_restored(recording, names))
+    today = PlanTrial(_restored(recording, names, NO_WORKLOADS))
+    then = PlanTrial(_restored(recording, names, workloads))
     for edit in edits:
         edit.apply(then)
     with Caller() as caller:
@@ -110,10 +113,11 @@ def buy_live(
     config: str = "",
     names: Sequence[str] = (),
     cycles: int = 1,
+    workloads: WorkloadTable = NO_WORKLOADS,
 ) -> Bought:
     """The menus of the gangs that still wait once the edits are made and so many cycles have decided."""
     in_force, policy = _policies(recording, policy)
-    trial = PlanTrial(_restored(recording, names))
+    trial = PlanTrial(_restored(recording, names, workloads))
     for edit in edits:
         edit.apply(trial)
     with Caller() as caller:
@@ -142,9 +146,10 @@ def _asked(edits: Sequence[Edit], policy: Policy | None, config: str) -> list[st
     return [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
 
 
-def _restored(recording: Recording, names: Sequence[str]) -> ClusterEditor:
+def _restored(recording: Recording, names: Sequence[str], workloads: WorkloadTable) -> ClusterEditor:
     head = recording.head
-    mirror = ClusterEditor(recording.snapshot, names or head.scheduler_names or OUR_NAMES, head.default_queue)
+    ours = names or head.scheduler_names or OUR_NAMES
+    mirror = ClusterEditor(recording.snapshot, ours, head.default_queue, workloads)
     mirror.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
     if recording.report is not None:
         mirror.settle(recording.report)

@@ -19,6 +19,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
 from vsched.kernels.topology.membership import membership
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests
 from vsched.model.nodes.usage import Reading
@@ -93,13 +94,19 @@ def decide_on_paper(
     usage: Reading | None = None,
     rules: ArbitrationRules | None = None,
     ignored: Iterable[str] = (),
+    workloads: WorkloadTable = NO_WORKLOADS,
 ) -> OnPaper:
-    """The same, with the cluster in which the plan has come true."""
+    """The same, with the cluster in which the plan has come true; ``workloads`` say what gangs there are."""
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
     cache = PaperMirror(
-        frozenset(names), open_without_state=True, arbitrating=rules is not None, ignored=frozenset(ignored)
+        frozenset(names),
+        open_without_state=True,
+        arbitrating=rules is not None,
+        ignored=frozenset(ignored),
+        workloads=workloads,
     )
+    cache.know_owners({kind for kind, objects in manifests.objects.items() if objects})
     cache.use(usage)
     for kind, objects in manifests.objects.items():
         cache.replace(kind, objects)

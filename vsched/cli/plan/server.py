@@ -143,6 +143,18 @@ class PaperServer:
             return Made(stored, others, failure.message)
         return Made(stored, others)
 
+    def create_pods(self, owner: Obj, pods: Iterable[Obj]) -> Made:
+        """The pods that an operator makes of an object, as many as quotas let it; raises the server's Failure."""
+        kind, made = self._client.kind("pods"), list[Obj]()
+        for pod in pods:
+            try:
+                made.append(self._writer.create(kind, pod["metadata"]["namespace"], pod))
+            except Failure as failure:
+                if failure.code != _FORBIDDEN:
+                    raise
+                return Made(owner, made, failure.message)
+        return Made(owner, made)
+
     def change(self, before: Obj, change: Callable[[Obj], Obj], subresource: str = "") -> Obj:
         """An object that is known from elsewhere, as it would be after a change; raises the server's Failure.
 

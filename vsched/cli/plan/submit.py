@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
+from vsched.cli.plan.operators import finder, operated_at, operator_kind
 from vsched.cli.plan.server import WORKLOADS, Made
 from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
@@ -14,6 +15,7 @@ from vsched.cli.plan.vcjobs import expanded
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
+from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read
 from vsched.model.jobs.native import API_GROUP, native_key, title_of
 from vsched.sim.manifests import FIRST_KINDS
@@ -24,6 +26,7 @@ Manifest = dict[str, Any]
 DEFAULT_SCHEDULER = "default-scheduler"
 GROUP_KINDS = frozenset({*POD_GROUPS, "Queue"})
 """Kinds of which is told what became of them."""
+NO_NAMESPACE = "namespace {} is not there yet: it would have to be made first"
 REPLACED = frozenset({"PodGroup", "Queue", "HyperNode"})
 """Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
 
@@ -43,8 +46,13 @@ class Submit:
     def apply(self, trial: PlanTrial) -> None:
         """Make the change; raises BadInput where the API server would refuse an object."""
         ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
+        trial.submitted += [manifest for _, manifest in self.objects]
         for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
-            _submit(trial, origin, manifest)
+            entry = operator_kind(trial.mirror.workloads, manifest)
+            if entry is None:
+                _submit(trial, origin, manifest)
+            else:
+                _submit_operated(trial, origin, manifest, entry)
 
 
 def submit_of(file: str) -> Submit:
@@ -91,7 +99,7 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     wanted = _addressed(kind, manifest)
     namespace = wanted["metadata"].get("namespace", "")
     if namespace and trial.server.ensure_namespace(namespace):
-        trial.notes.append(f"namespace {namespace} is not there yet: it would have to be made first")
+        trial.notes.append(NO_NAMESPACE.format(namespace))
     try:
         if _stays(trial, kind, wanted):
             trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} is there already, and stays as it is")
@@ -108,6 +116,35 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     except BadInput as error:
         raise BadInput(f"{origin}: {error}") from None
     _admit(trial, origin, kind, made, names_scheduler(wanted))
+
+
+def _submit_operated(trial: PlanTrial, origin: Origin, manifest: Manifest, entry: WorkloadKind) -> None:
+    """An object whose operator makes pods of it, as the table of workload kinds says."""
+    made = operated_at(origin, manifest, entry, finder(trial.submitted))
+    owner = made.owner
+    trial.notes += [f"{origin}: {owner['kind']} {owner['metadata']['name']}: {note}" for note in made.notes]
+    namespace = owner["metadata"]["namespace"]
+    if trial.server.ensure_namespace(namespace):
+        trial.notes.append(NO_NAMESPACE.format(namespace))
+    try:
+        trial.mirror.tell(owner)
+    except BadObject as error:
+        raise BadInput(f"{origin}: {error}") from None
+    for body in made.others:
+        inner = operator_kind(trial.mirror.workloads, body)
+        if inner is None:
+            _submit(trial, origin, body)
+        else:
+            _submit_operated(trial, origin, body, inner)
+    if not made.pods:
+        return
+    try:
+        filled = trial.server.create_pods(owner, made.pods)
+    except Failure as failure:
+        raise BadInput(f"{origin}: {failure.message}") from None
+    resource = entry.resources[0]
+    kind = Kind(entry.group, resource.version, entry.kind, resource.plural, entry.kind.lower(), True, entry.id)
+    _admit(trial, origin, kind, filled, all(map(names_scheduler, made.pods)))
 
 
 def _makes_difference(kind: Kind) -> bool:

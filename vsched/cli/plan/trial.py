@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vsched.cli.plan.claims import Known
 from vsched.errors import BadInput
@@ -64,6 +64,8 @@ class PlanTrial:
     def __init__(self, mirror: ClusterEditor) -> None:
         self.mirror = mirror
         self.sent: list[Sent] = []
+        self.submitted: list[dict[str, Any]] = []
+        """Every object that was submitted, as it was written."""
         self.notes: list[str] = []
         """What has to be said of the changes, a sentence each."""
         self.ignored: dict[str, int] = {}

@@ -6,20 +6,25 @@ has none of them, that is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
+from vsched.cli.plan.operators import finder, may_concern, operated_at, operator_kind
 from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.objects import class_of
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable
 from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, without_nulls
+from vsched.settings.workloads import load_table
 
 if TYPE_CHECKING:
-    from vsched.cli.plan.server import PaperServer
+    from vsched.cli.plan.server import Made, PaperServer
 
 KEPT = frozenset({TEMPLATE})
 """Kinds that other objects are made of, and that sessions do not see."""
@@ -38,39 +43,49 @@ WORKLOADS: Mapping[str, str] = {
 """Kinds that become pods here, with their API groups."""
 
 
-def decode_with_pods(objects: Iterable[Found]) -> Manifests:
+def decode_with_pods(objects: Iterable[Found], table: WorkloadTable = NO_WORKLOADS) -> Manifests:
     """The manifests, with the pods of their workloads and the claims of their pods; raises BadInput with one line.
 
     What makes pods in a cluster and not here is named on stderr.
     """
     found = list(objects)
-    manifests = decode_manifests(found, KEPT)  # What is wrong with an object is said before others are made of it.
-    complete = with_claims(_with_pods(manifests, found))
-    return manifests if complete == found else decode_manifests(complete, KEPT)
+    kinds = {key: kind.id for key, kind in table.by_owner.items() if not kind.is_kept_anyway}
+    # What is wrong with an object is said before others are made of it.
+    manifests = decode_manifests(found, KEPT, kinds)
+    complete = with_claims(_with_pods(manifests, found, table))
+    return manifests if complete == found else decode_manifests(complete, KEPT, kinds)
 
 
-def _with_pods(manifests: Manifests, found: list[Found]) -> list[Found]:
+def table_for(manifests: Iterable[Manifest], file: Path | None) -> WorkloadTable:
+    """The table of workload kinds, empty where it concerns none of the manifests; raises BadInput."""
+    if file is None and not any(map(may_concern, manifests)):
+        return NO_WORKLOADS
+    return load_table(file)
+
+
+def _with_pods(manifests: Manifests, found: list[Found], table: WorkloadTable) -> list[Found]:
     """The objects, with the pods of the workloads among them."""
-    if not any(_makes_pods(manifest) for _, manifest in found):
+    if not any(_makes_pods(manifest) or operator_kind(table, manifest) for _, manifest in found):
         return found
-    server: PaperServer | None = None
+    maker = _Maker(manifests, found, table)
     owners = _owners(found)
     complete: list[Found] = []
     for origin, manifest in found:
-        if is_vcjob(manifest) and not _uid(manifest):
-            server = server or _server(manifests, found)
-            complete += _made_of_vcjob(server, manifests, origin, manifest)
-        elif not _is_workload(manifest) and not is_vcjob(manifest):
+        entry = operator_kind(table, manifest)
+        if _uid(manifest) and (entry or _is_workload(manifest) or is_vcjob(manifest)):
+            complete.append((origin, manifest))
+            if entry is None and _uid(manifest) not in owners and _replicas(manifest):
+                _say(origin, manifest, "it is from a cluster, and none of its pods is among the manifests")
+        elif entry is not None:
+            complete += maker.made_by_operator(origin, manifest, entry)
+        elif is_vcjob(manifest):
+            complete += maker.made_of_vcjob(origin, manifest)
+        elif _is_workload(manifest):
+            complete += maker.made(origin, manifest)
+        else:
             complete.append((origin, manifest))
             if _makes_pods(manifest):
                 _say(origin, manifest, "no pods are made of it here")
-        elif _uid(manifest):
-            complete.append((origin, manifest))
-            if _uid(manifest) not in owners and _replicas(manifest):
-                _say(origin, manifest, "it is from a cluster, and none of its pods is among the manifests")
-        else:
-            server = server or _server(manifests, found)
-            complete += _made(server, origin, manifest)
     # Claims of a StatefulSet that are there already are not made again: of two with one name, the last counts.
     claims = [one for one in found if one[1]["kind"] == VOLUME_CLAIM]
     return [*complete, *claims]
@@ -80,17 +95,6 @@ def _uid(manifest: Manifest) -> str:
     """The uid of an object that was read from a cluster; empty for one that is written by hand."""
     metadata = manifest.get("metadata")
     return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
-
-
-def _made_of_vcjob(server: PaperServer, manifests: Manifests, origin: Origin, manifest: Manifest) -> list[Found]:
-    """What the controller of vcjobs makes of one; raises BadInput where it could not be run."""
-    from vsched.cli.plan.vcjobs import expanded  # loads the client, which few plans need
-
-    classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
-    bodies, later = expanded(origin, manifest, {one.name: one.value for one in classes})
-    if later:
-        _say(origin, manifest, later)
-    return [each for body in bodies for each in _made(server, origin, body)]
 
 
 def _is_workload(manifest: Manifest) -> bool:
@@ -152,26 +156,78 @@ def _as_served(node: Manifest) -> Manifest:
     return {"apiVersion": "v1", "spec": {}, **without_nulls(node)}
 
 
-def _made(server: PaperServer, origin: Origin, manifest: Manifest) -> list[Found]:
-    """A workload and what its controllers make of it; raises BadInput where the API server would refuse it."""
+class _Maker:
+    """Makes of the workloads among manifests what their controllers would."""
+
+    def __init__(self, manifests: Manifests, found: Sequence[Found], table: WorkloadTable) -> None:
+        self._manifests = manifests
+        self._found = found
+        self._table = table
+
+    @cached_property
+    def _server(self) -> PaperServer:
+        """An API server on paper that knows what stands in the manifests."""
+        return _server(self._manifests, self._found)
+
+    def made(self, origin: Origin, manifest: Manifest) -> list[Found]:
+        """A workload and what its controllers make of it; raises BadInput where the API server would refuse it."""
+        kind = self._server.kind_of(manifest)
+        if kind is None:
+            versions = ", ".join(self._server.served(manifest))
+            asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+            raise BadInput(f"{origin}: {asked} (expected {versions})")
+        metadata = {"namespace": "default", **manifest["metadata"]}
+        self._server.ensure_namespace(metadata["namespace"])
+        wanted = {**manifest, "apiVersion": kind.api_version, "metadata": metadata}
+        made = _tried(origin, lambda: self._server.create(kind, wanted))
+        named = names_scheduler(manifest)
+        return [(origin, _as_written(as_told(obj, named))) for obj in (made.obj, *_told_of_quotas(origin, made))]
+
+    def made_of_vcjob(self, origin: Origin, manifest: Manifest) -> list[Found]:
+        """What the controller of vcjobs makes of one; raises BadInput where it could not be run."""
+        from vsched.cli.plan.vcjobs import expanded  # loads the client, which few plans need
+
+        found = self._manifests.objects["PriorityClass"]
+        classes = [class_of(one) for one in found if isinstance(one, wire.PriorityClass)]
+        bodies, later = expanded(origin, manifest, {one.name: one.value for one in classes})
+        if later:
+            _say(origin, manifest, later)
+        return [each for body in bodies for each in self.made(origin, body)]
+
+    def made_by_operator(self, origin: Origin, manifest: Manifest, entry: WorkloadKind) -> list[Found]:
+        """An object and what its operator makes of it; raises BadInput where its fields make no sense."""
+        made = operated_at(origin, manifest, entry, finder(each for _, each in self._found))
+        for note in made.notes:
+            _say(origin, manifest, note)
+        complete: list[Found] = [(origin, made.owner)]
+        for body in made.others:
+            inner = operator_kind(self._table, body)
+            complete += self.made(origin, body) if inner is None else self.made_by_operator(origin, body, inner)
+        if made.pods:
+            self._server.ensure_namespace(made.owner["metadata"]["namespace"])
+        named = {pod["metadata"]["name"]: names_scheduler(pod) for pod in made.pods}
+        filled = _tried(origin, lambda: self._server.create_pods(made.owner, made.pods))
+        for pod in _told_of_quotas(origin, filled):
+            complete.append((origin, _as_written(as_told(pod, named[pod["metadata"]["name"]]))))
+        return complete
+
+
+def _tried(origin: Origin, create: Callable[[], Made]) -> Made:
+    """What was made; raises BadInput where the API server would refuse it."""
     from vsched.sim.store.api_errors import Failure
 
-    kind = server.kind_of(manifest)
-    if kind is None:
-        versions = ", ".join(server.served(manifest))
-        asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
-        raise BadInput(f"{origin}: {asked} (expected {versions})")
-    metadata = {"namespace": "default", **manifest["metadata"]}
-    server.ensure_namespace(metadata["namespace"])
     try:
-        made = server.create(kind, {**manifest, "apiVersion": kind.api_version, "metadata": metadata})
+        return create()
     except (Failure, BadInput) as error:
         raise BadInput(f"{origin}: {error}") from None
+
+
+def _told_of_quotas(origin: Origin, made: Made) -> Sequence[Manifest]:
+    """What is made of an object, and a word on stderr where quotas keep it from more."""
     if made.refused:
         pods = sum(obj["kind"] == "Pod" for obj in made.others)
-        _say(origin, manifest, f"no more than {counted(pods, 'pod', 'pods')} of it: {made.refused}")
-    named = names_scheduler(manifest)
-    return [(origin, _as_written(as_told(obj, named))) for obj in (made.obj, *made.others)]
+        _say(origin, made.obj, f"no more than {counted(pods, 'pod', 'pods')} of it: {made.refused}")
+    return made.others
 
 
 def _as_written(obj: Manifest) -> Manifest:

@@ -18,7 +18,8 @@ from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joine
 from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, scheduling_annotations
 from vsched.mirror.ingest.native import KUEUE_QUEUE
 from vsched.mirror.ingest.paths import Place, items_of
-from vsched.mirror.ingest.workload_kinds import Count, RoleRule, Split, WorkloadKind, alternatives_of
+from vsched.mirror.ingest.workload_kinds import WorkloadKind
+from vsched.mirror.ingest.workload_rules import Count, RoleRule, Split, alternatives_of
 from vsched.model.jobs.job import JobSpec
 from vsched.model.shared import shared
 
@@ -126,12 +127,12 @@ def group_and_kind(reference: wire.OwnerReference) -> tuple[str, str]:
 def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
     """What an object says of the gangs of its pods; raises BadObject."""
     place = Place(document)
-    roles = tuple(_roles(entry, place))
+    roles = tuple(role for _, role, _ in roles_of(entry, place))
     if len(roles) > ROLES_MAX:
         raise BadObject(f"{len(roles)} roles (expected at most {ROLES_MAX})")
     return GangFacts(
         roles,
-        None if entry.minimum is None else _count(entry.minimum, place, "minimum"),
+        None if entry.minimum is None else count_of(entry.minimum, place, "minimum"),
         _text(entry.queue, place),
         _text(entry.priority, place),
         bool(entry.suspended and place.holds(entry.suspended)) or (bool(roles) and not any(r.replicas for r in roles)),
@@ -158,10 +159,11 @@ def record_of(
     )
 
 
-def _roles(entry: WorkloadKind, place: Place) -> Iterator[Role]:
+def roles_of(entry: WorkloadKind, place: Place) -> Iterator[tuple[RoleRule, Role, Place]]:
+    """The roles of an object, each with its rule and the part that it is read from; raises BadObject."""
     for rule in entry.roles:
         if not rule.each:
-            yield _role(rule, rule.name, place)
+            yield rule, _role(rule, rule.name, place), place
             continue
         for found in place.values(rule.each):
             for key, item in items_of(found):
@@ -169,13 +171,13 @@ def _roles(entry: WorkloadKind, place: Place) -> Iterator[Role]:
                 named = inner.first(rule.name_from) if rule.name_from else key.lower()
                 if not isinstance(named, str) or not named:
                     raise BadObject(f"{rule.each}: an item without {rule.name_from or 'a key'} (expected its name)")
-                yield _role(rule, named, inner)
+                yield rule, _role(rule, named, inner), inner
 
 
 def _role(rule: RoleRule, name: str, place: Place) -> Role:
-    replicas = _count(rule.replicas, place, f"replicas of {name}")
+    replicas = count_of(rule.replicas, place, f"replicas of {name}")
     replicas = 1 if replicas is None else replicas
-    minimum = None if rule.minimum is None else _count(rule.minimum, place, f"minimum of {name}")
+    minimum = None if rule.minimum is None else count_of(rule.minimum, place, f"minimum of {name}")
     sets = tuple(
         tuple((key, value.replace("{name}", name)) for key, value in sorted(each.items())) for each in rule.label_sets
     )
@@ -183,8 +185,8 @@ def _role(rule: RoleRule, name: str, place: Place) -> Role:
     return Role(shared(short(name, "the name of a role")), tuple(filter(None, sets)), least, replicas)
 
 
-def _count(count: Count, place: Place, what: str) -> int | None:
-    """A number of pods; None where no alternative leads to one."""
+def count_of(count: Count, place: Place, what: str) -> int | None:
+    """A number of pods; None where no alternative leads to one. Raises BadObject."""
     for one in alternatives_of(count):
         if one.when and not place.holds(one.when):
             continue

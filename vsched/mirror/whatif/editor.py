@@ -173,7 +173,13 @@ class ClusterEditor(EditableMirror):
     def tell(self, manifest: Manifest) -> None:
         """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
         kind = wire.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
-        found = wire.decode(kind, encoded(manifest))
+        workload = self.workloads.by_owner.get((str(manifest.get("apiVersion") or "").rpartition("/")[0], kind))
+        if workload is not None:
+            kind = workload.id
+            self.set_refused(kind, refused=False)  # there is one
+        found = (
+            wire.decode(kind, encoded(manifest)) if kind in wire.KINDS else wire.read_workload(kind, encoded(manifest))
+        )
         before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
         self.apply(kind, "MODIFIED", found)
         if before is not None:

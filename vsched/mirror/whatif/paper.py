@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, NamedTuple, get_args
 
+from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.claim_edits import EditableClaims
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.task import Task
+
+OWNERS = tuple(kind.__name__ for kind in get_args(wire.Workload))
+"""Kinds that own pods and that the mirror keeps whatever the table of workload kinds says."""
 
 
 class Passed(NamedTuple):
@@ -37,6 +41,11 @@ class PaperMirror(Cache):
                 self._paper.settle(task, bind.claims, {} if node is None else node.attributes.labels, storage)
         for release in report.released:
             self._paper.settle_release(release)
+
+    def know_owners(self, kinds: Container[str]) -> None:
+        """No other kinds of owners are here: pods do not wait for objects of these."""
+        for kind in (*self.workloads.by_id, *OWNERS):
+            self.set_refused(kind, refused=kind not in kinds)
 
     def pass_time(self, report: CycleReport, now: float) -> Passed:
         """Let time pass until the first of the pods that were asked to end by themselves have ended.

@@ -9,6 +9,7 @@ import msgspec
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.restoring import RestoredMirror
 from vsched.mirror.whatif.topology import with_alike
 from vsched.model.arbitration.records import Arbitration, Ceiling
@@ -27,8 +28,14 @@ class EditableMirror(RestoredMirror):
     ``mark`` gives a position in the log, ``take_back`` undoes all changes since that position.
     """
 
-    def __init__(self, snapshot: Snapshot, scheduler_names: Iterable[str] = (), default_queue: str = "default") -> None:
-        super().__init__(snapshot, scheduler_names, default_queue)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        scheduler_names: Iterable[str] = (),
+        default_queue: str = "default",
+        workloads: WorkloadTable = NO_WORKLOADS,
+    ) -> None:
+        super().__init__(snapshot, scheduler_names, default_queue, workloads)
         self.arbitrated: Arbitration | None = snapshot.arbitration
         """What the arbitrator divides among namespaces; None if the snapshot has none."""
         self._undo: list[Callable[[], object]] = []

@@ -14,6 +14,7 @@ from math import floor, inf, isinf
 import msgspec
 
 from vsched.mirror.ingest.queues import ParsedQueue
+from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import Problem
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.mirror.whatif.claims import OwnedClaims
@@ -33,14 +34,22 @@ class RestoredMirror(PaperMirror):
     The ceilings of namespaces stay as they were: a snapshot does not hold all that they are computed from.
     """
 
-    def __init__(self, snapshot: Snapshot, scheduler_names: Iterable[str] = (), default_queue: str = "default") -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        scheduler_names: Iterable[str] = (),
+        default_queue: str = "default",
+        workloads: WorkloadTable = NO_WORKLOADS,
+    ) -> None:
         super().__init__(
             frozenset(scheduler_names),
             default_queue,
             open_without_state=True,
             arbitrating=bool(snapshot.held or snapshot.ceilings or snapshot.arbitration),
             ignored=frozenset(snapshot.ignored),
+            workloads=workloads,
         )
+        self.know_owners(())
         self.origin = snapshot
         self.scheduler_names = frozenset(scheduler_names)
         self.moment = floor(snapshot.now) + 1.0

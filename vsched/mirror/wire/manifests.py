@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple, TextIO
 
@@ -24,6 +24,7 @@ STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
 """Generated uids are derived from this and the object's name."""
 _MAXIMUM_DEPTH = 100
+NO_WORKLOADS: Mapping[tuple[str, str], str] = {}
 
 
 Name = tuple[str, str]
@@ -67,11 +68,14 @@ def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str
 
 
 def decode_manifests(
-    objects: Iterable[tuple[Origin, dict[str, Any]]], wanted: frozenset[str] = frozenset()
+    objects: Iterable[tuple[Origin, dict[str, Any]]],
+    wanted: frozenset[str] = frozenset(),
+    workloads: Mapping[tuple[str, str], str] = NO_WORKLOADS,
 ) -> Manifests:
     """Decode objects of mirrored kinds, keep those of ``wanted`` kinds as they are, and count the rest.
 
-    Of two objects with the same name the later one counts, as if they were applied in this order.
+    ``workloads`` are kinds that are mirrored for the sake of a table of workload kinds: their names in the mirror, by
+    API group and kind. Of two objects with the same name the later one counts, as if they were applied in this order.
     """
     typed: dict[str, dict[Name, wire.Object]] = {kind: {} for kind in wire.KINDS}
     others: dict[str, dict[Name, dict[str, Any]]] = {}
@@ -79,14 +83,16 @@ def decode_manifests(
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
         kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
-        kept = kind in wire.KINDS and _is_of_group(kind, manifest)
+        workload = workloads.get((str(manifest.get("apiVersion") or "").rpartition("/")[0], manifest["kind"]), "")
+        kept = bool(workload) or (kind in wire.KINDS and _is_of_group(kind, manifest))
+        kind = workload or kind
         if not kept and kind not in wanted:
             ignored[kind] += 1
             continue
-        manifest = _completed(origin, kind, manifest)
+        manifest = _completed(origin, kind, manifest, namespaced=bool(workload))
         name = (manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"])
         if kept:
-            typed[kind][name] = _decoded(origin, kind, manifest)
+            typed.setdefault(kind, {})[name] = _decoded(origin, kind, manifest)
             origins[kind, *name] = origin
         else:
             others.setdefault(kind, {})[name] = manifest
@@ -155,14 +161,14 @@ def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
     return not version or str(version).rpartition("/")[0] == wire.RESOURCES[kind].group
 
 
-def _completed(origin: Origin, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+def _completed(origin: Origin, kind: str, manifest: dict[str, Any], *, namespaced: bool) -> dict[str, Any]:
     metadata = manifest.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
         raise BadObject(f"{origin}: {kind}: metadata.name: missing (expected text)")
     metadata = {key: value for key, value in metadata.items() if value is not None}
     namespace = ""
-    if kind in wire.RESOURCES and wire.RESOURCES[kind].namespaced:
+    if namespaced or (kind in wire.RESOURCES and wire.RESOURCES[kind].namespaced):
         namespace = str(metadata.setdefault("namespace", "default") or "default")
     metadata.setdefault("uid", made_up_uid(kind, namespace, name))
     return {**manifest, "metadata": metadata}
@@ -174,9 +180,14 @@ def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadObject(f"{origin}: {kind} {manifest['metadata']['name']}: {error} (expected plain values)") from None
     try:
-        return wire.decode(kind, data)
+        if kind in wire.KINDS:
+            return wire.decode(kind, data)
     except BadObject as error:
         raise BadObject(f"{origin}: {error}") from None
+    found = wire.read_workload(kind, data)
+    if isinstance(found, wire.Malformed):
+        raise BadObject(f"{origin}: {found.message}")
+    return found
 
 
 def without_nulls(value: Any) -> Any:
