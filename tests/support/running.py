@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.support.waiting import PATIENCE_SECONDS, until
+from vsched.controllers.flows.controller import MakerSettings
 from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.options import Options
@@ -150,6 +151,7 @@ async def scheduling(
     confirmations: ConfirmationSettings | None = None,
     observing: ObserveSettings | None = None,
     writeback: WritebackSettings | None = None,
+    makers: MakerSettings | None = None,
     **options: Any,
 ) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end."""
@@ -163,6 +165,7 @@ async def scheduling(
             confirmations=confirmations,
             observing=observing,
             writeback=writeback,
+            makers=makers,
         )
         task = group.create_task(daemon.run())
         try:

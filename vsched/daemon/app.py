@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
+from vsched.controllers.flows.controller import MakerSettings
 from vsched.daemon.arbitrate.parts import ArbitrationService
 from vsched.daemon.lead.election import led
 from vsched.daemon.loop.callouts import Caller
@@ -59,6 +60,7 @@ class Daemon:
         writeback: WritebackSettings | None = None,
         confirmations: ConfirmationSettings | None = None,
         observing: ObserveSettings | None = None,
+        makers: MakerSettings | None = None,
         on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         check(options)
@@ -67,7 +69,7 @@ class Daemon:
         self._writes = writes = WritePath(base, writeback, confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
-        self.housekeeping = Housekeeping(base, writes)
+        self.housekeeping = Housekeeping(base, writes, makers)
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
         self.usage = UsageCollector(
@@ -81,6 +83,7 @@ class Daemon:
             base.role,
             self.rivals.to_dict,
             self.housekeeping.standing_back,
+            self.housekeeping.flows,
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -220,6 +223,7 @@ class Daemon:
             **self.listeners.numbers(),
             **self.inspection.numbers(),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
+            **(self.housekeeping.makers.numbers() if self.housekeeping.makers is not None else {}),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
             "vsched_vcjobs_left_alone": {"": float(bool(self.housekeeping.standing_back()))},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},

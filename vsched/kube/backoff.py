@@ -63,3 +63,6 @@ class BackOffs:
 
     def __contains__(self, key: str) -> bool:
         return key in self._failed
+
+    def __len__(self) -> int:
+        return len(self._failed)

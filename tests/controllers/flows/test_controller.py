@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.builders import merged
 from tests.support.running import node, reasons_of, scheduling
 from tests.support.shell import KUBECTL, shell
-from tests.support.vcjob_cluster import VCJOBS, phase, task
+from tests.support.vcjob_cluster import VCJOBS, phase, phases, task
 from tests.support.waiting import until
+from vsched.controllers.flows.controller import MakerSettings
+from vsched.controllers.flows.prober import ProbeSettings
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -34,6 +38,12 @@ async def apply(cluster: Cluster, folder: Path, sample: str) -> None:
 
 def status(cluster: Cluster, resource: str, name: str) -> Obj:
     return (cluster.client.get(resource, "default", name) or {}).get("status") or {}
+
+
+def messages(cluster: Cluster, name: str, reason: str) -> list[str]:
+    """What Events of a reason say about an object."""
+    events = cluster.client.list("events", "default")
+    return [each["message"] for each in events if (each["involvedObject"]["name"], each["reason"]) == (name, reason)]
 
 
 def jobs(cluster: Cluster) -> list[str]:
@@ -82,6 +92,59 @@ async def test_a_cron_job_makes_up_for_the_newest_run_it_missed_and_no_other(tmp
         )
 
 
+def job_flow(*flows: Obj, **spec: Any) -> Obj:
+    """The JobFlow ``f``."""
+    return {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobFlow",
+        "metadata": {"name": "f", "namespace": "default"},
+        "spec": {"flows": list(flows), **spec},
+    }
+
+
+def job_template(name: str, *tasks: Obj) -> Obj:
+    return {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobTemplate",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulerName": "vsched", "tasks": list(tasks)},
+    }
+
+
+async def test_a_flow_is_made_once_the_pods_of_its_target_answer() -> None:
+    """The pods of an embedded cluster do not listen: their addresses are set to that of a server here."""
+    code = b"503"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await reader.readuntil(b"\r\n\r\n")
+        assert request.startswith(b"GET /ready HTTP/1.1\r\n")
+        assert b"\r\nX-From: flow\r\n" in request
+        writer.write(b"HTTP/1.1 %b x\r\n\r\n" % code)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    header = {"name": "X-From", "value": "flow"}
+    probe = {"httpGetList": [{"taskName": "server", "port": port, "path": "/ready", "httpHeader": header}]}
+    made = job_flow({"name": "serve"}, {"name": "ask", "dependsOn": {"targets": ["serve"], "probe": probe}})
+    manifests = [made, job_template("serve", task("server", 2)), job_template("ask", task("client", 1, "50ms"))]
+    soon = MakerSettings(probes=ProbeSettings(period_seconds=0.1, spacing_seconds=0.0, loopback=True))
+    async with Cluster([node("n1")], manifests=manifests) as cluster, scheduling(cluster.url, makers=soon) as daemon:
+        await until(lambda: [*phases(cluster, "f-serve").values()] == ["Running", "Running"])
+        here = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+        for name in phases(cluster, "f-serve"):
+            cluster.client.patch_status("pods", "default", name, lambda found: merged(found, {"status": here}))
+        await until(lambda: any("answered 503" in message for message in messages(cluster, "f", "ProbeFailed")))
+        assert jobs(cluster) == ["f-serve"]
+        code = b"200"
+        await until(lambda: phase(cluster, "f-ask") == "Completed")
+        assert phase(cluster, "f-serve") == "Running"
+        assert daemon.telemetry.registry.get_sample_value("vsched_flow_probes_total", {"name": "answered"}) >= 2
+        await until(lambda: daemon.health.ready().details["flows"] == {"jobFlows": 1})
+    server.close()
+
+
 def cron_job(name: str, **spec: Any) -> Obj:
     """A CronJob that was scheduled last long ago."""
     return {
@@ -119,18 +182,8 @@ async def test_a_schedule_that_cannot_be_followed_is_told_in_an_event() -> None:
 
 
 async def test_a_flow_goes_on_once_its_template_is_there_and_its_jobs_go_in_the_end() -> None:
-    flow = {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobFlow",
-        "metadata": {"name": "f", "namespace": "default"},
-        "spec": {"flows": [{"name": "a"}], "jobRetainPolicy": "delete"},
-    }
-    template = {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobTemplate",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": {"schedulerName": "vsched", "tasks": [task("worker", 1, "50ms")]},
-    }
+    flow = job_flow({"name": "a"}, jobRetainPolicy="delete")
+    template = job_template("a", task("worker", 1, "50ms"))
     async with Cluster([node("n1")], manifests=[flow]) as cluster, scheduling(cluster.url):
         await until(lambda: "MissingJobTemplate" in reasons_of(cluster, "f"))
         cluster.client.create(TEMPLATES, template)
@@ -145,18 +198,7 @@ async def test_somebody_elses_vcjob_of_the_same_name_is_left_alone() -> None:
         "metadata": {"name": "f-a", "namespace": "default"},
         "spec": {"schedulerName": "vsched", "tasks": [task("worker", 1)]},
     }
-    flow = {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobFlow",
-        "metadata": {"name": "f", "namespace": "default"},
-        "spec": {"flows": [{"name": "a"}]},
-    }
-    template = {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobTemplate",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": {"tasks": [task("worker", 1)]},
-    }
+    flow, template = job_flow({"name": "a"}), job_template("a", task("worker", 1))
     async with Cluster([node("n1")], manifests=[other, flow, template]) as cluster, scheduling(cluster.url):
         await until(lambda: "FailedCreate" in reasons_of(cluster, "f"))
         assert phase(cluster, "f-a") in ("", "Pending", "Running")

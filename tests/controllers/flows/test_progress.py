@@ -171,6 +171,13 @@ def test_what_becomes_of_vcjobs_once_all_are_complete(policy: str, wanted: list[
     assert ([job.name for job in plan.delete], plan.status, plan.create) == (wanted, None, ())
 
 
+def test_flows_without_their_templates_are_told_in_one_message() -> None:
+    plan = proceed(flow({"name": "a"}, {"name": "b"}), [], {}, NOW)
+    ((reason, message),) = plan.problems
+    assert reason == "MissingJobTemplate"
+    assert message == "there is no JobTemplate a: its flow waits; there is no JobTemplate b: its flow waits"
+
+
 def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], templates("b"), NOW)
     assert [body["metadata"]["name"] for body in plan.create] == ["f-b"]
@@ -184,9 +191,14 @@ def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
         pytest.param([after("a", "b")], "spec.flows[0].dependsOn.targets: 'b' (expected the name", id="unknown target"),
         pytest.param([after("a", "b"), after("b", "a")], "depend on each other", id="a circle"),
         pytest.param(
-            [{"name": "a"}, after("b", "a", tcpSocketList=[{"port": 80}])],
-            "spec.flows[1].dependsOn.probe: httpGetList and tcpSocketList are not supported",
-            id="probes over the network",
+            [{"name": "a"}, after("b", "a", tcpSocketList=[{"port": 0}])],
+            "spec.flows[1].dependsOn.probe.tcpSocketList[0].port: 0 (expected 1 to 65535)",
+            id="a probe that cannot be asked",
+        ),
+        pytest.param(
+            [{"name": "a"}, after("b", "a", tcpSocketList=[{"port": 80}] * 33)],
+            "spec.flows: 33 probes in httpGetList and tcpSocketList (expected at most 32)",
+            id="too many probes",
         ),
     ],
 )

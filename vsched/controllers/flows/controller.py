@@ -7,7 +7,9 @@ twice. Where Volcano's own controllers run, it stands back with the controller o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,11 +20,13 @@ from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, decide
 from vsched.controllers.flows.jobflows import JobFlow
 from vsched.controllers.flows.jobtemplates import JobTemplate, template_status
-from vsched.controllers.flows.made import Body, MadeJob
-from vsched.controllers.flows.progress import proceed
-from vsched.controllers.flows.records import BadMaker, Kept, MakerRecords
+from vsched.controllers.flows.made import Body, MadeJob, maker_key
+from vsched.controllers.flows.prober import Prober, ProbeSettings
+from vsched.controllers.flows.progress import FlowPlan, proceed
+from vsched.controllers.flows.records import UNREADABLE, BadMaker, Kept, MakerRecords
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
+from vsched.controllers.vcjobs.view import PodState
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -34,6 +38,7 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
 
 RESOURCES = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS, "JobTemplate": JOB_TEMPLATES}
+COUNTED = tuple(f"{kind} {what}" for kind in ("CronJob", "JobFlow") for what in ("created", "deleted"))
 _GONE = (404, 409)
 """Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
 
@@ -51,6 +56,7 @@ class MakerSettings(msgspec.Struct, frozen=True):
     longest_seconds: float = 600.0
     """CronJobs are looked at this often at least: clocks may be set."""
     remembered: int = 10_000
+    probes: ProbeSettings = ProbeSettings()
 
 
 class MakerController:
@@ -63,20 +69,48 @@ class MakerController:
         events: EventRecorder,
         clock: Clock,
         stands_back: Callable[[], str],
+        pods: Callable[[str], Sequence[PodState]],
         settings: MakerSettings | None = None,
     ) -> None:
-        """``stands_back`` says why nothing is to be done for now, in words; empty where there is no such reason."""
+        """``stands_back`` says why nothing is to be done for now, in words; empty where there is no such reason.
+        ``pods`` gives the pods of a vcjob by its uid.
+        """
         self._client = client
         self._writer = writer
         self._events = events
         self._clock = clock
         self._stands_back = stands_back
+        self._pods = pods
         self._settings = settings or MakerSettings()
         self._records = MakerRecords(self._touched, clock)
         self._blamed: LRUCache[tuple[str, str], str] = LRUCache(self._settings.remembered)
         """What was said about objects, by uid and reason."""
         self._back_offs = BackOffs(self._settings.retry)
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
+        self.counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
+        """Vcjobs that were made and deleted, by what for."""
+        self.prober = Prober(clock, self._touched, self._settings.probes)
+
+    def numbers(self) -> Mapping[str, Mapping[str, float]]:
+        """What is read off at every scrape."""
+        return {
+            "vsched_job_flows": self._records.flow_counts(),
+            "vsched_cron_jobs": self._records.cron_counts(),
+            "vsched_flow_vcjobs_total": {what: float(count) for what, count in self.counts.items()},
+            "vsched_flow_probes_total": {result: float(count) for result, count in self.prober.counts.items()},
+        }
+
+    def shown(self) -> Mapping[str, object]:
+        """For ``/readyz``: how many there are and how they fare, as far as there are any."""
+        flows, crons = self._records.flow_counts(), self._records.cron_counts()
+        counts = {
+            "jobFlows": sum(flows.values()),
+            "cronJobs": sum(crons.values()),
+            "unreadable": flows[UNREADABLE] + crons[UNREADABLE],
+            "probed": len(self.prober),
+            "retried": len(self._back_offs),
+        }
+        return {what: int(count) for what, count in counts.items() if count}
 
     @property
     def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
@@ -85,7 +119,9 @@ class MakerController:
 
     async def run(self) -> None:
         """Run the controller until cancelled."""
-        await self._workqueue.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._workqueue.run(), name="flows")
+            group.create_task(self.prober.run(), name="probes")
 
     def look_at_all(self) -> None:
         """Whether something may be done has changed."""
@@ -101,10 +137,12 @@ class MakerController:
         else:
             self._workqueue.discard(key)
             self._back_offs.forget(key)
+            self.prober.forget(key)
 
     async def _look(self, key: str, _: None) -> None:
         maker = self._records.maker(key)
         if maker is None or self._stands_back() or not self._records.is_ready(maker):
+            self.prober.forget(key)
             return  # looked at again once that has changed
         try:
             settled = await self._settle(maker)
@@ -120,6 +158,7 @@ class MakerController:
         if isinstance(maker, JobTemplate):
             return await self._finish(maker, template_status(maker, self._records.of_template(maker)))
         if isinstance(maker, BadMaker):
+            self.prober.forget(maker_key(maker.reference.kind, maker.reference.namespace, maker.reference.name))
             self._blame(maker.reference, f"Invalid{maker.reference.kind}", maker.problem)
             return True
         return await (self._settle_cron(maker) if isinstance(maker, CronJob) else self._settle_flow(maker))
@@ -140,13 +179,21 @@ class MakerController:
         return await self._finish(cron, plan.status, plan.delete)
 
     async def _settle_flow(self, flow: JobFlow) -> bool:
-        plan = proceed(flow, self._records.jobs(flow.uid), self._records.templates, self._clock.now())
+        plan = self._plan(flow)
         for reason, message in plan.problems:
             self._blame(flow.reference, reason, message)
         made = [await self._create(flow.reference, body) for body in plan.create]
         if any(made):
-            plan = proceed(flow, self._records.jobs(flow.uid), self._records.templates, self._clock.now())
+            plan = self._plan(flow)
+        self.prober.want(flow.key, plan.asks)
+        if plan.lacks_pods:
+            self._workqueue.put(flow.key, None, self._settings.probes.period_seconds)
         return await self._finish(flow, plan.status, plan.delete) and all(made)
+
+    def _plan(self, flow: JobFlow) -> FlowPlan:
+        jobs, now = self._records.jobs(flow.uid), self._clock.now()
+        pods = {job.uid: self._pods(job.uid) for job in jobs} if flow.asks_pods else {}
+        return proceed(flow, jobs, self._records.templates, now, pods, self.prober.answers(flow.key))
 
     async def _finish(
         self, maker: CronJob | JobFlow | JobTemplate, status: Body | None, old: tuple[MadeJob, ...] = ()
@@ -180,6 +227,7 @@ class MakerController:
         write = Write("vcjob", "POST", VCJOBS.path(about.namespace), orjson.dumps(body))
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
+            self.counts[f"{about.kind} created"] += 1
             self._records.wrote_job(answer.body)
             self._events.record(about, NORMAL, "SuccessfulCreate", f"created vcjob {name}")
             return True
@@ -198,6 +246,7 @@ class MakerController:
         write = Write("vcjob", "DELETE", path, deletion_options(job.uid, background=True))
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
+            self.counts[f"{about.kind} deleted"] += 1
             self._events.record(about, NORMAL, "SuccessfulDelete", f"deleted vcjob {job.name}")
         if answer.done or answer.code in _GONE:
             self._records.deleted(job.uid)

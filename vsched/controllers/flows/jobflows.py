@@ -9,14 +9,21 @@ from typing import Any
 import msgspec
 
 from vsched.controllers.flows.made import data_of, maker_key
+from vsched.controllers.flows.probes import NetworkProbe, network_probes, probe_problems
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS
+from vsched.mirror.wire import flows as wire_flows
 from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.flows import FlowProbe
 from vsched.writes.bodies import Reference
 
 DELETE = "delete"
 """The retain policy under which vcjobs are deleted once all are complete."""
+PENDING, RUNNING, SUCCEEDED, FAILURE = "Pending", "Running", "Succeed", "Failed"
+FLOW_PHASES = (PENDING, RUNNING, SUCCEEDED, FAILURE)
+"""The phases of a JobFlow."""
+PROBES_MAX = 32
+"""So many probes over the network may a JobFlow have."""
 
 
 class TaskProbe(msgspec.Struct, frozen=True):
@@ -33,8 +40,10 @@ class Flow(msgspec.Struct, frozen=True):
     targets: tuple[str, ...] = ()
     probes: tuple[TaskProbe, ...] = ()
     """What has to hold of the targets; where there are none, the targets have to be complete."""
-    asks_pods: bool = False
-    """Whether it has probes that ask pods over the network."""
+    network_probes: tuple[NetworkProbe, ...] = ()
+    """Likewise: pods have to answer."""
+    probe_problems: tuple[str, ...] = ()
+    """What is wrong with its probes, as they are written."""
     patch: Mapping[str, Any] = {}
 
 
@@ -61,6 +70,11 @@ class JobFlow(msgspec.Struct, frozen=True):
         return Reference(JOB_FLOWS.api_version, "JobFlow", self.namespace, self.name, self.uid)
 
     @property
+    def asks_pods(self) -> bool:
+        """Whether it has probes that ask pods over the network."""
+        return any(flow.network_probes for flow in self.flows)
+
+    @property
     def templates(self) -> tuple[str, ...]:
         """The keys of the JobTemplates that it names."""
         return tuple(f"{self.namespace}/{flow.name}" for flow in self.flows)
@@ -79,26 +93,31 @@ def job_flow_of(item: wire.JobFlow) -> JobFlow:
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         created=seconds_of(metadata.creation_timestamp),
-        flows=tuple(
-            Flow(
-                flow.name,
-                tuple((flow.depends_on.targets or ()) if flow.depends_on else ()),
-                *_probes(flow.depends_on.probe if flow.depends_on else None),
-                data_of(flow.patch.job_spec) if flow.patch else {},
-            )
-            for flow in item.spec.flows or ()
-        ),
+        flows=tuple(map(_flow_of, item.spec.flows or ())),
         retain=item.spec.job_retain_policy,
         status=item.status or {},
         deleting=metadata.deletion_timestamp is not None,
     )
 
 
-def _probes(probe: FlowProbe | None) -> tuple[tuple[TaskProbe, ...], bool]:
-    if probe is None:
-        return (), False
-    found = tuple(TaskProbe(each.task_name, each.phase) for each in probe.task_status_list or ())
-    return found, bool(probe.http_get_list or probe.tcp_socket_list)
+def flow_phase(flow: JobFlow) -> str:
+    """The phase that the status states; Pending where it states none."""
+    state = flow.status.get("state")
+    phase = state.get("phase") if isinstance(state, Mapping) else None
+    return phase if isinstance(phase, str) and phase in FLOW_PHASES else PENDING
+
+
+def _flow_of(item: wire_flows.Flow) -> Flow:
+    depends_on = item.depends_on or wire_flows.FlowDependency()
+    probe = depends_on.probe or FlowProbe()
+    return Flow(
+        item.name,
+        tuple(depends_on.targets or ()),
+        tuple(TaskProbe(each.task_name, each.phase) for each in probe.task_status_list or ()),
+        network_probes(probe),
+        tuple(probe_problems(probe)),
+        data_of(item.patch.job_spec) if item.patch else {},
+    )
 
 
 def problems(flow: JobFlow) -> Iterator[str]:
@@ -111,8 +130,10 @@ def problems(flow: JobFlow) -> Iterator[str]:
         for target in each.targets:
             if target not in names:
                 yield f"{at}.dependsOn.targets: {target!r} (expected the name of another flow)"
-        if each.asks_pods:
-            yield f"{at}.dependsOn.probe: httpGetList and tcpSocketList are not supported (expected taskStatusList)"
+        yield from (f"{at}.dependsOn.probe.{line}" for line in each.probe_problems)
+    asked = sum(len(each.network_probes) for each in flow.flows)
+    if asked > PROBES_MAX:
+        yield f"spec.flows: {asked} probes in httpGetList and tcpSocketList (expected at most {PROBES_MAX})"
     try:
         TopologicalSorter({each.name: each.targets for each in flow.flows}).prepare()
     except CycleError as error:

@@ -61,6 +61,11 @@ def maker_key(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{name}"
 
 
+def namespace_of(key: str) -> str:
+    """The namespace in such a key."""
+    return key.partition(" ")[2].partition("/")[0]
+
+
 def made_job_of(item: wire.Object) -> MadeJob | None:
     """A vcjob as its maker sees it; None for one that nobody here has made."""
     if not isinstance(item, wire.VolcanoJob):

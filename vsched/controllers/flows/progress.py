@@ -5,13 +5,25 @@ A vcjob has a fixed name. One that has ended is not made again, also where it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vsched.controllers.flows.jobflows import DELETE, Flow, JobFlow, problems
+from vsched.controllers.flows.jobflows import (
+    DELETE,
+    FAILURE,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
+    Flow,
+    JobFlow,
+    flow_phase,
+    problems,
+)
 from vsched.controllers.flows.jobtemplates import JobTemplate
 from vsched.controllers.flows.made import BY_FLOW, BY_TEMPLATE, FAILED, FINISHED, Body, MadeJob
 from vsched.controllers.flows.patches import patched
+from vsched.controllers.flows.probes import Answers, Ask
+from vsched.controllers.flows.turns import Pods, Turn, turn_of
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.status import compact
@@ -19,8 +31,6 @@ from vsched.kube.times import time_stamp
 from vsched.mirror.resources import JOB_FLOWS, VCJOBS
 from vsched.model.amounts.durations import parse_duration
 
-PENDING, RUNNING, SUCCEEDED, FAILURE = "Pending", "Running", "Succeed", "Failed"
-"""The phases of a JobFlow."""
 LISTS: Mapping[str, str] = {
     JobPhase.PENDING: "pendingJobs",
     JobPhase.RUNNING: "runningJobs",
@@ -30,6 +40,8 @@ LISTS: Mapping[str, str] = {
 }
 UNLISTED = frozenset((JobPhase.COMPLETING, JobPhase.TERMINATING))
 """Phases whose vcjobs are in no list of the status; those in any other phase are in ``unKnowJobs``."""
+TOLD_MAX = 3
+"""Of so many flows an Event says which probe fails."""
 HISTORIES_KEPT = 32
 """The latest phases of a vcjob that the status remembers."""
 
@@ -43,31 +55,60 @@ class FlowPlan(NamedTuple):
     delete: tuple[MadeJob, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
     """Reasons and messages, where something of it cannot be made."""
+    asks: tuple[Ask, ...] = ()
+    """Pods that are to be asked, because flows depend on their answers."""
+    lacks_pods: bool = False
+    """Whether some that are to be asked do not run yet."""
 
 
-def proceed(flow: JobFlow, jobs: Sequence[MadeJob], templates: Mapping[str, JobTemplate], now: float) -> FlowPlan:
-    """The next step; ``jobs`` are those that the JobFlow controls, ``templates`` those that it names."""
+def proceed(
+    flow: JobFlow,
+    jobs: Sequence[MadeJob],
+    templates: Mapping[str, JobTemplate],
+    now: float,
+    pods: Pods | None = None,
+    answers: Answers | None = None,
+) -> FlowPlan:
+    """The next step; ``jobs`` are those that the JobFlow controls, ``templates`` those that it names.
+
+    ``pods`` are those of the jobs, where the JobFlow asks pods, and ``answers`` what came of asking them.
+    """
     if flow.deleting:
         return FlowPlan()
-    if _state(flow) == SUCCEEDED:
+    if flow_phase(flow) == SUCCEEDED:
         return FlowPlan(delete=tuple(job for job in jobs if not job.deleting) if flow.retain == DELETE else ())
     made = {job.name: job for job in jobs}
     phases = _phases(flow, made)
     wrong = "; ".join(problems(flow))
     if wrong:
         return FlowPlan(status=_status(flow, made, phases, False, now), problems=(("InvalidJobFlow", wrong),))
-    due = [each for each in flow.flows if each.name not in phases and _is_free(flow, each, phases, made)]
+    turns = {
+        each.name: turn_of(flow, each, phases, made, pods or {}, answers or {})
+        for each in flow.flows
+        if each.name not in phases
+    }
+    due = [each for each in flow.flows if each.name in turns and turns[each.name].free]
     missing = [each.name for each in due if f"{flow.namespace}/{each.name}" not in templates]
     create = tuple(
         job_body(flow, each, templates[f"{flow.namespace}/{each.name}"]) for each in due if each.name not in missing
     )
-    lacks = tuple(("MissingJobTemplate", f"there is no JobTemplate {name}: its flow waits") for name in missing)
-    return FlowPlan(create, _status(flow, made, phases, bool(due), now), problems=lacks)
+    return FlowPlan(
+        create,
+        _status(flow, made, phases, bool(due), now),
+        problems=tuple(_told(missing, turns)),
+        asks=tuple(dict.fromkeys(ask for turn in turns.values() for ask in turn.asks)),
+        lacks_pods=any(turn.lacks_pods for turn in turns.values()),
+    )
 
 
-def _state(flow: JobFlow) -> str:
-    state = flow.status.get("state")
-    return str(state.get("phase", "")) if isinstance(state, Mapping) else ""
+def _told(missing: Sequence[str], turns: Mapping[str, Turn]) -> Iterator[tuple[str, str]]:
+    """Why flows wait that nothing else would be known of: a message for each reason."""
+    if missing:
+        yield "MissingJobTemplate", "; ".join(f"there is no JobTemplate {name}: its flow waits" for name in missing)
+    failed = [f"flow {name} waits: {turn.problem}" for name, turn in turns.items() if turn.problem]
+    if failed:
+        more = len(failed) - TOLD_MAX
+        yield "ProbeFailed", "; ".join([*failed[:TOLD_MAX], *([f"{more} more flows wait"] if more > 0 else [])])
 
 
 def _remembered(flow: JobFlow) -> dict[str, dict[str, Any]]:
@@ -88,28 +129,6 @@ def _phases(flow: JobFlow, made: Mapping[str, MadeJob]) -> dict[str, str]:
         elif before in FINISHED:
             found[each.name] = before
     return found
-
-
-def _is_free(flow: JobFlow, each: Flow, phases: Mapping[str, str], made: Mapping[str, MadeJob]) -> bool:
-    """Whether all that a flow depends on is as it has to be."""
-    for target in each.targets:
-        if phases.get(target) == JobPhase.COMPLETED:
-            continue
-        job = made.get(flow.job_name(target))
-        if not each.probes or job is None or phases[target] in FINISHED or not _holds(each, job):
-            return False
-    return True
-
-
-def _holds(each: Flow, job: MadeJob) -> bool:
-    """Whether the probes hold of a vcjob: of every task that they name, as many pods as have to be up."""
-    for probe in each.probes:
-        counted = job.tasks.get(probe.task)
-        phases = counted.get("phase") if isinstance(counted, Mapping) else None
-        found = phases.get(probe.phase, 0) if isinstance(phases, Mapping) else 0
-        if found < max(1, job.minima.get(probe.task, 1)):
-            return False
-    return True
 
 
 def job_body(flow: JobFlow, each: Flow, template: JobTemplate) -> Body:
@@ -163,7 +182,7 @@ def _phase(flow: JobFlow, phases: Mapping[str, str], more: bool) -> str:
     if not active and any(phase in FAILED for phase in phases.values()):
         return FAILURE
     begun = any(phase in FINISHED or phase == JobPhase.RUNNING for phase in phases.values())
-    return RUNNING if begun or _state(flow) == RUNNING else PENDING
+    return RUNNING if begun or flow_phase(flow) == RUNNING else PENDING
 
 
 def _condition(job: MadeJob) -> Body:

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
-from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
+from vsched.controllers.flows.jobflows import FLOW_PHASES, JobFlow, flow_phase, job_flow_of
 from vsched.controllers.flows.jobtemplates import JobTemplate, job_template_of
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.controllers.queue_records import ObjectFeed
@@ -22,6 +22,8 @@ from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference
 
+UNREADABLE = "unreadable"
+"""As what those are counted that could not be decoded."""
 REMEMBERED = 10_000
 """How many of the uids that this process has deleted are remembered."""
 
@@ -80,6 +82,23 @@ class MakerRecords:
         kind, _, name = key.partition(" ")
         found: Kept | None = self._kept[kind].found.get(name)
         return None if found is None else self._fresh_makers.get(key) or found
+
+    def flow_counts(self) -> dict[str, float]:
+        """How many JobFlows there are, by phase."""
+        counts = dict.fromkeys((*FLOW_PHASES, UNREADABLE), 0.0)
+        for flow in self._flows.found.values():
+            counts[flow_phase(flow) if isinstance(flow, JobFlow) else UNREADABLE] += 1
+        return counts
+
+    def cron_counts(self) -> dict[str, float]:
+        """How many CronJobs there are, by whether they are suspended."""
+        counts = dict.fromkeys(("scheduled", "suspended", UNREADABLE), 0.0)
+        for cron in self._crons.found.values():
+            if isinstance(cron, CronJob):
+                counts["suspended" if cron.suspended else "scheduled"] += 1
+            else:
+                counts[UNREADABLE] += 1
+        return counts
 
     def is_ready(self, maker: Kept) -> bool:
         """Whether everything is listed that a decision needs."""

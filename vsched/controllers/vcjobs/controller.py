@@ -24,6 +24,7 @@ from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.view import PodState
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -96,6 +97,10 @@ class JobController:
     def standing_back(self) -> str:
         """Why no vcjob is looked after, in words; empty where they are."""
         return self.rivals.problem
+
+    def pods(self, uid: str) -> list[PodState]:
+        """The pods of a vcjob, as the watch shows them."""
+        return self._records.pods(uid)
 
     async def run(self) -> None:
         """Run the controller until cancelled."""

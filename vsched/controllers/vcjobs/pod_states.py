@@ -77,6 +77,7 @@ def pod_state(pod: wire.Pod) -> PodState:
         exit_code=None if first is None else first.exit_code,
         restarts=sum(each.restart_count or 0 for each in (*containers, *(status.init_container_statuses or ()))),
         since=_since(pod, phase),
+        address=status.pod_ip or "",
     )
 
 

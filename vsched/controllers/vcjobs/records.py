@@ -133,6 +133,10 @@ class JobRecords:
             self._priorities.found,
         )
 
+    def pods(self, uid: str) -> list[PodState]:
+        """The pods of a vcjob that the watch shows."""
+        return list(self._pods.get(uid, {}).values())
+
     def unseen(self, job: VcJob) -> bool:
         """Whether something was made or deleted for the job that the watch does not show yet."""
         group = self._groups.get(job.uid)

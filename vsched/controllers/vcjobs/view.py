@@ -43,6 +43,8 @@ class PodState(msgspec.Struct, frozen=True):
     since: float = 0.0
     """When its phase began, in seconds since the epoch: its creation while it is Pending, its start while it is
     Running, and the end of its last container once it has Succeeded or Failed."""
+    address: str = ""
+    """Its IP, as its status says."""
 
 
 class GroupState(NamedTuple):

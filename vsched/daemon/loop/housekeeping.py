@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.controllers.flows.controller import MakerController
+from vsched.controllers.flows.controller import MakerController, MakerSettings
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
@@ -22,7 +22,7 @@ from vsched.mirror import wire
 class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
-    def __init__(self, base: Base, writes: WritePath) -> None:
+    def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None = None) -> None:
         options, client, worry = base.options, base.client, base.telemetry.worry
         writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
@@ -41,7 +41,9 @@ class Housekeeping:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
             self.jobs = jobs
-            self.makers = MakerController(client, writer, events, base.clock, lambda: jobs.standing_back)
+            self.makers = MakerController(
+                client, writer, events, base.clock, lambda: jobs.standing_back, jobs.pods, makers
+            )
             jobs.on_hands.append(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
@@ -70,6 +72,10 @@ class Housekeeping:
         """For ``/readyz``: why vcjobs are left alone; empty if they are not."""
         problem = "" if self.jobs is None else self.jobs.standing_back
         return {"problem": problem} if problem else {}
+
+    def flows(self) -> Mapping[str, object]:
+        """For ``/readyz``: the CronJobs and JobFlows of Volcano; empty where there are none."""
+        return {} if self.makers is None else self.makers.shown()
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:

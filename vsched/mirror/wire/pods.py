@@ -83,6 +83,7 @@ class PodStatus(Wire):
     resource_claim_statuses: Raw = NO_BYTES
     extended_resource_claim_status: Raw = NO_BYTES
     init_container_statuses: list[ContainerStatus] | None = None
+    pod_ip: str | None = msgspec.field(default=None, name="podIP")
 
 
 class Pod(ApiObject):

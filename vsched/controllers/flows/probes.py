@@ -1,0 +1,155 @@
+"""Probes of JobFlows that ask pods over the network: which pods are asked what, and what cannot be asked. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.controllers.flows.made import MadeJob
+from vsched.controllers.vcjobs.view import PodState
+from vsched.mirror.wire.flows import FlowProbe, HttpProbe, TcpProbe
+
+PATH_MAX, HEADER_MAX = 2048, 4096
+"""Characters of a path, and of the name and the value of a header."""
+ANSWERED = ""
+"""The answer of a pod of which the probe holds; any other one says in words why it does not."""
+_PATH = re.compile(r"[!-~]*")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[ -~\t]*")
+_FRAMING = ("connection", "content-length", "transfer-encoding", "upgrade")
+"""Headers that belong to the connection, and not to the request."""
+
+
+class NetworkProbe(NamedTuple):
+    """The pods of a task have to answer at a port."""
+
+    task: str
+    """Empty for all tasks."""
+    port: int
+    path: str | None = None
+    """What they are asked for by HTTP; None where it is enough that they accept a connection."""
+    header: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        return f"tcpSocket :{self.port}" if self.path is None else f"httpGet :{self.port}{shortened(self.path)}"
+
+
+class Ask(NamedTuple):
+    """One probe of one pod."""
+
+    probe: NetworkProbe
+    job: str
+    """The uid of its vcjob."""
+    pod: str
+    address: str
+    """The IP of the pod, as its status says."""
+
+    def __str__(self) -> str:
+        return f"{self.probe} of pod {self.pod}"
+
+
+Answers = Mapping[Ask, str]
+"""What came of those that were asked in the last round."""
+
+
+def network_probes(probe: FlowProbe | None) -> tuple[NetworkProbe, ...]:
+    """The probes over the network of a flow."""
+    if probe is None:
+        return ()
+    by_http = (_http(each) for each in probe.http_get_list or ())
+    by_tcp = (NetworkProbe(each.task_name, each.port) for each in probe.tcp_socket_list or ())
+    return (*by_http, *by_tcp)
+
+
+def _http(probe: HttpProbe) -> NetworkProbe:
+    path = probe.path if probe.path.startswith("/") else f"/{probe.path}"
+    header = probe.http_header
+    # Volcano's clients write a header without a name where there is none.
+    said = (header.name, header.value) if header is not None and (header.name or header.value) else None
+    return NetworkProbe(probe.task_name, probe.port, path, said)
+
+
+def probe_problems(probe: FlowProbe | None) -> Iterator[str]:
+    """What is wrong with the probes of a flow, one line each, below ``probe``."""
+    if probe is None:
+        return
+    for index, status in enumerate(probe.task_status_list or ()):
+        for field, value in (("taskName", status.task_name), ("phase", status.phase)):
+            if not value:
+                yield f"taskStatusList[{index}].{field}: is missing"
+    for index, each in enumerate(probe.http_get_list or ()):
+        yield from (f"httpGetList[{index}].{line}" for line in _http_problems(each))
+    for index, socket in enumerate(probe.tcp_socket_list or ()):
+        yield from (f"tcpSocketList[{index}].{line}" for line in _port_problems(socket))
+
+
+def _port_problems(probe: HttpProbe | TcpProbe) -> Iterator[str]:
+    if not 0 < probe.port < 65536:
+        yield f"port: {probe.port} (expected 1 to 65535)"
+
+
+def _http_problems(probe: HttpProbe) -> Iterator[str]:
+    yield from _port_problems(probe)
+    if len(probe.path) > PATH_MAX or not _PATH.fullmatch(probe.path):
+        yield f"path: {shortened(probe.path)!r} (expected at most {PATH_MAX} ASCII characters without spaces)"
+    header = probe.http_header
+    if header is None or not (header.name or header.value):
+        return
+    if not _HEADER_NAME.fullmatch(header.name) or header.name.lower() in _FRAMING:
+        yield f"httpHeader.name: {shortened(header.name)!r} (expected the name of a header of a request)"
+    if len(header.name) + len(header.value) > HEADER_MAX or not _HEADER_VALUE.fullmatch(header.value):
+        yield f"httpHeader.value: {shortened(header.value)!r} (expected at most {HEADER_MAX} printable characters)"
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text that may be long, for messages."""
+    return text if len(text) <= 64 else f"{text[:61]}..."
+
+
+def asks_of(probe: NetworkProbe, job: MadeJob, pods: Sequence[PodState]) -> tuple[Ask, ...] | None:
+    """The pods of a vcjob that a probe asks: all that run. None while fewer run than have to be up."""
+    asked = [
+        Ask(probe, job.uid, pod.name, pod.address)
+        for pod in pods
+        if pod.phase == "Running" and pod.address and not pod.deleting and probe.task in ("", pod.task)
+    ]
+    needed = job.minima.get(probe.task, 1) if probe.task else sum(job.minima.values())
+    return tuple(sorted(asked, key=lambda ask: ask.pod)) if len(asked) >= max(1, needed) else None
+
+
+def why_not_asked(address: str, loopback: bool = False) -> str:
+    """Why an address is not asked, in words; empty where it is one that a pod may have.
+
+    The own machine is not asked, nor are link-local addresses, among which are the metadata services of clouds.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return f"{shortened(address)!r} is no IP address"
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or found
+    if found.is_link_local or found.is_multicast or found.is_unspecified or (found.is_loopback and not loopback):
+        return f"{address} is no address of a pod"
+    return ""
+
+
+def request_bytes(ask: Ask) -> bytes:
+    """The HTTP request of a probe."""
+    host = f"[{ask.address}]" if ":" in ask.address else ask.address
+    headers = {"Host": f"{host}:{ask.probe.port}", "User-Agent": "vsched-probe", "Accept": "*/*"}
+    if ask.probe.header is not None:
+        name, value = ask.probe.header
+        headers = {known: said for known, said in headers.items() if known.lower() != name.lower()} | {name: value}
+    lines = (f"GET {ask.probe.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()))
+    return "".join(f"{line}\r\n" for line in (*lines, "Connection: close", "")).encode("ascii")
+
+
+def answer_of(line: bytes) -> str:
+    """What the first line of an answer means: the probe holds where the code is 200 to 399."""
+    found = re.match(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r|\n)", line)
+    if found is None:
+        return "answered something that is not HTTP" if line else "closed the connection without an answer"
+    code = int(found[1])
+    return ANSWERED if 200 <= code < 400 else f"answered {code}"

@@ -1,0 +1,74 @@
+"""Whether the turn of a flow has come: what it depends on, and what has to be asked of pods to know. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.controllers.flows.jobflows import Flow, JobFlow, TaskProbe
+from vsched.controllers.flows.made import FINISHED, MadeJob
+from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, NetworkProbe, asks_of
+from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.view import PodState
+
+Pods = Mapping[str, Sequence[PodState]]
+"""The pods of vcjobs, by the uid of the vcjob."""
+
+
+class Turn(NamedTuple):
+    """Whether a flow is free to be made."""
+
+    free: bool
+    asks: tuple[Ask, ...] = ()
+    """Pods whose answers it needs."""
+    lacks_pods: bool = False
+    """Whether pods that are to be asked do not run yet."""
+    problem: str = ""
+    """Which probe fails, and why."""
+
+
+def turn_of(
+    flow: JobFlow, each: Flow, phases: Mapping[str, str], made: Mapping[str, MadeJob], pods: Pods, answers: Answers
+) -> Turn:
+    """Each target has to be complete, or the probes of its tasks have to hold, if there are any.
+
+    ``phases`` are those of the flows, ``made`` are the vcjobs by name.
+    """
+    asks: list[Ask] = []
+    for target in each.targets:
+        if phases.get(target) == JobPhase.COMPLETED:
+            continue
+        job = made.get(flow.job_name(target))
+        if job is None or phases[target] in FINISHED:
+            return Turn(False)
+        by_phase = [probe for probe in each.probes if probe.task in job.minima]
+        by_network = [probe for probe in each.network_probes if not probe.task or probe.task in job.minima]
+        if not (by_phase or by_network):
+            return Turn(False, problem=_unknown_task(flow, each, made))
+        if not all(_holds(probe, job) for probe in by_phase):
+            return Turn(False)
+        for asked in by_network:
+            found = asks_of(asked, job, pods.get(job.uid, ()))
+            if found is None:
+                return Turn(False, lacks_pods=True)
+            asks += found
+    failed = next((f"{ask}: {answers[ask]}" for ask in asks if answers.get(ask, ANSWERED) != ANSWERED), "")
+    return Turn(all(answers.get(ask) == ANSWERED for ask in asks), tuple(asks), False, failed)
+
+
+def _unknown_task(flow: JobFlow, each: Flow, made: Mapping[str, MadeJob]) -> str:
+    """Which task of the probes no target has; empty where there is none, or where not all targets are made."""
+    jobs = [made[name] for name in map(flow.job_name, each.targets) if name in made]
+    probes: tuple[TaskProbe | NetworkProbe, ...] = (*each.probes, *each.network_probes)
+    if len(jobs) < len(each.targets):
+        return ""
+    unknown = (probe.task for probe in probes if probe.task and not any(probe.task in job.minima for job in jobs))
+    return next((f"no target has the task {task!r} that a probe names" for task in unknown), "")
+
+
+def _holds(probe: TaskProbe, job: MadeJob) -> bool:
+    """Whether as many pods of the task as have to be up are in the phase."""
+    counted = job.tasks.get(probe.task)
+    phases = counted.get("phase") if isinstance(counted, Mapping) else None
+    found = phases.get(probe.phase, 0) if isinstance(phases, Mapping) else 0
+    return isinstance(found, int) and found >= max(1, job.minima[probe.task])
