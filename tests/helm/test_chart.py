@@ -104,8 +104,8 @@ def test_what_is_served_can_be_reached(values: Obj) -> None:
         assert port["targetPort"] in (port["name"], ports[port["name"]])
     for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
         assert {rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]} == set(ports)
-    for hook in (each for each in objects if each["kind"] == "ValidatingWebhookConfiguration"):
-        service = hook["webhooks"][0]["clientConfig"]["service"]
+    for hook in (hook for each in objects if each["kind"].endswith("WebhookConfiguration") for hook in each["webhooks"]):
+        service = hook["clientConfig"]["service"]
         found = one(services, "Service", service["name"])["spec"]["ports"]
         assert service["port"] in [port["port"] for port in found if port["targetPort"] == "webhook"]
 
@@ -202,6 +202,27 @@ def test_a_generated_certificate_is_for_its_services_and_of_the_authority_that_t
     assert hook["webhooks"][0]["clientConfig"]["caBundle"] == secret["data"]["ca.crt"]
     assert b"BEGIN CERTIFICATE" in base64.b64decode(secret["data"]["tls.crt"])
     assert b"PRIVATE KEY" in base64.b64decode(secret["data"]["tls.key"])
+
+
+def test_the_webhooks_for_vcjobs_are_those_of_the_sample_and_never_in_the_way() -> None:
+    objects = objects_of(VALUES["vcjobs are reviewed, and nothing else"])
+    secret = one(objects, "Secret")
+    sample = yaml.safe_load_all((CHART.parents[1] / "config" / "webhook.yaml").read_text(encoding="utf-8"))
+    for wanted in sample:
+        found = {hook["name"]: hook for hook in one(objects, wanted["kind"])["webhooks"]}
+        hooks = {hook["name"]: hook for hook in wanted["webhooks"] if hook["name"] != "consumers.vsched.io"}
+        assert found.keys() == hooks.keys()
+        for name, hook in hooks.items():
+            assert found[name]["clientConfig"].pop("caBundle") == secret["data"]["ca.crt"]
+            assert found[name]["clientConfig"]["service"].pop("namespace") == "batch"
+            hook["clientConfig"]["service"].pop("namespace")
+            assert found[name] == hook
+
+
+def test_vcjobs_are_not_reviewed_where_nobody_runs_them() -> None:
+    values: Obj = {"webhook": {"jobs": True}, "controllers": {"jobs": False}}
+    kinds = {each["kind"] for each in objects_of(values)}
+    assert not kinds & {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Secret"}
 
 
 def test_with_cert_manager_nothing_secret_is_in_the_chart() -> None:

@@ -33,6 +33,7 @@ VALUES: dict[str, Obj] = {
     "as it comes": {},
     "everything that can be switched on": {
         "arbitration": {"enabled": True},
+        "webhook": {"jobs": True},
         "tls": {"listen": True},
         "access": {"authentication": "tokenreview"},
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
@@ -51,6 +52,7 @@ VALUES: dict[str, Obj] = {
         "controllers": {"queues": False, "podGroups": False, "jobs": False, "gates": False},
         "evictionMode": "delete",
     },
+    "vcjobs are reviewed, and nothing else": {"webhook": {"jobs": True}},
     "one replica without a lease": {
         "replicas": 1,
         "leaderElection": {"enabled": False},

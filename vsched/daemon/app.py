@@ -40,6 +40,7 @@ from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.health import Health
+from vsched.web.pages.job_webhook import job_webhook_routes
 from vsched.web.pages.routes import Sources, health_routes, public_routes
 from vsched.writes.confirmations import ConfirmationSettings
 from vsched.writes.writeback import WritebackSettings
@@ -165,8 +166,13 @@ class Daemon:
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
             ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
         ]
-        if arbitration is not None:
-            served.append(ServedRoutes("webhook", options.webhook_address, arbitration.webhook_routes))
+        reviews = self.housekeeping.job_reviews(self._incomplete)
+        reviewed = [
+            *(arbitration.webhook_routes if arbitration is not None else ()),
+            *(job_webhook_routes(reviews) if reviews is not None else ()),
+        ]
+        if reviewed:
+            served.append(ServedRoutes("webhook", options.webhook_address, reviewed))
         self.ports = await self.listeners.listen(stack, served)
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:

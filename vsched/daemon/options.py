@@ -101,7 +101,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     leader_pod: str = ""
     """Namespace and name of the pod this process runs in: the leader's has a label; empty for none."""
     webhook_address: str = ""
-    """Where the API server asks about Consumers; empty for nowhere."""
+    """Where the API server asks about Consumers and vcjobs; empty for nowhere."""
     tls_cert_file: Path | None = None
     """Certificate and key of what is served over TLS; read again when they change."""
     tls_key_file: Path | None = None
@@ -123,6 +123,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     def keeps_history(self) -> bool:
         """Whether the usage history is kept in a ConfigMap; an arbitrator alone counts none."""
         return self.schedule and self.history and self.history_period_seconds > 0
+
+    @property
+    def runs_jobs(self) -> bool:
+        """Whether vcjobs are looked after."""
+        return self.schedule and self.job_controller
 
 
 def workloads_of(options: Options) -> WorkloadTable:
@@ -150,8 +155,8 @@ def check(options: Options) -> None:
         raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
     if options.workloads_file is not None and not options.schedule:
         raise BadInput("--workloads: gangs are for placing pods, and --no-schedule places none")
-    if options.webhook_address and not options.arbitrate:
-        raise BadInput("--webhook-address: reviews Consumers (expected --arbitrate with it)")
+    if options.webhook_address and not options.arbitrate and not options.runs_jobs:
+        raise BadInput("--webhook-address: nothing is reviewed (expected --arbitrate or --job-controller with it)")
     if options.webhook_address and options.tls_cert_file is None:
         raise BadInput(
             "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"

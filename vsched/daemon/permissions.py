@@ -116,7 +116,7 @@ def _keeps_podgroups(options: Options) -> bool:
 
 
 def _runs_jobs(options: Options) -> bool:
-    return options.schedule and options.job_controller
+    return options.runs_jobs
 
 
 def _obeys_commands(options: Options) -> bool:

@@ -27,6 +27,7 @@ from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -296,6 +297,11 @@ class Cache(ObjectIntake):
     def tasks_of(self, key: str) -> list[Task] | None:
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
+
+    def queue(self, name: str) -> Queue | None:
+        """The queue of this name as its object states it, None where there is none."""
+        found = self._defaults.queue_facts(name)
+        return None if found is None else found.queue
 
     def parents_of_queues(self) -> set[str]:
         """The names that queues give as their parents."""

@@ -81,8 +81,35 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and .Values.schedule (or (get $autoscaling "provisioningRequest") .Values.rbac.provisioningRequests) -}}true{{- end -}}
 {{- end -}}
 
-{{- define "vsched.webhook" -}}
+{{/* Which webhooks there are: for Consumers and Buckets, and for vcjobs. */}}
+{{- define "vsched.consumerWebhook" -}}
 {{- if and .Values.arbitration.enabled .Values.webhook.enabled -}}true{{- end -}}
+{{- end -}}
+
+{{- define "vsched.jobWebhook" -}}
+{{- if and .Values.schedule .Values.controllers.jobs .Values.webhook.enabled .Values.webhook.jobs -}}true{{- end -}}
+{{- end -}}
+
+{{- define "vsched.webhook" -}}
+{{- if or (include "vsched.consumerWebhook" .) (include "vsched.jobWebhook" .) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The fields that all webhooks share: a dict of the root, the authority, the path and the failurePolicy. */}}
+{{- define "vsched.hook" -}}
+admissionReviewVersions: [v1]
+sideEffects: None
+failurePolicy: {{ .policy }}
+timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
+matchPolicy: Equivalent
+clientConfig:
+  service:
+    namespace: {{ .root.Release.Namespace }}
+    name: {{ include "vsched.fullname" .root }}
+    path: {{ .path }}
+    port: {{ .root.Values.webhook.port }}
+  {{- with .authority }}
+  caBundle: {{ . }}
+  {{- end }}
 {{- end -}}
 
 {{- define "vsched.leaderService" -}}

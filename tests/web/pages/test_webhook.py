@@ -18,7 +18,8 @@ from tests.support.parties import amounts, bucket, party, world
 from vsched.arbitrator.admission import problems
 from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION, Bucket, Claim
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.web.pages.webhook import MOST_PROBLEMS, PATH, webhook_routes
+from vsched.web.pages.admission import MOST_PROBLEMS
+from vsched.web.pages.webhook import PATH, webhook_routes
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
 
@@ -235,8 +236,9 @@ async def test_other_refusals() -> None:
 
 async def test_the_api_server_asks_and_tells_whoever_wrote_it() -> None:
     """By the sample's own configuration, at another address, over TLS."""
-    configuration = yaml.safe_load((ROOT / "config" / "webhook.yaml").read_text(encoding="utf-8"))
-    (asked,) = configuration["webhooks"]
+    configuration, _ = yaml.safe_load_all((ROOT / "config" / "webhook.yaml").read_text(encoding="utf-8"))
+    asked = configuration["webhooks"][0]
+    configuration["webhooks"] = [asked]
     asked["failurePolicy"] = "Fail"
     certificate = ReloadingContext(DATA / "server.pem", DATA / "server.key")
     routes = webhook_routes(Rules())
@@ -268,12 +270,12 @@ async def test_the_api_server_asks_and_tells_whoever_wrote_it() -> None:
 
 
 def test_the_sample_configuration_asks_for_what_is_there() -> None:
-    configuration = yaml.safe_load((ROOT / "config" / "webhook.yaml").read_text(encoding="utf-8"))
+    configuration, _ = yaml.safe_load_all((ROOT / "config" / "webhook.yaml").read_text(encoding="utf-8"))
     assert (configuration["apiVersion"], configuration["kind"]) == (
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",
     )
-    (asked,) = configuration["webhooks"]
+    asked, _ = configuration["webhooks"]
     assert asked["clientConfig"]["service"]["path"] == PATH
     assert asked["admissionReviewVersions"] == ["v1"]
     assert asked["sideEffects"] == "None"

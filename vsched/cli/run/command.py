@@ -149,7 +149,7 @@ flag = flags_of(Options)
     default=_DEFAULTS.rules.evictions_per_round,
     help="pods evicted in one round of arbitration, at most",
 )
-@flag("--webhook-address", "address where the API server has Consumers reviewed, over TLS; '' for none")
+@flag("--webhook-address", "address where the API server has Consumers and vcjobs reviewed, over TLS; '' for none")
 @flag("--tls-cert-file", "certificate of what is served over TLS, in PEM form; taken up anew when it changes")
 @flag("--tls-private-key-file", "its key", "tls_key_file")
 @access_flags

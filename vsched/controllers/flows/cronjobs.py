@@ -123,7 +123,7 @@ def decide(cron: CronJob, jobs: Sequence[MadeJob], now: float) -> CronPlan:
         return CronPlan()
     there = [job for job in jobs if not job.deleting]
     active = sorted((job for job in there if job.phase not in FINISHED), key=_age)
-    problem = _problem(cron)
+    problem = schedule_problem(cron)
     if problem[0] or cron.suspended:
         return CronPlan(status=_status(cron, active, jobs, 0.0), delete=_too_old(cron, there), problem=problem)
     moment = datetime.fromtimestamp(now, ZoneInfo(cron.zone) if cron.zone else UTC)
@@ -140,7 +140,8 @@ def decide(cron: CronJob, jobs: Sequence[MadeJob], now: float) -> CronPlan:
     return CronPlan(status=_status(cron, active, jobs, due), delete=_too_old(cron, there), wake_at=wake_at)
 
 
-def _problem(cron: CronJob) -> tuple[str, str]:
+def schedule_problem(cron: CronJob) -> tuple[str, str]:
+    """Why the schedule cannot be followed, as reason and message; both empty where it can."""
     why = problem_of(cron.schedule)
     if why:
         return "UnParseableCronJobSchedule", f"spec.schedule: {cron.schedule!r}: {why}"

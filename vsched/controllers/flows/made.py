@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.controllers.vcjobs.read import task_minimum, task_name
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.errors import UNREADABLE
 from vsched.mirror import wire
@@ -87,10 +88,7 @@ def made_job_of(item: wire.Object) -> MadeJob | None:
         retries=status.retry_count,
         running_duration=status.running_duration or "",
         tasks=status.task_status_count or {},
-        minima={
-            task.name or f"default{index}": task.replicas if task.min_available is None else task.min_available
-            for index, task in enumerate(item.spec.tasks or ())
-        },
+        minima={task_name(index, task): task_minimum(task) for index, task in enumerate(item.spec.tasks or ())},
         template=_template_of(metadata) if kind == "JobFlow" else "",
         deleting=metadata.deletion_timestamp is not None,
     )

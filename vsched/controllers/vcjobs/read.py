@@ -35,13 +35,17 @@ DEFAULT_MAX_RETRY = 3
 ACTIONS, EVENTS, PHASES = frozenset(Action), frozenset(Event), frozenset(JobPhase)
 
 
-def job_of(job: wire.VolcanoJob) -> VcJob:
-    """The job with all defaults, and with what is wrong with it. What cannot be read has its default, too."""
-    read = _job_of(job)
+def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
+    """The job with all defaults, and with what is wrong with it. What cannot be read has its default, too.
+
+    ``scheduler_name`` is for jobs that name no scheduler. Every default is filled in here and nowhere else: the
+    webhook writes into new jobs (``defaults``) what is found here.
+    """
+    read = _job_of(job, scheduler_name)
     return replace(read, refusals=tuple(refusals(job, read)))
 
 
-def _job_of(job: wire.VolcanoJob) -> VcJob:
+def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
     metadata, spec = job.metadata, job.spec
     tasks = tuple(_task(index, task) for index, task in enumerate(spec.tasks or ()))
     return VcJob(
@@ -53,13 +57,13 @@ def _job_of(job: wire.VolcanoJob) -> VcJob:
         tasks=tasks,
         min_available=spec.min_available or sum(task.min_available for task in tasks),
         queue=spec.queue or DEFAULT_QUEUE,
-        scheduler_name=spec.scheduler_name,
+        scheduler_name=spec.scheduler_name or scheduler_name,
         max_retry=spec.max_retry or DEFAULT_MAX_RETRY,
         min_success=spec.min_success,
         ttl_seconds=spec.ttl_seconds_after_finished,
         priority_class=spec.priority_class_name,
         volumes=tuple(
-            VolumeSpec(volume.mount_path, volume.volume_claim_name, _data(volume.volume_claim) or None)
+            VolumeSpec(volume.mount_path, volume.volume_claim_name, json_object(volume.volume_claim) or None)
             for volume in spec.volumes or ()
         ),
         plugins=_plugins(spec.plugins),
@@ -74,33 +78,42 @@ def _job_of(job: wire.VolcanoJob) -> VcJob:
 
 
 def _task(index: int, task: wire.VolcanoTask) -> TaskSpec:
-    partitions = _partitions(task.partition_policy)
-    least = task.min_available
-    if least is None:
-        least = partitions.minimum * partitions.size if partitions is not None else 0
-        least = least if least > 0 else task.replicas
     return TaskSpec(
-        name=task.name or f"default{index}",
+        name=task_name(index, task),
         replicas=task.replicas,
-        min_available=least,
+        min_available=task_minimum(task),
         template=_template(task.template),
         policies=_policies(task.policies),
         topology_policy=task.topology_policy,
         max_retry=task.max_retry or DEFAULT_MAX_RETRY,
         dependency=_dependency(task.depends_on),
-        partitions=partitions,
+        partitions=_partitions(task.partition_policy),
     )
 
 
+def task_name(index: int, task: wire.VolcanoTask) -> str:
+    """The name of a task."""
+    return task.name or f"default{index}"
+
+
+def task_minimum(task: wire.VolcanoTask) -> int:
+    """``minAvailable`` of a task: by default the pods of ``minPartitions``, else all."""
+    if task.min_available is not None:
+        return task.min_available
+    policy = task.partition_policy
+    least = policy.min_partitions * policy.partition_size if policy is not None else 0
+    return least if least > 0 else task.replicas
+
+
 def _template(raw: Raw) -> dict[str, Any]:
-    template = _data(raw)
+    template = json_object(raw)
     spec = template.get("spec")
     if isinstance(spec, dict) and spec.get("hostNetwork") and not spec.get("dnsPolicy"):
         spec["dnsPolicy"] = "ClusterFirstWithHostNet"
     return template
 
 
-def _data(raw: Raw) -> dict[str, Any]:
+def json_object(raw: Raw) -> dict[str, Any]:
     """An object as JSON data; empty where it is none."""
     try:
         data = msgspec.json.decode(raw) if bytes(raw) else {}

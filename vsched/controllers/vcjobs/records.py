@@ -243,9 +243,8 @@ class JobRecords:
             return BadJob(item.metadata.uid, item.message)
         if not isinstance(item, wire.VolcanoJob):
             return None
-        job = job_of(item)
-        # A job that names no scheduler is ours: where Volcano's webhook runs, it fills the name in.
-        return job if job.scheduler_name else msgspec.structs.replace(job, scheduler_name=self._names[0])
+        # A job that names no scheduler is ours: where a webhook runs, it fills the name in.
+        return job_of(item, self._names[0])
 
     def _job_changed(self, key: str, before: VcJob | BadJob | None, after: VcJob | BadJob | None) -> None:
         self._fresh_jobs.drop(key)

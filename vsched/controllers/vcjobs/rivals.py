@@ -68,6 +68,14 @@ class VolcanoControllers:
         """Why this process stands back, in words; empty where it does not."""
         if not self._looked:
             return f"not yet looked for Volcano's controllers in namespace {self._settings.namespace}"
+        return self.present
+
+    @property
+    def present(self) -> str:
+        """Which of Volcano's controllers are known to run, in words; empty for none.
+
+        A process that does not act sees their pods, and not their Lease.
+        """
         if self._pods:
             return f"Volcano's controllers look after vcjobs: they run in pod {min(self._pods)}"
         lease = self._lease

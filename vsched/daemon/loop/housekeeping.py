@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from vsched.controllers.flows.controller import MakerController, MakerSettings
 from vsched.controllers.gates import GateKeeper
@@ -11,6 +11,7 @@ from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
 from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
 from vsched.controllers.vcjobs.rivals import RivalSettings
+from vsched.daemon.loop.job_reviews import JobReviews
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
@@ -23,6 +24,7 @@ class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
     def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None = None) -> None:
+        self._base = base
         options, client, worry = base.options, base.client, base.telemetry.worry
         writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
@@ -37,7 +39,7 @@ class Housekeeping:
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
-        if options.schedule and options.job_controller:
+        if options.runs_jobs:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
             self.jobs = jobs
@@ -76,6 +78,15 @@ class Housekeeping:
     def flows(self) -> Mapping[str, object]:
         """For ``/readyz``: the CronJobs and JobFlows of Volcano; empty where there are none."""
         return {} if self.makers is None else self.makers.shown()
+
+    def job_reviews(self, ready: Callable[[], str]) -> JobReviews | None:
+        """What webhooks are told of vcjobs, as far as ``ready`` finds no obstacle; None where nobody runs them."""
+        if self.jobs is None:
+            return None
+        options, rivals = self._base.options, self.jobs.rivals
+        return JobReviews(
+            self._base.cache, options.scheduler_names, options.default_queue, lambda: rivals.present, ready
+        )
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:

@@ -1,0 +1,117 @@
+"""What is refused of a new CronJob, JobFlow and JobTemplate: each problem is one line that names the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.controllers.vcjobs.manifests import worker
+from vsched.controllers.flows.admission import maker_refusals
+from vsched.mirror import wire
+
+Obj = dict[str, Any]
+TEMPLATE = {"spec": {"tasks": [worker()]}}
+
+
+def refused(kind: type[Any], spec: Any, name: str = "nightly") -> list[str]:
+    body = {"metadata": {"name": name, "namespace": "ml"}, "spec": spec}
+    return maker_refusals(msgspec.json.decode(msgspec.json.encode(body), type=kind), ("vsched",))
+
+
+def cron(**fields: Any) -> Obj:
+    return {"schedule": "0 3 * * *", "jobTemplate": TEMPLATE, **fields}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(cron(), [], id="a good one"),
+        pytest.param(cron(timeZone="Europe/Berlin"), [], id="a time zone"),
+        pytest.param(
+            cron(timeZone=""),
+            ["spec.timeZone: '' (expected a name such as Europe/Berlin, or none)"],
+            id="an empty zone",
+        ),
+        pytest.param(
+            cron(timeZone="Local"),
+            ["spec.timeZone: 'Local' (expected a name such as Europe/Berlin)"],
+            id="a zone that each machine understands in its own way",
+        ),
+        pytest.param(
+            cron(jobTemplate={"spec": {"tasks": [worker(minAvailable=2)], "maxRetry": -1}}),
+            [
+                "spec.jobTemplate.spec.maxRetry: -1 (expected 0 or more)",
+                "spec.jobTemplate.spec.minAvailable: 2 is more than the 1 replicas of all tasks",
+                "spec.jobTemplate.spec.tasks[0].minAvailable: 2 is more than replicas (1)",
+            ],
+            id="a template that cannot be run",
+        ),
+        pytest.param(
+            cron(jobTemplate={}),
+            ["spec.jobTemplate.spec.tasks: none (expected at least one)"],
+            id="no template",
+        ),
+        pytest.param(
+            cron(jobTemplate={"spec": {"schedulerName": "other", "plugins": {"theirs": []}, "tasks": [worker()]}}),
+            [],
+            id="a template for another scheduler",
+        ),
+    ],
+)
+def test_cron_jobs(spec: Obj, expected: list[str]) -> None:
+    assert refused(wire.VolcanoCronJob, spec) == expected
+
+
+@pytest.mark.parametrize("schedule", ["", "every night", "TZ=Europe/Berlin 0 3 * * *", "0 25 * * *"])
+def test_schedules_that_cannot_be_followed(schedule: str) -> None:
+    (problem,) = refused(wire.VolcanoCronJob, cron(schedule=schedule))
+    assert problem.startswith(f"spec.schedule: {schedule!r}: ")
+
+
+def test_names_that_leave_no_room_for_those_of_vcjobs() -> None:
+    assert refused(wire.VolcanoCronJob, cron(), "n" * 53)[0] == "metadata.name: 53 characters (expected at most 52)"
+
+
+def test_names_that_leave_no_room_for_those_of_pods() -> None:
+    pod = f"{'n' * 50}-00000000-worker-0"
+    assert refused(wire.VolcanoCronJob, cron(), "n" * 50) == [
+        f"spec.jobTemplate.spec.tasks[0].name: the name of a pod, {pod}, has 68 characters (expected at most 63)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flows", "expected"),
+    [
+        pytest.param([{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}], [], id="one after the other"),
+        pytest.param(
+            [{"name": "a", "dependsOn": {"targets": ["c"]}}],
+            ["spec.flows[0].dependsOn.targets: 'c' (expected the name of another flow)"],
+            id="an unknown target",
+        ),
+        pytest.param(
+            [{"name": "a", "dependsOn": {"targets": ["b"]}}, {"name": "b", "dependsOn": {"targets": ["a"]}}],
+            ["spec.flows: a -> b -> a depend on each other"],
+            id="a circle",
+        ),
+    ],
+)
+def test_job_flows(flows: list[Obj], expected: list[str]) -> None:
+    assert refused(wire.JobFlow, {"flows": flows}) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(TEMPLATE["spec"], [], id="a good one"),
+        pytest.param({"tasks": []}, ["spec.tasks: none (expected at least one)"], id="no tasks"),
+        pytest.param(
+            {"tasks": "two"},
+            ["spec: Job.batch.volcano.sh ml/nightly: spec.tasks: expected array, got str"],
+            id="another type",
+        ),
+    ],
+)
+def test_job_templates(spec: Obj, expected: list[str]) -> None:
+    assert refused(wire.JobTemplate, spec) == expected

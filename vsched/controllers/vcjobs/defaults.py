@@ -1,0 +1,75 @@
+"""The defaults of a vcjob as changes to its object: what the webhook writes into new vcjobs.
+
+The values are those that ``read`` fills in. A vcjob is the same to the controller with and without them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from vsched.controllers.vcjobs.read import job_of, json_object
+from vsched.controllers.vcjobs.spec import TaskSpec
+from vsched.mirror.wire import batch as wire
+
+Data = dict[str, Any]
+
+
+class Default(NamedTuple):
+    """A field that has to be added, and its value."""
+
+    path: tuple[str | int, ...]
+    value: Any
+
+    def as_operation(self) -> Data:
+        """An operation of a JSON patch (RFC 6902)."""
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in self.path)
+        return {"op": "add", "path": "".join(f"/{part}" for part in parts), "value": self.value}
+
+
+def defaults_of(job: wire.VolcanoJob, scheduler_name: str = "") -> list[Default]:
+    """The fields that the job leaves out and that have defaults. None for a job without tasks, which is refused."""
+    return [*_missing(job, scheduler_name)] if job.spec.tasks else []
+
+
+def with_defaults(body: Data, defaults: Iterable[Default]) -> Data:
+    """A copy of the object with these fields."""
+    body = copy.deepcopy(body)
+    for path, value in defaults:
+        place: Any = body
+        for part in path[:-1]:
+            place = place[part]
+        place[path[-1]] = value
+    return body
+
+
+def _missing(job: wire.VolcanoJob, scheduler_name: str) -> Iterator[Default]:
+    spec, read = job.spec, job_of(job, scheduler_name)
+    for field, written, value in (
+        ("queue", spec.queue, read.queue),
+        ("schedulerName", spec.scheduler_name, read.scheduler_name),
+        ("maxRetry", spec.max_retry, read.max_retry),
+        ("minAvailable", spec.min_available, read.min_available),
+    ):
+        if not written and value:
+            yield Default(("spec", field), value)
+    for index, (task, with_all) in enumerate(zip(spec.tasks or (), read.tasks, strict=True)):
+        yield from _of_task(("spec", "tasks", index), task, with_all)
+    for name, arguments in read.plugins:
+        if name not in (spec.plugins or {}):
+            yield Default(("spec", "plugins", name), list(arguments))
+
+
+def _of_task(path: tuple[str | int, ...], task: wire.VolcanoTask, read: TaskSpec) -> Iterator[Default]:
+    if not task.name:
+        yield Default((*path, "name"), read.name)
+    if task.min_available is None:
+        yield Default((*path, "minAvailable"), read.min_available)
+    if not task.max_retry:
+        yield Default((*path, "maxRetry"), read.max_retry)
+    written, whole = json_object(task.template).get("spec"), read.template.get("spec")
+    if isinstance(written, dict) and isinstance(whole, dict):
+        for field in whole:
+            if written.get(field) != whole[field]:
+                yield Default((*path, "template", "spec", field), whole[field])

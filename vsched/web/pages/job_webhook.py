@@ -1,0 +1,163 @@
+"""The webhooks for vcjobs: one that refuses what cannot be run, and one that writes the defaults into new vcjobs.
+
+CronJobs, JobFlows and JobTemplates of Volcano are reviewed when they are created. Reviews go by the mirror, which is a
+moment behind: a queue that was made just before its vcjob is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+import msgspec
+from aiohttp import web
+
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.resources import JOB_FLOWS, VCJOB, VCJOBS, VOLCANO_CRON_JOB
+from vsched.mirror.wire.base import Raw
+from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, answer_to, request_of
+from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
+from vsched.web.serve.routing import Route, as_json
+
+VALIDATE, MUTATE = "/validate/jobs", "/mutate/jobs"
+UNSEEN_SECONDS = 1.0
+"""How long a queue may take to be known here."""
+UNSEEN_MOST = 64
+"""How many requests wait for queues at once; further ones are answered as it stands."""
+LOOK_SECONDS = 0.02
+
+KINDS = {
+    (VCJOBS.group, "Job"): VCJOB,
+    (VCJOBS.group, "CronJob"): VOLCANO_CRON_JOB,
+    (JOB_FLOWS.group, "JobFlow"): "JobFlow",
+    (JOB_FLOWS.group, "JobTemplate"): "JobTemplate",
+}
+"""What is reviewed."""
+_BASE, _SUFFIX = 58, "xxxxx"
+"""How much of ``generateName`` is kept, and as many letters as the API server adds to it."""
+
+Data = dict[str, Any]
+
+
+class Reviewing(Protocol):
+    """What the routes need of whoever looks after vcjobs."""
+
+    def ready(self) -> str:
+        """Why there is no answer now; empty if there is."""
+        ...
+
+    def passes(self, found: wire.Object) -> bool:
+        """Whether an object is let through as it is."""
+        ...
+
+    def refusals(self, found: wire.Object) -> list[str]:
+        """What is wrong with a new object."""
+        ...
+
+    def queue_problem(self, found: wire.Object) -> str:
+        """Why the queue of a new vcjob takes none; empty where it does."""
+        ...
+
+    def changes(self, before: Data, after: Data, were: wire.VolcanoJob | None, found: wire.VolcanoJob) -> list[str]:
+        """What may not be changed of a vcjob."""
+        ...
+
+    def defaults(self, found: wire.VolcanoJob) -> list[Data]:
+        """The operations of a JSON patch that writes the defaults into a new vcjob."""
+        ...
+
+
+def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
+    """The routes for vcjobs at the webhook's own address."""
+    intake, unseen = Intake(most_bytes), asyncio.Semaphore(UNSEEN_MOST)
+
+    async def asked(request: web.Request) -> AdmissionRequest:
+        async with intake.body(request) as body:
+            problem = reviewing.ready()
+            if problem:
+                raise RequestError(503, problem)
+            found = request_of(body)
+            if found.writes:
+                found.check_object()
+            return found
+
+    async def validate(request: web.Request) -> web.StreamResponse:
+        found = await asked(request)
+        problems = [] if not found.writes or found.keeps_spec else await _problems(found, reviewing, unseen)
+        return as_json(answer_to(found.uid, problems))
+
+    async def mutate(request: web.Request) -> web.StreamResponse:
+        found = await asked(request)
+        patch = _patch(found, reviewing) if found.writes and found.operation == "CREATE" else []
+        return as_json(answer_to(found.uid, (), patch))
+
+    return [
+        Route(VALIDATE, guarded(validate, "error"), "validates vcjobs, CronJobs, JobFlows and JobTemplates", "POST"),
+        Route(MUTATE, guarded(mutate, "error"), "writes the defaults into new vcjobs", "POST"),
+    ]
+
+
+async def _problems(asked: AdmissionRequest, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
+    """Why a request is denied. Raises RequestError for an invalid request."""
+    try:
+        found = _read(asked, asked.object)
+    except BadObject as error:
+        return [str(error)]
+    if reviewing.passes(found):
+        return []
+    if asked.operation == "UPDATE":
+        return _changes(asked, found, reviewing) if isinstance(found, wire.VolcanoJob) else []
+    return reviewing.refusals(found) or await _queue_problems(found, reviewing, unseen)
+
+
+def _changes(asked: AdmissionRequest, found: wire.VolcanoJob, reviewing: Reviewing) -> list[str]:
+    try:
+        before = _read(asked, asked.old_object)
+    except BadObject:
+        before = None
+    were = before if isinstance(before, wire.VolcanoJob) else None
+    old, new = (decoded(raw, dict[str, Any], "request.object") for raw in (asked.old_object, asked.object))
+    return reviewing.changes(old, new, were, found)
+
+
+async def _queue_problems(found: wire.Object, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
+    """What is wrong with the queue; the mirror gets a while to see one that has just been made."""
+    problem = reviewing.queue_problem(found)
+    if problem and not unseen.locked():
+        async with unseen:
+            ends = asyncio.get_running_loop().time() + UNSEEN_SECONDS
+            while problem and asyncio.get_running_loop().time() < ends:
+                await asyncio.sleep(LOOK_SECONDS)
+                problem = reviewing.queue_problem(found)
+    return [problem] if problem else []
+
+
+def _patch(asked: AdmissionRequest, reviewing: Reviewing) -> list[Data]:
+    """The defaults of a new vcjob; none for one that cannot be read, which is refused elsewhere."""
+    try:
+        found = _read(asked, asked.object)
+    except BadObject:
+        return []
+    if not isinstance(found, wire.VolcanoJob) or reviewing.passes(found):
+        return []
+    return reviewing.defaults(found)
+
+
+def _read(asked: AdmissionRequest, raw: Raw) -> wire.Object:
+    """An object of a request; raises BadObject, or RequestError where it is of another kind.
+
+    One that is still to be named has a name of the same length.
+    """
+    kind = KINDS.get((asked.kind.group, asked.kind.kind))
+    if kind is None:
+        known = ", ".join(f"{name}.{group}" for group, name in KINDS)
+        raise RequestError(400, f"request.kind: {asked.kind.kind}.{asked.kind.group} (expected {known})")
+    body = decoded(raw, dict[str, Any], "request.object")
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict):
+        base = metadata.get("generateName")
+        if not metadata.get("name") and isinstance(base, str):
+            metadata["name"] = f"{base[:_BASE]}{_SUFFIX}"
+        metadata.setdefault("namespace", asked.namespace or "")
+    return wire.decode(kind, msgspec.json.encode(body))
