@@ -298,7 +298,7 @@ class Cache(ObjectIntake):
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
 
-    def queue(self, name: str) -> Queue | None:
+    def watched_queue(self, name: str) -> Queue | None:
         """The queue of this name as its object states it, None where there is none."""
         found = self._defaults.queue_facts(name)
         return None if found is None else found.queue

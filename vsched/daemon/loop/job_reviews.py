@@ -54,7 +54,7 @@ class JobReviews:
         if not isinstance(found, wire.VolcanoJob):
             return ""
         name = job_of(found).queue
-        queue = self._cache.queue(name)
+        queue = self._cache.watched_queue(name)
         if queue is None:
             # Where the default queue has no object, it is taken to be there.
             return "" if name == self._default_queue else f"spec.queue: there is no queue {name!r}"
