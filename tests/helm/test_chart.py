@@ -104,7 +104,9 @@ def test_what_is_served_can_be_reached(values: Obj) -> None:
         assert port["targetPort"] in (port["name"], ports[port["name"]])
     for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
         assert {rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]} == set(ports)
-    for hook in (hook for each in objects if each["kind"].endswith("WebhookConfiguration") for hook in each["webhooks"]):
+    for hook in (
+        hook for each in objects if each["kind"].endswith("WebhookConfiguration") for hook in each["webhooks"]
+    ):
         service = hook["clientConfig"]["service"]
         found = one(services, "Service", service["name"])["spec"]["ports"]
         assert service["port"] in [port["port"] for port in found if port["targetPort"] == "webhook"]
