@@ -7,6 +7,7 @@ fails; they are kept for it for a while.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from time import monotonic
@@ -15,7 +16,7 @@ from typing import ClassVar, NamedTuple
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Tell, delete, set_status
 from vsched.sim.controllers.autoscaling import requests as asked
-from vsched.sim.controllers.autoscaling.packing import Room, Stock, buy, buy_all, place
+from vsched.sim.controllers.autoscaling.packing import Room, Rooms, Stock, buy, buy_all
 from vsched.sim.controllers.autoscaling.pools import POOL, NodePool
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.objects import by_age, condition, is_deleting, is_finished, is_ready
@@ -33,6 +34,23 @@ class Coming(NamedTuple):
 
     room: Room
     due: float
+
+
+class Scan(NamedTuple):
+    """What one look at everything goes by."""
+
+    rooms: Rooms
+    """Of the nodes that are there or just come."""
+    on_order: Rooms
+    """Of the nodes that are on their way."""
+    bought: list[Room]
+    """The nodes that are added now; they are on order, too."""
+    stocks: Sequence[Stock]
+
+    def order(self, rooms: Sequence[Room]) -> None:
+        """Add nodes."""
+        self.bought.extend(rooms)
+        self.on_order.add(rooms)
 
 
 class NodeAutoscaler(Controller):
@@ -66,12 +84,12 @@ class NodeAutoscaler(Controller):
         rooms = self._rooms(actions)
         stocks = self._stocks(rooms)
         idle = [room for room in rooms if room.empty]
-        bought = self._least(stocks)
-        on_order = [*(each.room for each in self._coming.values()), *bought]
-        actions += self._requests(rooms, on_order, bought, stocks)
-        actions += self._pods([*rooms, *on_order], bought, stocks)
+        scan = Scan(Rooms(rooms), Rooms(each.room for each in self._coming.values()), [], stocks)
+        scan.order(self._least(stocks))
+        actions += self._requests(scan)
+        actions += self._pods(scan)
         used = {room.name for room in idle if room.left != Room(room.node).left}
-        for room in bought:
+        for room in scan.bought:
             self._coming[room.name] = Coming(room, now + self._pool_of(room).delay)
         actions += self._removals([room for room in idle if room.name not in used], stocks, now)
         if wakes := self._wakes(now):
@@ -140,17 +158,17 @@ class NodeAutoscaler(Controller):
 
     # -- pods
 
-    def _pods(self, rooms: list[Room], bought: list[Room], stocks: Sequence[Stock]) -> list[Action]:
+    def _pods(self, scan: Scan) -> list[Action]:
         """Nodes for the pods that say Unschedulable, the oldest first."""
         actions: list[Action] = []
         for pod in by_age(each for each in self.client.list("pods") if _wants_node(each)):
-            if place(pod["spec"], rooms) is not None:
+            spec = pod["spec"]
+            if scan.rooms.place(spec) is not None or scan.on_order.place(spec) is not None:
                 continue
-            room = buy(pod["spec"], stocks)
+            room = buy(spec, scan.stocks)
             if room is None:
                 continue
-            rooms.append(room)
-            bought.append(room)
+            scan.order([room])
             message = f"pod triggered scale-up: node {room.name} of pool {self._pool_of(room).name}"
             actions.append(Tell("pods", pod, "TriggeredScaleUp", message))
         return actions
@@ -166,65 +184,56 @@ class NodeAutoscaler(Controller):
             each for each in found if asked.is_ours(each) and not asked.is_over(each) and not is_deleting(each)
         )
 
-    def _requests(
-        self, rooms: list[Room], on_order: list[Room], bought: list[Room], stocks: Sequence[Stock]
-    ) -> list[Action]:
+    def _requests(self, scan: Scan) -> list[Action]:
         """What becomes of each request; what is kept for them is taken from the rooms."""
         open_requests = self._open_requests()
         self._booked &= {each["metadata"]["uid"] for each in open_requests}
         ordered = sorted(open_requests, key=lambda each: each["metadata"]["uid"] not in self._booked)
+        started = self._started() if ordered else Counter()
         actions: list[Action] = []
         for request in ordered:
-            specs = asked.pods_of(request, partial(self._template, request["metadata"]["namespace"]))
+            metadata = request["metadata"]
+            specs = asked.pods_of(request, partial(self._template, metadata["namespace"]))
             conditions = (
                 asked.failed(specs, "PodTemplateNotFound")
                 if isinstance(specs, str)
-                else self._provide(request, specs, rooms, on_order, bought, stocks)
+                else self._provide(request, specs, started[metadata["namespace"], metadata["name"]], scan)
             )
             if conditions:
                 status = asked.status_with(request, conditions, utc_now())
                 actions += set_status(asked.REQUESTS, request, status)
         return actions
 
-    def _provide(
-        self,
-        request: Obj,
-        specs: Sequence[Obj],
-        rooms: list[Room],
-        on_order: list[Room],
-        bought: list[Room],
-        stocks: Sequence[Stock],
-    ) -> asked.Conditions:
-        """Room for the pods of a request, and the conditions that it gets."""
+    def _provide(self, request: Obj, specs: Sequence[Obj], started: int, scan: Scan) -> asked.Conditions:
+        """Room for the pods of a request, some of which have started, and the conditions that it gets."""
         now, uid = utc_now(), request["metadata"]["uid"]
         if asked.is_provisioned(request) and asked.booked_for(request, now) <= 0:
             return (asked.EXPIRED,)
         if asked.is_provisioned(request) or uid in self._booked:
             self._booked.add(uid)
-            missing = [spec for spec in specs[self._started(request) :] if place(spec, rooms) is None]
+            missing = [spec for spec in specs[started:] if scan.rooms.place(spec) is None]
             for spec in missing:
-                place(spec, on_order)
+                scan.on_order.place(spec)
             return () if missing or asked.is_provisioned(request) else (asked.PROVISIONED,)
         atomic = request["spec"]["provisioningClassName"] == asked.ATOMIC_SCALE_UP
-        more = buy_all(specs, [*rooms, *on_order], stocks if atomic else ())
+        more = buy_all(specs, [*scan.rooms, *scan.on_order], scan.stocks if atomic else ())
         if more is None and (atomic or asked.is_late(request, now)):
-            why = "; ".join(filter(None, (stock.pool.out_of_stock for stock in stocks)))
+            why = "; ".join(filter(None, (stock.pool.out_of_stock for stock in scan.stocks)))
             return (asked.ACCEPTED, *asked.failed(why or "no pool has nodes for all of its pods"))
         if more is None:
             return (asked.ACCEPTED, asked.NOT_FOUND)
         self._booked.add(uid)
-        bought += more
-        on_order += more
+        scan.order(more)
         return (asked.ACCEPTED, asked.WAITING if more or self._coming else asked.PROVISIONED)
 
     def _template(self, namespace: str, name: str) -> Obj | None:
         return self.client.get("podtemplates", namespace, name)
 
-    def _started(self, request: Obj) -> int:
-        """How many pods that use what it provisioned have a node."""
-        namespace, name = request["metadata"]["namespace"], request["metadata"]["name"]
-        pods = self.client.list("pods", namespace)
-        return sum(1 for pod in pods if pod["spec"].get("nodeName") and _annotations(pod).get(asked.CONSUMES) == name)
+    def _started(self) -> Counter[tuple[str, str]]:
+        """How many pods that use what a request provisioned have a node, by namespace and name of the request."""
+        pods = (pod for pod in self.client.list("pods") if pod["spec"].get("nodeName"))
+        uses = ((pod["metadata"]["namespace"], _annotations(pod).get(asked.CONSUMES)) for pod in pods)
+        return Counter((namespace, name) for namespace, name in uses if name)
 
 
 def _labels(node: Obj) -> Obj:

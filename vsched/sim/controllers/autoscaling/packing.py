@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+
+import orjson
 
 from vsched.cel.quantities import amount
 from vsched.sim.controllers.autoscaling.pools import NodePool
@@ -34,9 +36,8 @@ class Room:
         """The name of the node."""
         return str(self.node["metadata"]["name"])
 
-    def takes(self, spec: Obj) -> bool:
-        """Places a pod with this spec if there is room for it."""
-        wanted = requests_of(spec)
+    def takes(self, spec: Obj, wanted: Requests) -> bool:
+        """Places a pod with this spec, which requests this, if there is room for it."""
         if any(value > self.left.get(name, 0) for name, value in wanted.items()):
             return False
         if not is_open_to(spec, spec.get("tolerations") or (), self.node):
@@ -47,6 +48,37 @@ class Room:
     def _take(self, wanted: Requests) -> None:
         for name, value in wanted.items():
             self.left[name] = self.left.get(name, Decimal(0)) - value
+
+
+class Rooms:
+    """Rooms in their order; each pod gets the first one that takes it.
+
+    Rooms only fill up. So a room that did not take a pod takes none like it, and the search for a pod begins with the
+    room that took the last one like it.
+    """
+
+    def __init__(self, rooms: Iterable[Room]) -> None:
+        self._rooms = list(rooms)
+        self._next: dict[Hashable, int] = {}
+        """The first room that may still take a pod, by kind of pod."""
+
+    def __iter__(self) -> Iterator[Room]:
+        return iter(self._rooms)
+
+    def add(self, rooms: Iterable[Room]) -> None:
+        """More rooms, after the others."""
+        self._rooms += rooms
+
+    def place(self, spec: Obj) -> Room | None:
+        """The first room with space for the pod, which it takes; None if there is none."""
+        wanted = requests_of(spec)
+        kind = _kind(spec, wanted)
+        for at in range(self._next.get(kind, 0), len(self._rooms)):
+            if self._rooms[at].takes(spec, wanted):
+                self._next[kind] = at
+                return self._rooms[at]
+        self._next[kind] = len(self._rooms)
+        return None
 
 
 @dataclass(slots=True)
@@ -89,28 +121,31 @@ def _requests(containers: Sequence[Obj] | None) -> Iterator[tuple[str, Decimal]]
             yield name, amount(value)
 
 
-def place(spec: Obj, rooms: Sequence[Room]) -> Room | None:
-    """The first room with space for the pod, which it takes; None if there is none."""
-    return next((room for room in rooms if room.takes(spec)), None)
+def _kind(spec: Obj, wanted: Requests) -> Hashable:
+    """All that decides which rooms take a pod."""
+    rules = [spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")]
+    return frozenset(wanted.items()), orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)
 
 
 def buy(spec: Obj, stocks: Sequence[Stock]) -> Room | None:
     """A new node that takes the pod, of the first pool that can have one; None where none can."""
+    wanted = requests_of(spec)
     for stock in stocks:
-        if Room(stock.pool.node(0)).takes(spec) and stock.can_add():
+        if stock.can_add() and Room(stock.pool.node(0)).takes(spec, wanted):
             room = stock.add()
-            room.takes(spec)
+            room.takes(spec, wanted)
             return room
     return None
 
 
-def buy_all(specs: Sequence[Obj], rooms: Sequence[Room], stocks: Sequence[Stock]) -> list[Room] | None:
+def buy_all(specs: Sequence[Obj], rooms: Iterable[Room], stocks: Sequence[Stock]) -> list[Room] | None:
     """The new nodes with which all these pods have room beside what is idle; None, and nothing is taken, if some have
     none."""
     bought: list[Room] = []
-    before = [(room, dict(room.left)) for room in rooms]
+    found = Rooms(rooms)
+    before = [(room, dict(room.left)) for room in found]
     for spec in specs:
-        if place(spec, [*rooms, *bought]) is not None:
+        if found.place(spec) is not None:
             continue
         room = buy(spec, stocks)
         if room is None:
@@ -120,4 +155,5 @@ def buy_all(specs: Sequence[Obj], rooms: Sequence[Room], stocks: Sequence[Stock]
                 next(stock for stock in stocks if one.name.rpartition("-")[0] == stock.pool.name).take_back(one)
             return None
         bought.append(room)
+        found.add([room])
     return bought
