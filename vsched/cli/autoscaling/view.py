@@ -16,7 +16,8 @@ from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.kube.client import ApiClient
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
 
-STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red", "provisioned": "green"}
+STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red"}
+"""Of requests, and of CapacityBuffers that are there (``provisioned``)."""
 NOT_ASKED = "nodes are not asked for by ProvisioningRequests (autoscaling in the policy)"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -69,6 +70,13 @@ class Gang:
     def levers(self) -> list[Lever]:
         """Everything that could be changed for it."""
         return levers(self.wants)
+
+
+def placed_by(report: CycleReport) -> Counter[str]:
+    """How many pods have got a node in a cycle, at once or once others have left; by job."""
+    found = Counter(bind.job for bind in report.binds)
+    found.update(kept.job for kept in report.nominations if kept.node)
+    return found
 
 
 def test_of(search: Search) -> Test:

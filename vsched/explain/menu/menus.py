@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from vsched.explain.changes import changes
 from vsched.explain.estimate.start_times import estimate
-from vsched.explain.menu.gang import Gang, Ground, Limit
+from vsched.explain.menu.gang import Gang, Ground, Limit, placed_by
 from vsched.explain.menu.nodes import nodes_part
 from vsched.explain.menu.quota import quota_part
 from vsched.explain.menu.records import Answer, Menu, NodesPart, Pool, QuotaPart, WaitingPart
@@ -63,8 +62,7 @@ def menus(
 
 def lacking(snapshot: Snapshot, report: CycleReport) -> list[str]:
     """The keys of the jobs that wait, and to which the cycle has not given their minimum."""
-    placed = Counter(bind.job for bind in report.binds)
-    placed.update(kept.job for kept in report.nominations if kept.node)
+    placed = placed_by(report)
     found = []
     for key in snapshot.active:
         job, outcome = snapshot.jobs.get(key), report.jobs.get(key)

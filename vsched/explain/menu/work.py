@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.estimate.smallest import smallest_part
-from vsched.explain.menu.gang import Gang, test_of
+from vsched.explain.menu.gang import Gang, placed_by, test_of
 from vsched.explain.menu.quota import NOT_KNOWN
 from vsched.explain.menu.records import Answer, VictimJob, WorkPart
 from vsched.explain.simulation import Spent
@@ -18,7 +18,6 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.wording import counted
 from vsched.mirror.whatif.edits import CreatePriorityClass, Edit, EndJobs, SetPriority, UseAction
 from vsched.model.jobs.job import Job
-from vsched.model.plan import CycleReport
 
 ENDING_MAX = 64
 """The most jobs that are tried as those that would have to end."""
@@ -69,8 +68,8 @@ def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | 
     jobs = gang.ground.snapshot.jobs
     evicted = Counter(one.job for one in report.evictions)
     evicted.subtract(Counter(one.job for one in gang.ground.report.evictions))
-    lost = _placed(gang.ground.report)
-    lost.subtract(_placed(report))
+    lost = placed_by(gang.ground.report)
+    lost.subtract(placed_by(report))
     found = [_victim(jobs[key], pods, runs=True) for key, pods in sorted(evicted.items()) if pods > 0 and key in jobs]
     gone = {one.job for one in found}
     found += [
@@ -82,12 +81,6 @@ def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | 
         return None
     change = change_of(search.situation, edits)
     return WorkPart(Answer.ENOUGH, f"{_named(found)}, with {change.message}", tuple(found), change)
-
-
-def _placed(report: CycleReport) -> Counter[str]:
-    found = Counter(bind.job for bind in report.binds)
-    found.update(kept.job for kept in report.nominations if kept.node)
-    return found
 
 
 def _by_ending(gang: Gang, search: Search) -> WorkPart:

@@ -11,7 +11,7 @@ from vsched.errors import BadInput, BadQuantity
 from vsched.explain.menu.records import Pool
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.amounts.resources import parse_amount
-from vsched.model.nodes.table import NodeAttributes, Taint
+from vsched.model.nodes.table import NodeAttributes, NodeTable, Taint
 from vsched.model.snapshot import Snapshot
 
 Obj = dict[str, Any]
@@ -85,11 +85,12 @@ def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
     kinds = _kinds(asked, snapshot, name)
     if not kinds:
         return [Pool(name, NODE_POOL, problem=UNKNOWN)]
+    rows = [row for row, one in enumerate(snapshot.nodes.statics.attributes) if one.labels.get(OWNER) == name]
     pools = []
     for title, of_type, amounts in kinds[:TYPES_MAX]:
         zones = [{ZONE: zone} for zone in asked.get(ZONE, ())] or [{}]
         nodes = tuple(PoolNode(of_type | labels | zone, taints, amounts) for zone in zones)
-        room = _room(f"{where}: NodePool {name}", name, spec.limits or {}, snapshot, amounts)
+        room = _room(f"{where}: NodePool {name}", spec.limits or {}, snapshot.nodes, rows, amounts)
         pools.append(Pool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
     return pools
 
@@ -133,11 +134,9 @@ def _of_type(one: NodeAttributes) -> dict[str, str]:
 
 
 def _room(
-    where: str, name: str, limits: Mapping[str, object], snapshot: Snapshot, each: Mapping[str, int]
+    where: str, limits: Mapping[str, object], table: NodeTable, rows: Sequence[int], each: Mapping[str, int]
 ) -> int | None:
-    """How many more nodes the limits of the NodePool allow; None for no limit."""
-    table = snapshot.nodes
-    rows = [row for row, one in enumerate(table.statics.attributes) if one.labels.get(OWNER) == name]
+    """How many more nodes of one kind the limits of a NodePool allow beside those at ``rows``; None for no limit."""
     rooms = []
     for resource, limit in limits.items():
         try:
