@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,11 @@ def policy(tmp_path: Path) -> Path:
 def pools(path: Path, **more: Any) -> Path:
     """A file with one pool of nodes with eight devices each."""
     shape = {"cpu": 64, GPU: 8}
-    path.write_text(yaml.safe_dump([{"name": "h100", "max": 10, "delay": "200ms", "capacity": shape, **more}]))
+    return written(path, [{"name": "h100", "max": 10, "delay": "200ms", "capacity": shape, **more}])
+
+
+def written(path: Path, found: list[Obj]) -> Path:
+    path.write_text(yaml.safe_dump(found))
     return path
 
 
@@ -180,6 +185,61 @@ async def test_nobody_is_evicted_for_a_gang_while_nodes_for_it_are_on_their_way(
         await until(lambda: len(nodes_of(cluster, "new-")) == 8)
         assert set(nodes_of(cluster, "new-").values()) == {"h100-0"}
         assert len(nodes_of(cluster, "low-")) == 8
+
+
+SLOWLY = [
+    {"name": "h100-a", "max": 1, "delay": "200ms", "price": 1, "capacity": {"cpu": 64, GPU: 8}},
+    {"name": "h100-b", "max": 9, "delay": "1500ms", "price": 2, "capacity": {"cpu": 64, GPU: 8}},
+]
+"""Of two nodes that are bought together, one comes much later."""
+
+
+async def test_nodes_that_come_for_a_gang_are_kept_for_it(tmp_path: Path, policy: Path) -> None:
+    async with (
+        Cluster([node("n1")], pools=written(tmp_path / "pools.yaml", SLOWLY)) as cluster,
+        scheduling(cluster.url, policy_file=policy, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply(of_gpus("first", 16))
+        await until(lambda: len(requests(cluster)) == 1)
+        cluster.apply([podgroup("second", 8), *of_gpus("second", 8)[1:]])
+        await until(lambda: bought(cluster) == ["h100-a-0"])
+        await until(lambda: "kept for gang default/first until all its nodes are there" in message(cluster, "second-0"))
+        await until(lambda: len(nodes_of(cluster, "first-")) == 16)
+        assert set(nodes_of(cluster, "first-").values()) == {"h100-a-0", "h100-b-0"}
+        await until(lambda: len(nodes_of(cluster, "second-")) == 8)
+        assert set(nodes_of(cluster, "second-").values()) == {"h100-b-1"}
+        assert bought(cluster) == ["h100-a-0", "h100-b-0", "h100-b-1"]
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Path:
+    found = tmp_path / "impatient.yaml"
+    found.write_text(POLICY.replace("retries: 1", "retries: 1, keepNodes: 1s"))
+    return found
+
+
+async def test_nodes_that_are_provisioned_and_never_come_are_asked_for_again(impatient: Path) -> None:
+    async with (
+        Cluster([node("n1")]) as cluster,
+        scheduling(cluster.url, policy_file=impatient, writeback=WRITTEN_SOON),
+    ):
+        cluster.apply(of_gpus("a", 4))
+        for attempt in ("-1", "-2"):
+            await until(lambda end=attempt: [one["metadata"]["name"][-2:] for one in requests(cluster)] == [end])
+            provision(cluster, requests(cluster)[0])
+        await until(lambda: "2 ProvisioningRequests failed" in message(cluster, "a-0"))
+        why = "it was provisioned, but nodes for the whole gang were not there in 1s"
+        assert why in message(cluster, "a-0")
+        told = [one for one in cluster.client.list("events", "default") if one.get("reason") == "ProvisioningFailed"]
+        assert any(why in str(one.get("message") or one.get("note")) for one in told)
+
+
+def provision(cluster: Cluster, request: Obj) -> None:
+    """Say that its nodes are there, as an autoscaler would."""
+    said = {"type": "Provisioned", "status": "True", "reason": "CapacityIsProvisioned", "message": "there"}
+    said["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    name = request["metadata"]["name"]
+    cluster.client.patch_status(REQUESTS, "default", name, lambda found: {**found, "status": {"conditions": [said]}})
 
 
 @pytest.mark.parametrize("count", [1, 2], ids=["after the PodTemplate", "after the request"])

@@ -22,6 +22,7 @@ autoscaling:
   backOff: 2m
   longestBackOff: 1h
   holdEvictions: 5m
+  keepNodes: 20m
 """
 
 
@@ -43,6 +44,7 @@ def test_everything_that_it_may_say() -> None:
         back_off=120.0,
         longest_back_off=3600.0,
         hold_evictions=300.0,
+        keep_nodes=1200.0,
     )
 
 

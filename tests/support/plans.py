@@ -2,7 +2,7 @@
 
 One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2`` is a mapping::
 
-    node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes,dedicated:team
+    node n1 cpu=4 memory=8Gi zone=a cordoned taint=gpu:yes,dedicated:team age=60
     queue q1 weight=3 capability=cpu:4 guarantee=cpu:1 priority=5 class=high state=Closed age=60
     queue q3 parent=q1 deserved=cpu:2,memory:4Gi reclaimable=false
     queue q2 hierarchy=root/science/physics weights=1/3/2
@@ -240,12 +240,13 @@ def manifests(text: str) -> list[Manifest]:
 
 
 def _node(name: str, fields: dict[str, str], switches: list[str]) -> Manifest:
-    labels = {key: value for key, value in fields.items() if key not in (*AMOUNTS, "taint")}
+    labels = {key: value for key, value in fields.items() if key not in (*AMOUNTS, "taint", "age")}
     allocatable = {"cpu": "4", "memory": "64Gi", "pods": "110"} | _amounts(fields)
     taints = [taint.partition(":") for taint in fields.get("taint", "").split(",") if taint]
+    created = {"creationTimestamp": _stamp(fields)} if "age" in fields else {}
     return {
         "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}, **created},
         "spec": {
             "unschedulable": "cordoned" in switches,
             "taints": [{"key": key, "value": value, "effect": "NoSchedule"} for key, _, value in taints],

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.actions.booking import keep_nodes
 from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
@@ -36,6 +37,7 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
     sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    keep_nodes(session, sheets)
     complete(session, sheets)
     place_held(session, sheets)
     gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}

@@ -74,7 +74,7 @@ class Code(StrEnum):
     TOPOLOGY = "Topology"
     """No domain that the job's network topology allows has room for its pods."""
     RESERVED = "Reserved"
-    """The idle room is kept for the planned start of a job that goes first."""
+    """The idle room is kept for the planned start of a job that goes first, or for a gang whose nodes are coming."""
     KEPT = "Kept"
     """The idle room is reserved for pods that ask for a scarce resource."""
 

@@ -141,6 +141,9 @@ class Autoscaling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Admit jobs that lack nothing but nodes; not given: where nodes are asked for by ProvisioningRequests."""
     hold_evictions: Seconds = msgspec.field(default=900.0, name="holdEvictions")
     """For how long no pod is evicted for a gang, from its first request on, while nodes are on their way."""
+    keep_nodes: Seconds = msgspec.field(default=600.0, name="keepNodes")
+    """For how long provisioned nodes are kept for their gang; one that has not started by then asks again. 0 for never:
+    nothing is kept, and nodes are asked for again only once the autoscaler says that it keeps them no longer."""
 
     @property
     def admits(self) -> bool:

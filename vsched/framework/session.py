@@ -20,6 +20,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.nodes.booked import BookedRoom
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.selection import NodeSelection
@@ -64,6 +65,11 @@ def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
     totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
     short = refusal.shortages
     return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
+
+
+def keeps_nodes(snapshot: Snapshot) -> bool:
+    """Whether nodes that were asked for are kept for some gang."""
+    return any(found.kept_until > snapshot.now for found in (snapshot.provisioning or {}).values())
 
 
 class Session:
@@ -113,6 +119,8 @@ class Session:
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
         self.kept = None if self.planner is None else self._kept(self.planner)
         """The planned starts, and the room that is kept for them; None without such a plugin."""
+        self.booked = BookedRoom(self.nodes, snapshot.jobs) if keeps_nodes(snapshot) else None
+        """The room that is kept for gangs that nodes were asked for; None where it is for none."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
         self.reservations = Reservations(snapshot, self.plugins)
@@ -126,7 +134,7 @@ class Session:
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
             self.claims,
-            self.kept,
+            [keeper for keeper in (self.kept, self.booked) if keeper is not None],
         )
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins

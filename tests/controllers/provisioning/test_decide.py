@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.controllers.provisioning.bodies import name_of
-from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide
+from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain
 from vsched.controllers.provisioning.records import Gang, PodShape, Request
 from vsched.framework.policy import Autoscaling
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, told
@@ -32,7 +33,7 @@ def request(attempt: int = 1, shape: str = "shape", **fields: Any) -> Request:
     [
         pytest.param(WANTS, [], 1, [], None, id="the first"),
         pytest.param(WANTS, [request()], 0, [], ASKED, id="one is enough"),
-        pytest.param(WANTS, [request(provisioned=True)], 0, [], PROVISIONED, id="its nodes are on their way"),
+        pytest.param(WANTS, [request(provisioned=NOW - 100)], 0, [], PROVISIONED, id="its nodes are on their way"),
         pytest.param(WANTS, [request(ended=NOW - 59)], 0, [], FAILED, id="a failed one is not followed at once"),
         pytest.param(WANTS, [request(ended=NOW - 60)], 2, [], FAILED, id="but after a while, and stays until then"),
         pytest.param(WANTS, [request(1, ended=NOW - 99), request(2)], 0, ["r-1"], ASKED, id="then it goes"),
@@ -41,12 +42,16 @@ def request(attempt: int = 1, shape: str = "shape", **fields: Any) -> Request:
         pytest.param(WANTS, [request(4, ended=NOW - 9999)], 0, [], GIVEN_UP, id="after so many it is left"),
         pytest.param(
             WANTS,
-            [request(provisioned=True, ended=NOW)],
+            [request(provisioned=NOW - 100, ended=NOW)],
             0,
             [],
             FAILED,
             id="what is no longer kept",
         ),
+        pytest.param(WANTS, [request(provisioned=NOW - 599)], 0, [], PROVISIONED, id="so long its nodes are kept"),
+        pytest.param(WANTS, [request(provisioned=NOW - 600)], 0, [], FAILED, id="nodes that never came"),
+        pytest.param(WANTS, [request(provisioned=NOW - 660)], 2, [], FAILED, id="are asked for again, too"),
+        pytest.param(WANTS, [request(4, provisioned=NOW - 600)], 0, [], GIVEN_UP, id="as often as others"),
         pytest.param(WANTS, [request(shape="old")], 0, ["r-1"], None, id="one for another shape is withdrawn first"),
         pytest.param(WANTS, [request(shape="old", ended=NOW)], 1, ["r-1"], None, id="a failed one is no bar"),
         pytest.param(WAITS, [request()], 0, [], ASKED, id="a gang that finds a node for a moment keeps it"),
@@ -83,10 +88,34 @@ def test_evictions_are_held_while_nodes_are_on_their_way_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("found", "keep", "until", "wake"),
+    [
+        pytest.param(request(), 600.0, NOW + 800, NOW + 800, id="while they are on their way, as evictions are held"),
+        pytest.param(request(provisioned=NOW - 50), 600.0, NOW + 550, NOW + 550, id="then from there on"),
+        pytest.param(request(created=NOW - 900), 600.0, 0.0, None, id="not for ever"),
+        pytest.param(request(provisioned=NOW - 50), 0.0, 0.0, None, id="where the policy says so"),
+        pytest.param(request(provisioned=NOW - 9999), 0.0, 0.0, None, id="which asks for them once"),
+        pytest.param(request(provisioned=NOW - 600), 600.0, 0.0, NOW + 60, id="not once they have not come"),
+    ],
+)
+def test_for_how_long_nodes_are_kept(found: Request, keep: float, until: float, wake: float | None) -> None:
+    rules = msgspec.structs.replace(RULES, keep_nodes=keep)
+    decision = decide(WANTS, [found], rules, NOW)
+
+    assert decision.state is not None
+    assert (decision.state.kept_until, decision.wake_at) == (until, wake)
+
+
+@pytest.mark.parametrize(
     ("found", "words"),
     [
         pytest.param(request(), "nodes are asked for by ProvisioningRequest r-1", id="asked"),
-        pytest.param(request(provisioned=True), "ProvisioningRequest r-1 is provisioned", id="provisioned"),
+        pytest.param(
+            request(provisioned=NOW - 600),
+            "ProvisioningRequest r-1 failed: it was provisioned, but nodes for the whole gang were not there in 10m",
+            id="provisioned in vain",
+        ),
+        pytest.param(request(provisioned=NOW - 100), "ProvisioningRequest r-1 is provisioned", id="provisioned"),
         pytest.param(
             request(ended=NOW, message="none left"),
             "ProvisioningRequest r-1 failed: none left; nodes are asked for again at 5",
@@ -124,7 +153,7 @@ class Autoscaler:
         self.now = NOW
 
     def live(self) -> list[Request]:
-        return [one for one in self.requests.values() if not one.ended]
+        return [one for one in self.requests.values() if not one.ended and not is_in_vain(one, RULES, self.now)]
 
     def step(self, need: Need, killed_after: int) -> None:
         """What a decision comes to, up to so many writes."""
@@ -149,13 +178,13 @@ def test_whatever_is_killed_when_no_two_requests_are_open_and_there_are_no_more_
             case "step":
                 world.step(WANTS, count)
             case "wait":
-                world.now += 30.0 * count
+                world.now += 250.0 * count
             case "fail":
                 for one in world.live():
-                    world.requests[one.name] = one._replace(ended=world.now, provisioned=False)
+                    world.requests[one.name] = one._replace(ended=world.now, provisioned=0.0)
             case "meet":
                 for one in world.live():
-                    world.requests[one.name] = one._replace(provisioned=True)
+                    world.requests[one.name] = one._replace(provisioned=one.provisioned or world.now)
         assert len(world.live()) <= 1
     assert len(world.made) == len(set(world.made)) <= RULES.retries + 1
     world.step(RUNS, 99)

@@ -181,7 +181,9 @@ class ProvisioningController:
         if need is None:
             return
         now = self._clock.now()
-        decision = decide(need, [*self._by_gang.get(key, {}).values()], self._rules(), now)
+        found = [*self._by_gang.get(key, {}).values()]
+        decision = decide(need, found, self._rules(), now)
+        self._tell_in_vain(need, found, self._states.get(key), decision.state)
         if decision.state is None:
             self._states.pop(key, None)
         else:
@@ -233,6 +235,18 @@ class ProvisioningController:
         if key not in self._back_offs:
             self._worry("ProvisioningRequest cannot be written", gang=key, problem=message)
         return False
+
+    def _tell_in_vain(
+        self, need: Need, found: Iterable[Request], before: Provisioning | None, after: Provisioning | None
+    ) -> None:
+        """Record an Event for a request whose nodes did not come, though the autoscaler has not ended it."""
+        if before is None or after is None or after.state not in (FAILED, GIVEN_UP):
+            return
+        if before.request == after.request and before.state in (FAILED, GIVEN_UP):
+            return
+        for one in found:
+            if one.name == after.request and not one.ended:
+                self._tell_end(one._replace(message=after.message))
 
     def _tell_end(self, request: Request) -> None:
         """Record an Event on the PodGroup that a request came to nothing."""

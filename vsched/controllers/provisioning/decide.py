@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from vsched.controllers.provisioning.records import Gang, Request
 from vsched.framework.policy import Autoscaling
+from vsched.framework.times import length
 from vsched.kube.backoff import doubled
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
 
@@ -53,9 +54,9 @@ def decide(need: Need, found: Sequence[Request], rules: Autoscaling, now: float)
         return Decision(create=0 if any(not one.ended for one in others) else 1, delete=others)
     *earlier, latest = ours
     old = (*others, *earlier)
-    state = _state(latest, rules)
+    state = _state(latest, rules, now)
     if state.state != FAILED:
-        return Decision(delete=old, state=state)
+        return Decision(delete=old, state=state, wake_at=_changes_at(latest, rules, now))
     if now < state.retry_at:
         return Decision(delete=old, state=state, wake_at=state.retry_at)
     # The failed one stays until the next one is there: it counts the attempts.
@@ -71,27 +72,46 @@ def _unwanted(need: Need, found: Sequence[Request], rules: Autoscaling, now: flo
     live = tuple(one for one in found if not one.ended)
     if live and now >= withdraw_at:
         return Decision(delete=live)
-    return Decision(state=_state(latest, rules), wake_at=withdraw_at if live else None)
+    return Decision(state=_state(latest, rules, now), wake_at=withdraw_at if live else None)
 
 
-def _state(latest: Request, rules: Autoscaling) -> Provisioning:
+def kept_until(request: Request, rules: Autoscaling) -> float:
+    """Until when nodes are kept for the gang of an open request; 0 where the policy keeps none."""
+    if not rules.keep_nodes:
+        return 0.0
+    return request.provisioned + rules.keep_nodes if request.provisioned else request.created + rules.hold_evictions
+
+
+def is_in_vain(request: Request, rules: Autoscaling, now: float) -> bool:
+    """Whether its gang has not started for as long as provisioned nodes are kept for it."""
+    return bool(request.provisioned and rules.keep_nodes and now >= request.provisioned + rules.keep_nodes)
+
+
+def _changes_at(request: Request, rules: Autoscaling, now: float) -> float | None:
+    """When what is told of an open request changes with time alone."""
+    until = kept_until(request, rules)
+    return until if until > now else None
+
+
+def _state(latest: Request, rules: Autoscaling, now: float) -> Provisioning:
     """What is told of the newest request."""
-    found = Provisioning(
-        latest.name,
-        latest.class_name,
-        PROVISIONED if latest.provisioned else ASKED,
-        latest.message,
-        latest.attempt,
-        latest.created + rules.hold_evictions,
-    )
-    if not latest.ended:
-        return found
-    if latest.attempt > rules.retries:
-        return _with(found, GIVEN_UP, 0.0)
+    message, ended = latest.message, latest.ended
+    if not ended and is_in_vain(latest, rules, now):
+        ended = latest.provisioned + rules.keep_nodes
+        message = f"it was provisioned, but nodes for the whole gang were not there in {length(rules.keep_nodes)}"
+    elif not ended:
+        until = kept_until(latest, rules)
+        return Provisioning(
+            latest.name,
+            latest.class_name,
+            PROVISIONED if latest.provisioned else ASKED,
+            message,
+            latest.attempt,
+            latest.created + rules.hold_evictions,
+            kept_until=until if until > now else 0.0,
+            kept_since=latest.created,
+        )
+    state: Literal["failed", "given-up"] = GIVEN_UP if latest.attempt > rules.retries else FAILED
     wait = doubled(rules.back_off, max(rules.back_off, rules.longest_back_off), latest.attempt)
-    return _with(found, FAILED, latest.ended + wait)
-
-
-def _with(found: Provisioning, state: Literal["failed", "given-up"], retry_at: float) -> Provisioning:
-    """A request that came to nothing: pods may be evicted for the gang."""
-    return Provisioning(found.request, found.class_name, state, found.message, found.attempt, 0.0, retry_at)
+    retry_at = ended + wait if state == FAILED else 0.0
+    return Provisioning(latest.name, latest.class_name, state, message, latest.attempt, retry_at=retry_at)

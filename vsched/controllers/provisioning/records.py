@@ -32,7 +32,8 @@ class Request(NamedTuple):
     created: float
     templates: tuple[str, ...]
     class_name: str
-    provisioned: bool = False
+    provisioned: float = 0.0
+    """Since when its nodes are provisioned, seconds since the epoch; 0 while they are not."""
     ended: float = 0.0
     """When it came to nothing, seconds since the epoch; 0 while it has not."""
     message: str = ""
@@ -80,10 +81,15 @@ def request_of(item: wire.Object) -> Request | None:
         created_of(metadata),
         tuple(one.pod_template_ref.name for one in item.spec.pod_sets or ()),
         item.spec.provisioning_class_name,
-        "Provisioned" in conditions,
-        0.0 if over is None else moment_of(over.last_transition_time) or created_of(metadata),
+        _since(conditions.get("Provisioned"), metadata),
+        _since(over, metadata),
         _says(over, item.status.conditions or ()),
     )
+
+
+def _since(found: ObjectCondition | None, metadata: wire.Metadata) -> float:
+    """Since when a condition is true; 0 where it is not."""
+    return 0.0 if found is None else moment_of(found.last_transition_time) or created_of(metadata)
 
 
 def _says(over: ObjectCondition | None, conditions: list[ObjectCondition] | tuple[()]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
-from vsched.framework.nodes.kept import KeptRoom
+from vsched.framework.nodes.keeping import KeepsRoom
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.why import (
@@ -54,10 +54,10 @@ class NodeSelection:
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
-        kept: KeptRoom | None = None,
+        keepers: Sequence[KeepsRoom] = (),
     ) -> None:
         self._nodes = nodes
-        self._kept = kept
+        self._keepers = keepers
         self._claims = claims
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
@@ -120,7 +120,7 @@ class NodeSelection:
         """Tasks of equal kind ask for the same: a shape, and claims of one kind."""
         claims = self._claims_of(task)
         kind: Hashable = task.shape if claims is None else (task.shape, claims.kind)
-        bound = () if self._kept is None else self._kept.class_of(task)
+        bound = self._bound(task)
         return (kind, bound) if bound else kind
 
     def has_failed(self, task: Task) -> bool:
@@ -251,7 +251,7 @@ class NodeSelection:
     ) -> tuple[Ints, list[Failing]]:
         """int64[nodes]: how many such tasks each node could hold; and the nodes that keep room for others."""
         rows = rooms_of(self._nodes, fit, claims, self.restricted_to, now=now)
-        return rows, [] if self._kept is None else self._kept.limit(task, rows)
+        return rows, [found for keeper in self._keepers for found in keeper.limit(task, rows)]
 
     # -- the restriction ----------------------------------------------------------------------------------------
 
@@ -261,10 +261,16 @@ class NodeSelection:
         return len(self._nodes) if self._only is None else len(self._only.rows)
 
     def _findings(self, fit: ShapeNodes, claims: TaskClaims | None, task: Task) -> Findings:
-        bound = () if self._kept is None else self._kept.class_of(task)
+        bound = self._bound(task)
         if self._only is not None:
             return self._only.findings(fit, claims, bound)
         return fit.findings_for(claims, bound)
+
+    def _bound(self, task: Task) -> Hashable:
+        """The class of a task by the room that is kept from it; empty where none is."""
+        if not self._keepers:
+            return ()
+        return tuple([found for keeper in self._keepers if (found := keeper.class_of(task))])
 
     def _may_be(self, row: int) -> bool:
         return self._only is None or bool(self._only.mask[row])
@@ -327,7 +333,9 @@ class NodeSelection:
 
     def _dynamic_checks(self, fit: ShapeNodes, task: Task) -> Sequence[Check]:
         found = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
-        return found if self._kept is None else [*found, *self._kept.checks(task)]
+        if not self._keepers:
+            return found
+        return [*found, *(check for keeper in self._keepers for check in keeper.checks(task))]
 
     def _later(self, fit: ShapeNodes) -> Floats:
         """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""

@@ -9,7 +9,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
-from vsched.mirror.ingest.metadata import BOOLEANS, naming, scheduling_annotations
+from vsched.mirror.ingest.metadata import BOOLEANS, created_of, naming, scheduling_annotations
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
@@ -53,6 +53,7 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
         annotations={
             key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
         },
+        created=created_of(metadata),
     )
     amounts = plus(allocatable, lent) if lent else allocatable
     return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts))

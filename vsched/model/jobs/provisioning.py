@@ -32,6 +32,10 @@ class Provisioning(msgspec.Struct, frozen=True):
     """From when on pods may be evicted for the gang, seconds since the epoch."""
     retry_at: float = 0.0
     """When nodes are asked for again after a failure, seconds since the epoch."""
+    kept_until: float = 0.0
+    """Until when the nodes that come are kept for the gang, seconds since the epoch; 0 where none are."""
+    kept_since: float = 0.0
+    """When the request was made: only nodes that were made since then are kept until it is provisioned."""
 
 
 def told(found: Provisioning, again: str) -> str:

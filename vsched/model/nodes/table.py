@@ -45,6 +45,8 @@ class NodeAttributes(msgspec.Struct, frozen=True):
     images: dict[str, int] = {}
     """Bytes by image name."""
     annotations: dict[str, str] = {}
+    created: float = 0.0
+    """Seconds since the epoch; 0 where nobody knows."""
 
 
 class LabelColumn(msgspec.Struct, frozen=True):

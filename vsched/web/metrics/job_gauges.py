@@ -92,7 +92,9 @@ def _planned(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     )
     waiting = sum(outcome.code == Code.RESERVED for outcome in outcomes.values())
     yield GaugeMetricFamily(
-        "vsched_reserved_waiting_jobs", "Jobs that wait because room is kept for planned starts.", value=waiting
+        "vsched_reserved_waiting_jobs",
+        "Jobs that wait because room is kept for planned starts, or for gangs whose nodes are coming.",
+        value=waiting,
     )
 
 
