@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.controllers.flows.makers import CRONS, FLOWS, TEMPLATES, after, cron_job, job_flow, job_template, messages
 from tests.support.builders import merged
 from tests.support.running import node, reasons_of, scheduling
 from tests.support.shell import KUBECTL, shell
@@ -22,8 +23,6 @@ from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
-FLOWS, TEMPLATES = "flow.volcano.sh/jobflows", "flow.volcano.sh/jobtemplates"
-CRONS = "batch.volcano.sh/cronjobs"
 
 needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 
@@ -38,12 +37,6 @@ async def apply(cluster: Cluster, folder: Path, sample: str) -> None:
 
 def status(cluster: Cluster, resource: str, name: str) -> Obj:
     return (cluster.client.get(resource, "default", name) or {}).get("status") or {}
-
-
-def messages(cluster: Cluster, name: str, reason: str) -> list[str]:
-    """What Events of a reason say about an object."""
-    events = cluster.client.list("events", "default")
-    return [each["message"] for each in events if (each["involvedObject"]["name"], each["reason"]) == (name, reason)]
 
 
 def jobs(cluster: Cluster) -> list[str]:
@@ -92,25 +85,6 @@ async def test_a_cron_job_makes_up_for_the_newest_run_it_missed_and_no_other(tmp
         )
 
 
-def job_flow(*flows: Obj, **spec: Any) -> Obj:
-    """The JobFlow ``f``."""
-    return {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobFlow",
-        "metadata": {"name": "f", "namespace": "default"},
-        "spec": {"flows": list(flows), **spec},
-    }
-
-
-def job_template(name: str, *tasks: Obj) -> Obj:
-    return {
-        "apiVersion": "flow.volcano.sh/v1alpha1",
-        "kind": "JobTemplate",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulerName": "vsched", "tasks": list(tasks)},
-    }
-
-
 async def test_a_flow_is_made_once_the_pods_of_its_target_answer() -> None:
     """The pods of an embedded cluster do not listen: their addresses are set to that of a server here."""
     code = b"503"
@@ -127,7 +101,7 @@ async def test_a_flow_is_made_once_the_pods_of_its_target_answer() -> None:
     port = server.sockets[0].getsockname()[1]
     header = {"name": "X-From", "value": "flow"}
     probe = {"httpGetList": [{"taskName": "server", "port": port, "path": "/ready", "httpHeader": header}]}
-    made = job_flow({"name": "serve"}, {"name": "ask", "dependsOn": {"targets": ["serve"], "probe": probe}})
+    made = job_flow({"name": "serve"}, after("ask", "serve", **probe))
     manifests = [made, job_template("serve", task("server", 2)), job_template("ask", task("client", 1, "50ms"))]
     soon = MakerSettings(probes=ProbeSettings(period_seconds=0.1, spacing_seconds=0.0, loopback=True))
     async with Cluster([node("n1")], manifests=manifests) as cluster, scheduling(cluster.url, makers=soon) as daemon:
@@ -143,21 +117,6 @@ async def test_a_flow_is_made_once_the_pods_of_its_target_answer() -> None:
         assert daemon.telemetry.registry.get_sample_value("vsched_flow_probes_total", {"name": "answered"}) >= 2
         await until(lambda: daemon.health.ready().details["flows"] == {"jobFlows": 1})
     server.close()
-
-
-def cron_job(name: str, **spec: Any) -> Obj:
-    """A CronJob that was scheduled last long ago."""
-    return {
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "CronJob",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "schedule": "0 0 1 1 *",
-            "jobTemplate": {"spec": {"schedulerName": "vsched", "tasks": [task("worker", 1, "50ms")]}},
-            **spec,
-        },
-        "status": {"lastScheduleTime": "2020-01-01T00:00:00Z"},
-    }
 
 
 async def test_the_next_daemon_goes_on_where_one_ended() -> None:

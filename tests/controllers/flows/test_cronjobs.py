@@ -50,6 +50,7 @@ DUE = NOON + 10 * MINUTE
         ),
         pytest.param(cron(), [], DUE + 5 * 60 * MINUTE, "2026-03-01T17:10:00Z", id="of missed runs the newest is made"),
         pytest.param(cron(deadline_seconds=60), [], DUE + 61, "", id="a run that is too late is left out"),
+        pytest.param(cron(deadline_seconds=60), [], DUE + 60, "", id="at its deadline it is too late"),
         pytest.param(cron(deadline_seconds=60), [], DUE + 59, "2026-03-01T12:10:00Z", id="a little late is in time"),
         pytest.param(cron(suspended=True), [], DUE, "", id="none while it is suspended"),
         pytest.param(cron(deleting=True), [], DUE, "", id="none while it is being deleted"),
@@ -75,6 +76,44 @@ DUE = NOON + 10 * MINUTE
 )
 def test_what_is_made(job: CronJob, jobs: list[MadeJob], now: float, wanted: str) -> None:
     assert started(decide(job, jobs, now)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("job", "jobs", "now", "wanted"),
+    [
+        pytest.param(cron(), [], DUE, "", id="in time"),
+        pytest.param(
+            cron(deadline_seconds=60),
+            [],
+            DUE + 61,
+            "MissSchedule: the run of 2026-03-01T12:10:00Z was missed: it is later than startingDeadlineSeconds",
+            id="a run is too late",
+        ),
+        pytest.param(
+            cron(concurrency="Forbid"),
+            [made(NOON)],
+            DUE,
+            "ForbidConcurrent: the run of 2026-03-01T12:10:00Z waits: vcjob c-29539440 has not ended",
+            id="a run waits for the one before",
+        ),
+        pytest.param(cron(), [], NOON + 100 * 10 * MINUTE, "", id="a hundred were missed"),
+        pytest.param(cron(), [], NOON + 101 * 10 * MINUTE, "TooManyMissedTimes", id="more than a hundred"),
+        pytest.param(cron("@every 1m"), [], NOON + 101 * MINUTE, "TooManyMissedTimes", id="the same by @every"),
+        pytest.param(
+            cron(deadline_seconds=600), [], NOON + 500 * 10 * MINUTE, "", id="only those before the deadline count"
+        ),
+        pytest.param(
+            cron("30 2 * * *", zone="Asia/Tokyo", last=NOON),
+            [],
+            NOON + 101.5 * 24 * 60 * MINUTE,
+            "TooManyMissedTimes",
+            id="in a time zone",
+        ),
+    ],
+)
+def test_what_is_told_of_runs_that_were_missed(job: CronJob, jobs: list[MadeJob], now: float, wanted: str) -> None:
+    reason, message = decide(job, jobs, now).problem
+    assert f"{reason}: {message}".startswith(wanted) if wanted else not reason
 
 
 def test_names_labels_and_owner_are_volcanos() -> None:
@@ -138,6 +177,7 @@ def test_ended_runs_beyond_the_limits_are_deleted_oldest_first() -> None:
     [
         pytest.param(cron("61 * * * *"), "UnParseableCronJobSchedule", "spec.schedule: '61 * * * *'", id="schedule"),
         pytest.param(cron("* * * * * *"), "UnParseableCronJobSchedule", "exactly 5 fields", id="too many fields"),
+        pytest.param(cron("0 0 30 2 *"), "UnParseableCronJobSchedule", "never comes", id="a day that there is not"),
         pytest.param(cron(zone="Mars/Olympus"), "InvalidTimeZone", "spec.timeZone: 'Mars/Olympus'", id="time zone"),
         pytest.param(cron(zone="../etc"), "InvalidTimeZone", "spec.timeZone: '../etc'", id="a path is no time zone"),
     ],

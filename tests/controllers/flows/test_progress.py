@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.controllers.flows.makers import after
 from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
 from vsched.controllers.flows.jobtemplates import JobTemplate
 from vsched.controllers.flows.made import MadeJob
@@ -30,11 +31,6 @@ def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> JobFlow:
     found = wire.decode("JobFlow", msgspec.json.encode(body))
     assert isinstance(found, wire.JobFlow)
     return job_flow_of(found)
-
-
-def after(name: str, *targets: str, **probe: Any) -> Obj:
-    """A flow that depends on others."""
-    return {"name": name, "dependsOn": {"targets": list(targets), **({"probe": probe} if probe else {})}}
 
 
 def made(name: str, phase: str = "Running", **fields: Any) -> MadeJob:

@@ -7,7 +7,7 @@ found again, and is not made twice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -28,6 +28,8 @@ SCHEDULED_AT = "volcano.sh/cronjob-scheduled-timestamp"
 """Annotation of a vcjob: the time for which it is scheduled."""
 KEPT_SUCCESSFUL, KEPT_FAILED = 3, 1
 """The history limits where the CronJob states none."""
+MISSED_MAX = 100
+"""More missed runs are told."""
 FORBID, REPLACE = "Forbid", "Replace"
 
 
@@ -74,7 +76,7 @@ class CronPlan(NamedTuple):
     delete: tuple[MadeJob, ...] = ()
     """Ended ones beyond the history limits."""
     problem: tuple[str, str] = ("", "")
-    """Reason and message, where the schedule cannot be followed."""
+    """Reason and message, where the schedule cannot be followed, or where runs were missed."""
     wake_at: float | None = None
     """When the next run is due, in seconds since the epoch."""
 
@@ -132,12 +134,18 @@ def decide(cron: CronJob, jobs: Sequence[MadeJob], now: float) -> CronPlan:
     due = newest_before(cron.schedule, last, moment).timestamp()
     name = job_name(cron, due)
     made = any(job.name == name for job in jobs)
-    if due <= last.timestamp() or not (made or _may_start(cron, active, due, now)):
+    if due <= last.timestamp():
         due = 0.0
     elif not made:
-        replaced = tuple(active) if cron.concurrency == REPLACE else ()
-        return CronPlan(replaced, job_body(cron, due, moment.tzinfo or UTC), wake_at=wake_at)
-    return CronPlan(status=_status(cron, active, jobs, due), delete=_too_old(cron, there), wake_at=wake_at)
+        problem = _why_not(cron, active, due, now)
+        if not problem[0]:
+            replaced = tuple(active) if cron.concurrency == REPLACE else ()
+            body = job_body(cron, due, moment.tzinfo or UTC)
+            return CronPlan(replaced, body, problem=_many_missed(cron, last, moment), wake_at=wake_at)
+        due = 0.0
+    return CronPlan(
+        status=_status(cron, active, jobs, due), delete=_too_old(cron, there), problem=problem, wake_at=wake_at
+    )
 
 
 def schedule_problem(cron: CronJob) -> tuple[str, str]:
@@ -162,10 +170,30 @@ def _last(cron: CronJob) -> float:
         return cron.created
 
 
-def _may_start(cron: CronJob, active: Sequence[MadeJob], due: float, now: float) -> bool:
-    if cron.deadline_seconds is not None and now - due > cron.deadline_seconds:
-        return False
-    return not (cron.concurrency == FORBID and active)
+def _why_not(cron: CronJob, active: Sequence[MadeJob], due: float, now: float) -> tuple[str, str]:
+    """Reason and message, where the run of a time is not begun now; empty where it is."""
+    if cron.deadline_seconds is not None and now - due >= cron.deadline_seconds:
+        return "MissSchedule", f"the run of {time_stamp(due)} was missed: it is later than startingDeadlineSeconds"
+    if cron.concurrency == FORBID and active:
+        return "ForbidConcurrent", f"the run of {time_stamp(due)} waits: vcjob {active[0].name} has not ended"
+    return "", ""
+
+
+def _many_missed(cron: CronJob, last: datetime, now: datetime) -> tuple[str, str]:
+    """Reason and message, where more runs were missed than happens if all is well. The newest is made nevertheless.
+
+    The number is estimated from the first two, as Kubernetes does it.
+    """
+    since = last.astimezone(now.tzinfo)
+    if cron.deadline_seconds is not None:
+        since = max(since, now - timedelta(seconds=cron.deadline_seconds))
+    first = next_after(cron.schedule, since, since)
+    between = next_after(cron.schedule, since, first.astimezone(now.tzinfo)) - first
+    if (now - first) // between + 1 <= MISSED_MAX:
+        return "", ""
+    return "TooManyMissedTimes", (
+        "too many missed start times: set or decrease spec.startingDeadlineSeconds, or check the clocks"
+    )
 
 
 def job_name(cron: CronJob, due: float) -> str:

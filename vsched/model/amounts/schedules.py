@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
-from croniter import croniter
+from croniter import CroniterBadDateError, croniter
 
 from vsched.model.amounts.durations import parse_duration
 
 EVERY = "@every "
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=1024)
 def problem_of(schedule: str) -> str:
     """What is wrong with a schedule; empty if nothing is."""
     if schedule.startswith(EVERY):
@@ -18,7 +21,13 @@ def problem_of(schedule: str) -> str:
     fields = schedule.split()
     if not schedule.startswith("@") and len(fields) != 5:
         return f"expected exactly 5 fields, found {len(fields)}: {fields}"
-    return "" if croniter.is_valid(schedule) else f"failed to parse {schedule}"
+    if not croniter.is_valid(schedule):
+        return f"failed to parse {schedule}"
+    try:
+        croniter(schedule, _ANY_TIME).get_next()
+    except CroniterBadDateError:
+        return f"{schedule} never comes"
+    return ""
 
 
 def newest_before(schedule: str, since: datetime, now: datetime) -> datetime:

@@ -1,0 +1,57 @@
+"""CronJobs, JobFlows and JobTemplates for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.vcjob_cluster import task
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+FLOWS, TEMPLATES = "flow.volcano.sh/jobflows", "flow.volcano.sh/jobtemplates"
+CRONS = "batch.volcano.sh/cronjobs"
+
+
+def after(name: str, *targets: str, **probe: Any) -> Obj:
+    """A flow that depends on others."""
+    return {"name": name, "dependsOn": {"targets": list(targets), **({"probe": probe} if probe else {})}}
+
+
+def job_flow(*flows: Obj, **spec: Any) -> Obj:
+    """The JobFlow ``f``."""
+    return {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobFlow",
+        "metadata": {"name": "f", "namespace": "default"},
+        "spec": {"flows": list(flows), **spec},
+    }
+
+
+def job_template(name: str, *tasks: Obj) -> Obj:
+    return {
+        "apiVersion": "flow.volcano.sh/v1alpha1",
+        "kind": "JobTemplate",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulerName": "vsched", "tasks": list(tasks)},
+    }
+
+
+def cron_job(name: str, **spec: Any) -> Obj:
+    """A CronJob that was scheduled last long ago."""
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "CronJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "schedule": "0 0 1 1 *",
+            "jobTemplate": {"spec": {"schedulerName": "vsched", "tasks": [task("worker", 1, "50ms")]}},
+            **spec,
+        },
+        "status": {"lastScheduleTime": "2020-01-01T00:00:00Z"},
+    }
+
+
+def messages(cluster: Cluster, name: str, reason: str) -> list[str]:
+    """What Events of a reason say about an object."""
+    events = cluster.client.list("events", "default")
+    return [each["message"] for each in events if (each["involvedObject"]["name"], each["reason"]) == (name, reason)]
