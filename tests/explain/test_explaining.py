@@ -153,3 +153,24 @@ def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:
         "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 2 cpu=1 on=n1 leaving", policy=policy_of("predicates")
     )
     assert found.message == "none of its pods waits: those that it has are leaving or have ended"
+
+
+@pytest.mark.parametrize(
+    ("owner", "asked", "known"),
+    [
+        pytest.param("batch.volcano.sh/v1alpha1", "ns/mnist", "ns/a", id="the vcjob that a PodGroup was made for"),
+        pytest.param("batch/v1", "ns/mnist", None, id="not another controller of a PodGroup"),
+        pytest.param("batch.volcano.sh/v1alpha1", "far/mnist", None, id="not in another namespace"),
+    ],
+)
+def test_the_name_of_a_vcjob_stands_for_its_podgroup(owner: str, asked: str, known: str | None) -> None:
+    objects = manifests("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=9")
+    (group,) = [each for each in objects if each["kind"] == "PodGroup"]
+    reference = {"apiVersion": owner, "kind": "Job", "name": "mnist", "uid": "u", "controller": True}
+    group["metadata"]["ownerReferences"] = [reference]
+    snapshot = mirror(objects).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, *asked.split("/"), simulations=0)
+
+    assert (found and found.key) == known

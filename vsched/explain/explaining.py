@@ -16,6 +16,7 @@ from vsched.explain.changes import SIMULATIONS_MAX, changes
 from vsched.explain.claims.constraints import device_constraints
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
+from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_for, kinds_of
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.places import places_of
 from vsched.explain.queues import explain_queue, past_use
@@ -37,15 +38,13 @@ from vsched.framework.session import Session
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.native import keys_named
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
-__all__ = ["POD", "POD_GROUP", "explain", "explain_queue", "kinds_of"]
+__all__ = ["explain", "explain_queue"]
 
-POD, POD_GROUP = "Pod", "PodGroup"
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
 PODS_TOLD = 20
 """An explanation of a job lists at most this many different messages of its pods."""
@@ -70,6 +69,8 @@ def explain(
 ) -> Explanation | None:
     """Explain the state of the PodGroup, else of the pod, with this name; None if neither exists.
 
+    The name of an object that one PodGroup was made for, such as a vcjob, stands for this PodGroup.
+
     ``kind`` chooses one of the two. ``report`` is what the session decided on the snapshot. ``simulations`` limits the
     search for changes that would help (0: no search), and ``spent`` returns True to end that search. ``foreseen``
     returns True to give up the estimate of the start; without ``foreseen`` there is no estimate. ``over`` returns True
@@ -78,6 +79,8 @@ def explain(
     key = f"{namespace}/{name}"
     explaining = Explaining(snapshot, policy, registry, report, callout, over)
     known = explaining.known(key) if not kind else (kind,)
+    if not known and len(made := jobs_made_for(snapshot, key)) == 1:
+        key, known = made[0], (POD_GROUP,)
     if POD_GROUP in known and (job := explaining.job(key)) is not None:
         found, pod, key = explaining.of_job(job), "", job.key
     elif (task := explaining.pod(key)) is not None and POD in known:
@@ -106,12 +109,6 @@ def explain(
         start = estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen, over)
         found = replace(found, start=start)
     return found
-
-
-def kinds_of(snapshot: Snapshot, report: CycleReport, key: str) -> tuple[str, ...]:
-    """The kinds of the objects that have this name, PodGroup before Pod."""
-    kinds = (POD_GROUP,) if job_named(snapshot, key) is not None else ()
-    return kinds if find_pod(snapshot, report, key) is None else (*kinds, POD)
 
 
 class Explaining:
@@ -354,28 +351,3 @@ def counts_of(job: Job) -> dict[str, int]:
         "succeeded": job.counts[Status.SUCCEEDED],
         "failed": job.counts[Status.FAILED],
     }
-
-
-def job_named(snapshot: Snapshot, key: str) -> Job | None:
-    """The job of a key, or of ``namespace/name``, stray or not; a PodGroup of Volcano before Kubernetes' own."""
-    for each in keys_named(key):
-        found = snapshot.jobs.get(each) or snapshot.strays.get(each)
-        if found is not None:
-            return found
-    return None
-
-
-def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:
-    """The pod of a key: the report has an index of unschedulable pods, others need a walk over their namespace."""
-    verdict = report.unschedulable.get(key)
-    known = None if verdict is None else snapshot.jobs.get(verdict.job) or snapshot.strays.get(verdict.job)
-    if verdict is not None and known is not None:
-        return known.tasks.get(verdict.uid)
-    namespace, _, name = key.partition("/")
-    for jobs in (snapshot.jobs, snapshot.strays):
-        for own, job in jobs.items():
-            if own.startswith(f"{namespace}/"):
-                for task in job.tasks.values():
-                    if task.name == name:
-                        return task
-    return None

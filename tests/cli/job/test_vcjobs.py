@@ -27,10 +27,10 @@ class Shell:
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster
         cluster.write_kubeconfig(folder / "config")
-        self._kubeconfig = str(folder / "config")
+        self.kubeconfig = str(folder / "config")
 
     async def run(self, *arguments: str, typed: str = "") -> Result:
-        variables = {"KUBECONFIG": self._kubeconfig, "VSCHED_DAEMON": ""}
+        variables = {"KUBECONFIG": self.kubeconfig, "VSCHED_DAEMON": ""}
         usual = {"job": {name: {"daemon": NOBODY} for name in ("list", "get")}}
         invoked = ["job", *arguments]
         return await asyncio.to_thread(CliRunner().invoke, cli, invoked, env=variables, default_map=usual, input=typed)
@@ -88,6 +88,39 @@ async def test_a_vcjob_that_has_ended_can_be_neither_stopped_nor_resumed(shell: 
     await until(lambda: phase(shell.cluster, "done") == "Completed")
     for verb in ("suspend", "resume"):
         assert await shell.problem(verb, "default/done") == "vcjob default/done: it has ended (Completed)"
+
+
+async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
+    async with (
+        Cluster([node("n1")]) as cluster,
+        scheduling(cluster.url, listen_address="127.0.0.1:0", advise=False) as daemon,
+    ):
+        shell = Shell(cluster, tmp_path)
+
+        async def said(name: str) -> str:
+            where = f"http://127.0.0.1:{daemon.ports['--listen-address']}"
+            arguments = ["explain", name, "--daemon", where]
+            environment = {"KUBECONFIG": shell.kubeconfig}
+            result = await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=environment)
+            return result.stdout if result.exception is None else str(result.exception)
+
+        cluster.apply([vcjob("large", task("worker", 1_000))])
+        await until(lambda: bool(cluster.client.list("scheduling.volcano.sh/podgroups", "default")))
+        cluster.apply([vcjob("wrong", task("worker", 1), minAvailable=9)])
+        await until(lambda: phase(cluster, "wrong") == "Pending")
+        cluster.apply([vcjob("foreign", task("worker", 1), schedulerName="other")])
+
+        podgroup = cluster.client.list("scheduling.volcano.sh/podgroups", "default")[0]["metadata"]["name"]
+        await until(lambda: phase(cluster, "large") == "Pending")
+        assert f"PodGroup default/{podgroup} " in (await said("default/large")).splitlines()[0]
+        assert await said("default/wrong") == (
+            "vcjob default/wrong has no PodGroup: it is Pending: InvalidJob: "
+            "spec.minAvailable: 9 is more than the 1 replicas of all tasks"
+        )
+        assert await said("default/foreign") == (
+            "vcjob default/foreign has no PodGroup: no controller has looked at it yet; its spec.schedulerName is other"
+        )
+        assert (await said("default/nothing")).startswith("no pod or PodGroup default/nothing is known here")
 
 
 async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> None:

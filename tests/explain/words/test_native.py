@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.native import native_world
 from tests.support.plans import DEFAULT_POLICY as POLICY
-from vsched.explain.explaining import POD_GROUP, explain
+from vsched.explain.explaining import explain
+from vsched.explain.names import POD_GROUP
 from vsched.explain.situation import Situation
 from vsched.explain.words.commands import command
 from vsched.explain.words.telling import told

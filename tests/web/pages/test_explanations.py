@@ -207,3 +207,24 @@ async def test_whoever_goes_away_leaves_no_work_behind() -> None:
         asked.cancel()
         goes_on.set()
         await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(EXPLAINING, lambda: None), 60.0)
+
+
+async def test_where_several_jobs_were_made_for_an_object_of_this_name_they_are_named() -> None:
+    objects = manifests("job ns/g-0 min=1 pods=1 cpu=1\njob ns/g-1 min=1 pods=1 cpu=1")
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "mnist", "uid": "u", "controller": True}
+    for each in objects:
+        if each["kind"] == "PodGroup":
+            each["metadata"]["ownerReferences"] = [owner]
+    snapshot = mirror(objects).snapshot(NOW)
+    found = FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 7)
+
+    async def look() -> FrozenSnapshot:
+        return found
+
+    async with pages(look) as get:
+        code, answer, _ = await get("/explain/ns/mnist")
+
+    assert (code, answer["error"]) == (
+        404,
+        "no pod or PodGroup ns/mnist is known here; did you mean ns/g-0 or ns/g-1?",
+    )

@@ -12,6 +12,7 @@ import click
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
 from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
+from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import BadInput, Unavailable
@@ -25,10 +26,13 @@ Examples:
   vsched explain team-a/train
   vsched explain train -n team-a --watch        (until it runs)
   vsched explain team-a/train-0 --pod -o json
+  vsched explain team-a/mnist                   (a vcjob: its PodGroup)
   vsched explain queue/research                 (why its jobs wait)
   vsched explain team-a/train --from vsched-17.json.gz
 """
 
+OF_OBJECT = "/explain/"
+"""The page of pods and jobs; the name follows."""
 WATCH_SECONDS = 1.0
 """Between two questions of --watch."""
 ESTIMATE_SECONDS = 5.0
@@ -63,6 +67,8 @@ def command(
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
 
+    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a RayCluster.
+
     What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
     cannot come as the cluster and the policy are: somebody has to change something.
     """
@@ -71,14 +77,41 @@ def command(
     if namespace is None and kind is None and name.startswith(QUEUE):
         path = f"/explain-queue/{name.removeprefix(QUEUE)}"
     else:
-        path = f"/explain/{full_name(name, namespace, cluster)}"
+        path = f"{OF_OBJECT}{full_name(name, namespace, cluster)}"
     parameters = {} if kind is None else {"kind": kind}
     if file is not None:
         _show(_from_file(file, path, kind or ""), output)
     elif watch:
         asyncio.run(_watch(target, path, parameters, output))
     else:
-        _show(asyncio.run(_ask(target, path, parameters)), output)
+        try:
+            found = asyncio.run(_ask(target, path, parameters))
+        except Unknown as error:
+            if (
+                kind is None
+                and path.startswith(OF_OBJECT)
+                and (why := _of_vcjob(cluster, path.removeprefix(OF_OBJECT)))
+            ):
+                raise Unknown(why) from error
+            raise
+        _show(found, output)
+
+
+def _of_vcjob(cluster: ClusterFlags, key: str) -> str:
+    """Why nothing can be explained of the vcjob of this name; empty where there is none, or no cluster to ask."""
+    from vsched.cli.job.vcjobs import known_vcjob
+    from vsched.controllers.vcjobs.spec import JobPhase
+
+    job = known_vcjob(cluster, key)
+    if job is None:
+        return ""
+    status = job.status
+    if status.phase is JobPhase.NEW:
+        name = job.scheduler_name
+        waits = "no controller has looked at it yet" + (f"; its spec.schedulerName is {name}" if name else "")
+    else:
+        waits = f"it is {status.phase}" + "".join(f": {each}" for each in (status.reason, status.message) if each)
+    return f"vcjob {key} has no PodGroup: {waits}"
 
 
 async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> Explanation:
@@ -94,7 +127,8 @@ async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> E
 def _from_file(file: Path, path: str, kind: str) -> Explanation:
     """The explanation from the session that a file holds."""
     from vsched.cli.ask.recordings import load
-    from vsched.explain.explaining import explain, explain_queue, kinds_of
+    from vsched.explain.explaining import explain, explain_queue
+    from vsched.explain.names import kinds_of
     from vsched.framework.answers import Repeating
     from vsched.settings import load_text
     from vsched.settings.installed import registry

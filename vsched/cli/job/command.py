@@ -111,6 +111,7 @@ def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonT
     """Everything about one job: a PodGroup, or a vcjob by its own name."""
     from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
+    from vsched.cli.job.vcjobs import known_vcjob
     from vsched.cli.job.view import as_page, get_document
     from vsched.clock import SystemClock
 
@@ -118,23 +119,13 @@ def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonT
     try:
         job, remark = read_job(target, cluster, key)
     except Unknown:
-        found = _vcjob(cluster, key)
+        found = known_vcjob(cluster, key)
         if found is None:
             raise
         _show_vcjob(found, cluster, target, output)
         return
     output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now(), look))
     _say(remark)
-
-
-def _vcjob(cluster: ClusterFlags, key: str) -> VcJob | None:
-    """The vcjob of this name; None where there is none, or no cluster can be asked."""
-    from vsched.cli.job.vcjobs import read_vcjob
-
-    try:
-        return with_client(cluster, lambda client: read_vcjob(client, key))
-    except VschedError:
-        return None
 
 
 def _show_vcjob(job: VcJob, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from vsched.cli.ask.cluster import Obj, objects_of
+from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.errors import BadInput, BadObject, BadQuantity, Unavailable
+from vsched.errors import BadInput, BadObject, BadQuantity, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror import wire
@@ -57,6 +57,14 @@ async def read_vcjob(client: ApiClient, key: str) -> VcJob:
         return vcjob_of(await client.get(VCJOBS.path(namespace, name)))
     except NotFound:
         raise BadInput(f"there is no vcjob {key} in {client.connection.server}") from None
+
+
+def known_vcjob(cluster: ClusterFlags, key: str) -> VcJob | None:
+    """The vcjob of this name; None where there is none, or no cluster can be asked."""
+    try:
+        return with_client(cluster, lambda client: read_vcjob(client, key))
+    except VschedError:
+        return None
 
 
 # -- making them

@@ -19,7 +19,8 @@ from msgspec import to_builtins
 
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
-from vsched.explain.explaining import POD, POD_GROUP, explain, explain_queue, kinds_of
+from vsched.explain.explaining import explain, explain_queue
+from vsched.explain.names import POD, POD_GROUP, jobs_made_for, kinds_of
 from vsched.explain.records import Explanation
 from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
@@ -219,8 +220,12 @@ async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
 
 
 def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
-    """Jobs and pods with a similar name, or with the same name in another namespace."""
+    """Jobs that were made for an object of this name; else jobs and pods with a similar name, or with the same name in
+    another namespace."""
     snapshot = frozen.snapshot
+    made = jobs_made_for(snapshot, f"{namespace}/{name}")
+    if made:
+        return list(made[:CLOSE_MAX])
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
     own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))
     here = (job for key, job in snapshot.jobs.items() if key.startswith(f"{namespace}/"))

@@ -1,0 +1,52 @@
+"""What a name that somebody asks about stands for: a job, a pod, or an object that jobs were made for."""
+
+from __future__ import annotations
+
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.native import keys_named
+from vsched.model.plan import CycleReport
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+POD, POD_GROUP = "Pod", "PodGroup"
+
+
+def kinds_of(snapshot: Snapshot, report: CycleReport, key: str) -> tuple[str, ...]:
+    """The kinds of the objects that have this name, PodGroup before Pod."""
+    kinds = (POD_GROUP,) if job_named(snapshot, key) is not None else ()
+    return kinds if find_pod(snapshot, report, key) is None else (*kinds, POD)
+
+
+def job_named(snapshot: Snapshot, key: str) -> Job | None:
+    """The job of a key, or of ``namespace/name``, stray or not; a PodGroup of Volcano before Kubernetes' own."""
+    for each in keys_named(key):
+        found = snapshot.jobs.get(each) or snapshot.strays.get(each)
+        if found is not None:
+            return found
+    return None
+
+
+def jobs_made_for(snapshot: Snapshot, key: str) -> tuple[str, ...]:
+    """The jobs of the vcjob of this name, or of the owner of this name that their pods were found by."""
+    namespace, _, name = key.partition("/")
+    return tuple(
+        own
+        for own, job in snapshot.jobs.items()
+        if name and own.startswith(f"{namespace}/") and name in (job.spec.written_for, job.spec.gang.rpartition(" ")[2])
+    )
+
+
+def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:
+    """The pod of a key: the report has an index of unschedulable pods, others need a walk over their namespace."""
+    verdict = report.unschedulable.get(key)
+    known = None if verdict is None else snapshot.jobs.get(verdict.job) or snapshot.strays.get(verdict.job)
+    if verdict is not None and known is not None:
+        return known.tasks.get(verdict.uid)
+    namespace, _, name = key.partition("/")
+    for jobs in (snapshot.jobs, snapshot.strays):
+        for own, job in jobs.items():
+            if own.startswith(f"{namespace}/"):
+                for task in job.tasks.values():
+                    if task.name == name:
+                        return task
+    return None
