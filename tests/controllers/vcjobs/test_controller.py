@@ -97,6 +97,9 @@ async def test_no_pods_are_made_before_the_queue_lets_the_podgroup_in() -> None:
         assert group == f"train-{job(cluster, 'train')['metadata']['uid']}"
         await sessions(daemon, 3)
         assert (phase(cluster, "train"), pods(cluster, "train")) == ("Pending", {})
+        await until(lambda: "PodGroupPending" in events(cluster, "train"))
+        said = events(cluster, "train")["PodGroupPending"]
+        assert said.startswith("its PodGroup waits: queue q may hold 100m cpu at most: 200m asked")
         cluster.client.patch(
             "scheduling.volcano.sh/queues", "", "q", lambda found: {**found, "spec": {"capability": {"cpu": "1"}}}
         )
@@ -185,10 +188,28 @@ async def test_a_pod_of_somebody_else_is_left_alone_and_the_job_waits_for_its_na
     stranger = pod("train-worker-0")
     async with Cluster([node("n1")], manifests=[stranger, made]) as cluster, scheduling(cluster.url):
         await until(lambda: "FailedCreate" in events(cluster, "train"))
-        assert "which the job does not own" in events(cluster, "train")["FailedCreate"]
+        said = events(cluster, "train")["FailedCreate"]
+        assert "which the job does not own" in said
+        await until(lambda: status(cluster, "train")["state"].get("message") == said)
+        assert status(cluster, "train")["state"]["reason"] == "FailedCreate"
         assert pods(cluster, "train") == {}
         cluster.client.delete("pods", "default", "train-worker-0", grace_seconds=0)
         await until(lambda: list(phases(cluster, "train").values()) == ["Running"])
+        await until(lambda: phase(cluster, "train") == "Running")
+        assert "reason" not in status(cluster, "train")["state"]
+
+
+async def test_pods_that_the_api_server_refuses_are_told_in_the_status_of_the_job() -> None:
+    wrong = task("worker", 3)
+    wrong["template"]["spec"]["restartPolicy"] = "Nevr"
+    async with Cluster([node("n1")], manifests=[vcjob("train", wrong)]) as cluster, scheduling(cluster.url):
+        await until(lambda: status(cluster, "train").get("state", {}).get("reason") == "FailedCreate")
+        message = status(cluster, "train")["state"]["message"]
+        assert message.startswith('Pod train-worker-0: Pod "train-worker-0" is invalid: spec.restartPolicy: ')
+        assert message.endswith(" (2 more could not be created)")
+        change(cluster, "train", lambda found: {**found, "tasks": [task("worker", 3)]})
+        await until(lambda: list(phases(cluster, "train").values()) == ["Running"] * 3)
+        await until(lambda: "reason" not in status(cluster, "train")["state"])
 
 
 @pytest.mark.parametrize(

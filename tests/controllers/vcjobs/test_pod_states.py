@@ -121,3 +121,31 @@ def test_a_podgroup_says_whose_it_is_and_has_its_spec_as_it_is_written() -> None
     assert (found.owner, found.job, found.state.uid, found.state.phase) == ("j1", "default/train", "g1", "Inqueue")
     assert found.state.spec == {"minMember": 2, "queue": "default", "minTaskMember": {"worker": 2}}
     assert job_group_of(read("PodGroup", podgroup("g", 2))) is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "waits"),
+    [
+        pytest.param(None, "", id="a PodGroup that nobody has looked at"),
+        pytest.param([("Unschedulable", "True", "no room")], "no room", id="one that waits"),
+        pytest.param([("Unschedulable", "False", "no room")], "", id="one that waits no more"),
+        pytest.param([("Unschedulable", "True", "no room"), ("Scheduled", "True", "")], "", id="one that has started"),
+        pytest.param([("Unschedulable", "True", None)], "NotEnoughResources", id="one that only has a reason"),
+    ],
+)
+def test_a_podgroup_says_why_it_waits(conditions: list[tuple[str, str, str | None]] | None, waits: str) -> None:
+    status = conditions and [
+        {
+            "type": kind,
+            "status": value,
+            "message": message,
+            "reason": "NotEnoughResources",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        for kind, value, message in conditions
+    ]
+    about = {"metadata": {"uid": "g1", "ownerReferences": [OWNER]}, "status": {"conditions": status}}
+    found = job_group_of(read("PodGroup", merged(podgroup("train-j1", 2), about)))
+    assert found is not None
+    assert found.state.waits == waits
+    assert (found.state.waits_since == 1767225600.0) is bool(waits)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.spec import Action, Dependency, Event, LifecyclePolicy, VolumeSpec
+from vsched.controllers.vcjobs.reconcile import reconcile
+from vsched.controllers.vcjobs.spec import Action, Dependency, Event, JobPhase, LifecyclePolicy, VolumeSpec
 
 ABORT, RESUME, RESTART = Action.ABORT_JOB, Action.RESUME_JOB, Action.RESTART_JOB
 
@@ -200,6 +202,31 @@ def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
     world.settle()
     assert world.group is not None
     assert world.job.status.reason == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "phase", "told"),
+    [
+        pytest.param("", JobPhase.PENDING, "FailedCreate", id="a job that waits says it"),
+        pytest.param("FailedCreate", JobPhase.PENDING, "FailedCreate", id="and goes on saying it"),
+        pytest.param("RestartTask", JobPhase.PENDING, "RestartTask", id="what a restart has to remember stays"),
+        pytest.param("", JobPhase.RUNNING, "", id="not a job that runs"),
+    ],
+)
+def test_what_cannot_be_created_is_the_reason_of_a_job_that_waits(reason: str, phase: JobPhase, told: str) -> None:
+    world = started(vcjob(task(replicas=2)))
+    status = replace(world.job.status, phase=phase, reason=reason, message=reason and "before")
+    if phase is JobPhase.PENDING:
+        world.pods.clear()
+    view = world.view._replace(job=replace(world.job, status=status), uncreated="Pod train-worker-0: no")
+
+    found = reconcile(view, None, world.now).status
+
+    state = status.body["state"] if found is None else found["state"]
+    assert (state.get("reason", ""), state.get("message", "")) == (
+        told,
+        {"FailedCreate": "Pod train-worker-0: no", "RestartTask": "before", "": ""}[told],
+    )
 
 
 def test_fewer_replicas_take_the_last_pods_away() -> None:

@@ -8,6 +8,7 @@ between two writes, the next one continues.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import JobView, PodState
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -36,6 +37,9 @@ from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
+
+DIGITS = re.compile(r"\d+")
+"""Messages that differ in numbers alone are one Event."""
 
 
 class JobControllerSettings(msgspec.Struct, frozen=True):
@@ -85,6 +89,9 @@ class JobController:
         """What was said of vcjobs that cannot be read, by uid."""
         self._lacking: LRUCache[str, float] = LRUCache(self._settings.remembered)
         """Since when jobs lack pods that their status counts, by uid, at the first look at them."""
+        self._waits: LRUCache[str, str] = LRUCache(self._settings.remembered)
+        """What was last said of PodGroups that wait, by the uid of their job."""
+        self._began = clock.now()
         self._back_offs = BackOffs(self._settings.retry)
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
@@ -161,7 +168,8 @@ class JobController:
             return await self._remove(order)
         if self._is_behind(key, job):
             return True
-        view = self._records.view(job)
+        view = self._records.view(job)._replace(uncreated=self._writes.uncreated(job))
+        self._tell_waiting(view)
         plan = reconcile(view, request, self._clock.now())
         if not await self._writes.carry_out(view, plan):
             return False
@@ -184,6 +192,21 @@ class JobController:
         self._lacking.pop(job.uid, None)
         self._records.see(job, lost)
         return False
+
+    def _tell_waiting(self, view: JobView) -> None:
+        """Say on the job why its PodGroup waits, whenever that is something else than before."""
+        job, group = view.job, view.group
+        if group is None or not group.waits:
+            self._waits.pop(job.uid, None)
+            return
+        before, self._waits[job.uid] = self._waits.get(job.uid), group.waits
+        if before == group.waits:
+            return
+        cause = DIGITS.sub("", group.waits)
+        # What a PodGroup said before this process began was told by the process before it.
+        again = before is None and group.waits_since < self._began
+        message = f"its PodGroup waits: {group.waits}"
+        self._events.record(job_reference(job), WARNING, "PodGroupPending", message, cause=cause, again=again)
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
         """Look again when a time is over, when the watch should show what was written, or for the next Command."""

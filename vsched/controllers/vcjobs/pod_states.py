@@ -20,9 +20,10 @@ from vsched.errors import UNREADABLE
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.resources import VCJOBS
-from vsched.mirror.wire.base import seconds_of
+from vsched.mirror.wire.base import moment_of, seconds_of
 from vsched.mirror.wire.manifests import without_nulls
 from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
+from vsched.model.plan import UNSCHEDULABLE
 
 _ENDED = ("Succeeded", "Failed")
 
@@ -90,8 +91,25 @@ def job_group_of(item: wire.Object) -> JobGroup | None:
         return None
     spec = without_nulls(msgspec.to_builtins(item.spec))
     phase, deleting = item.status.phase or "", metadata.deletion_timestamp is not None
-    state = GroupState(metadata.uid, metadata.resource_version, phase, spec, deleting)
+    waits, waits_since = _waits(item)
+    state = GroupState(
+        metadata.uid,
+        metadata.resource_version,
+        phase,
+        spec,
+        deleting,
+        waits=waits,
+        waits_since=waits_since,
+    )
     return JobGroup(owner.uid, f"{metadata.namespace}/{owner.name}", state)
+
+
+def _waits(group: wire.PodGroup) -> tuple[str, float]:
+    """Why a PodGroup waits, and since when; empty where its newest condition says something else."""
+    newest = next(iter((group.status.conditions or ())[-1:]), None)
+    if newest is None or newest.type != UNSCHEDULABLE or newest.status != "True":
+        return "", 0.0
+    return newest.message or newest.reason or "", moment_of(newest.last_transition_time)
 
 
 def owning_job(metadata: wire.Metadata) -> wire.OwnerReference | None:

@@ -27,6 +27,8 @@ from vsched.controllers.vcjobs.view import JobPlan, JobView, PlanEvent, Request
 
 REFUSED, NO_CLAIM = "InvalidJob", "PVCError"
 """The reasons of a job that waits because nothing can be made of it."""
+UNCREATED = "FailedCreate"
+"""The reason of a job that waits because the API server does not create something for it."""
 
 
 def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
@@ -44,6 +46,7 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
         step = counted(view.job, status, counts, cleared, wanted.wake_at is not None, now)
         status, events = step.status, [*events, *step.events]
     status = _told(view, status, obstacle, events)
+    status = _told_uncreated(view, status)
     making = status.phase in UNDER_WAY and obstacle is None
     status = replace(status, controlled=controlled(view, status, making))
     body = status_body(view.job, status, counts, now)
@@ -91,6 +94,16 @@ def _told(view: JobView, status: JobStatus, obstacle: tuple[str, str] | None, ev
     if before != obstacle:
         events.append(PlanEvent("Warning", *obstacle))
     return replace(status, reason=obstacle[0], message=obstacle[1])
+
+
+def _told_uncreated(view: JobView, status: JobStatus) -> JobStatus:
+    """The status with what could not be created as its reason, until it can be.
+
+    It takes no other reason's place: that of a restart, or of a Command, is still needed.
+    """
+    if view.uncreated and status.phase is JobPhase.PENDING and status.reason in ("", UNCREATED):
+        return replace(status, reason=UNCREATED, message=view.uncreated)
+    return replace(status, reason="", message="") if status.reason == UNCREATED else status
 
 
 def _earliest(wanted: Due, status: JobStatus, expiry: float | None, now: float) -> float | None:

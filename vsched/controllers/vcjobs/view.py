@@ -58,6 +58,10 @@ class GroupState(NamedTuple):
     deleting: bool = False
     since: float = 0.0
     """When its phase was first seen, in seconds since the epoch."""
+    waits: str = ""
+    """Why it waits, in the words of its condition; empty where it does not say that it waits."""
+    waits_since: float = 0.0
+    """Since when it says so, in seconds since the epoch."""
 
 
 class JobView(NamedTuple):
@@ -75,6 +79,8 @@ class JobView(NamedTuple):
     explains (a kill, a restart, fewer replicas)."""
     priorities: Mapping[str, int] = {}
     """The values of PriorityClasses, by name."""
+    uncreated: str = ""
+    """What the API server would not create for the job when it was asked last, and why."""
 
 
 class Request(NamedTuple):

@@ -25,6 +25,7 @@ from vsched.controllers.vcjobs.objects import (
 from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys, plugin_problems
 from vsched.controllers.vcjobs.podgroup import correction, podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
+from vsched.controllers.vcjobs.reconcile import UNCREATED
 from vsched.controllers.vcjobs.records import JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.stages import gang_of
@@ -88,9 +89,21 @@ class JobWrites:
         self._settings = settings or JobWriteSettings()
         self._there: LRUCache[str, tuple[object, ...]] = LRUCache(self._settings.remembered)
         """The jobs whose objects are there, by uid, with what the content of these follows from."""
+        self._uncreated: LRUCache[str, set[str]] = LRUCache(self._settings.remembered)
+        """What the API server would not create when it was asked last, and why, by the uid of the job."""
+
+    def uncreated(self, job: VcJob) -> str:
+        """What the API server would not create for a job when it was asked last, and why."""
+        found = sorted(self._uncreated.get(job.uid, ()))
+        others = f" ({len(found) - 1} more could not be created)" if len(found) > 1 else ""
+        return f"{found[0]}{others}" if found else ""
 
     async def carry_out(self, view: JobView, plan: JobPlan) -> bool:
         """Write all that a plan says; False if something failed, or was decided on outdated data."""
+        self._uncreated.pop(view.job.uid, None)
+        return await self._carry_out(view, plan)
+
+    async def _carry_out(self, view: JobView, plan: JobPlan) -> bool:
         job = view.job
         if plan.objects == "delete" and not await self._delete_objects(job):
             return False
@@ -260,9 +273,9 @@ class JobWrites:
             if is_controlled_by(found, job.uid):
                 return orjson.dumps(found)
             owner = "another object of this name is there, which the job does not own"
-            self._complain(job, "FailedCreate", f"{body['kind']} {name}: {owner}")
+            self._tell_uncreated(job, f"{body['kind']} {name}: {owner}")
         elif answer.code in (400, 403, 422):
-            self._complain(job, "FailedCreate", f"{body['kind']} {name}: {answer.message}")
+            self._tell_uncreated(job, f"{body['kind']} {name}: {answer.message}")
         return None
 
     async def _delete(self, kind: str, path: str, uid: str) -> bool:
@@ -279,6 +292,10 @@ class JobWrites:
             if not all(await together(*batch)):
                 return False
         return True
+
+    def _tell_uncreated(self, job: VcJob, what: str) -> None:
+        self._uncreated.setdefault(job.uid, set()).add(what)
+        self._complain(job, UNCREATED, what)
 
     def _complain(self, job: VcJob, reason: str, message: str) -> None:
         self._events.record(job_reference(job), WARNING, reason, message)
