@@ -58,3 +58,10 @@ def test_where_no_queue_is_known_the_cluster_is() -> None:
     snapshot = replace(session.snapshot, queues={})
     found = queue_shares(snapshot, CycleReport())
     assert found == {WHOLE: QueueShares(0.5, None, 1.2)}
+
+
+def test_in_a_cluster_without_nodes_every_share_is_nothing() -> None:
+    session = frozen("queue root\nqueue low parent=root\njob ns/waits min=1 pods=1 cpu=4 queue=low", CAPACITY)
+    found = queue_shares(session.snapshot, session.report)
+    assert {"root", "low", WHOLE} <= set(found)
+    assert all((one.held, one.deserved or 0, one.waiting) == (0, 0, 0) for one in found.values())

@@ -64,7 +64,9 @@ def queue_shares(snapshot: Snapshot, report: CycleReport) -> dict[str, QueueShar
 
 
 def _table(rows: Iterable[Sequence[float]], width: int) -> Floats:
-    return np.array(list(rows), dtype=np.float64).reshape(-1, width)
+    """Rows as an array, which has its two dimensions even without rows, or, in a cluster without nodes, columns."""
+    found = list(rows)
+    return np.array(found, dtype=np.float64).reshape(len(found), width)
 
 
 def _deserved(outcome: QueueOutcome, names: Sequence[str]) -> list[float]:
