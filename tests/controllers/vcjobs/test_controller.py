@@ -324,3 +324,45 @@ async def test_without_the_controller_nothing_is_made() -> None:
         await sessions(daemon, 3)
         assert status(cluster, "train") == {}
         assert VCJOBS not in daemon.reflectors
+
+
+async def test_a_change_that_does_not_reach_what_is_there_is_told() -> None:
+    made = vcjob("train", task("worker", 1), task("idle", 0))
+    async with Cluster([node("n1")], manifests=[made, queue("other")]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Running")
+        before = pods(cluster, "train")["train-worker-0"]["metadata"]["uid"]
+
+        def with_image(spec: Obj, **fields: Any) -> Obj:
+            first, *more = spec["tasks"]
+            container = {**first["template"]["spec"]["containers"][0], "image": "alpine"}
+            template = merged(first["template"], {"spec": {"containers": [container]}})
+            return {**spec, **fields, "tasks": [{**first, "replicas": 2, "template": template}, *more]}
+
+        change(cluster, "train", lambda spec: with_image(spec, queue="other", maxRetry=5))
+        told = await until(lambda: events(cluster, "train").get("ChangedUnderWay"))
+        assert told == (
+            "spec.queue: the PodGroup stays in queue default until the whole job is restarted; "
+            "spec.tasks[0].template: only pods that are made from now on have the change"
+        )
+        await until(lambda: len(pods(cluster, "train")) == 2)
+        images = {name: each["spec"]["containers"][0]["image"] for name, each in pods(cluster, "train").items()}
+        assert images == {"train-worker-0": "busybox", "train-worker-1": "alpine"}
+        assert pods(cluster, "train")["train-worker-0"]["metadata"]["uid"] == before
+        [group] = owned(cluster, PODGROUPS, "train")
+        assert (cluster.client.get(PODGROUPS, "default", group) or {})["spec"]["queue"] == "default"
+
+        change(cluster, "train", lambda spec: {**spec, "plugins": {"gpu": []}})
+        told = await until(lambda: events(cluster, "train").get("InvalidJob"))
+        assert told.startswith("no more pods are made while this is so: spec.plugins: 'gpu' (expected env")
+        change(cluster, "train", lambda spec: {**spec, "plugins": {}, "schedulerName": "theirs"})
+        left = "spec.schedulerName: vsched no longer looks after the job, for scheduler theirs"
+        await until(lambda: left in [each["message"] for each in cluster.client.list("events", "default")])
+
+
+async def test_changes_before_anything_was_made_are_not_told() -> None:
+    made = vcjob("train", task("worker", 1), plugins={"gpu": []})
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: status(cluster, "train").get("state", {}).get("reason") == "InvalidJob")
+        change(cluster, "train", lambda spec: {**spec, "plugins": {"env": []}})
+        await until(lambda: phase(cluster, "train") == "Running")
+        assert "ChangedUnderWay" not in events(cluster, "train")

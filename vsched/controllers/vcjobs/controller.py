@@ -17,14 +17,16 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
+from vsched.controllers.vcjobs.changes import late_changes
 from vsched.controllers.vcjobs.commands import refusal_of, request_of
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS
 from vsched.controllers.vcjobs.lost import lost_pods
 from vsched.controllers.vcjobs.naming import job_reference
-from vsched.controllers.vcjobs.reconcile import reconcile
+from vsched.controllers.vcjobs.reconcile import REFUSED, reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import JobView, PodState
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import VschedError
@@ -38,6 +40,8 @@ from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
+CHANGED = "ChangedUnderWay"
+"""The reason of Events about changes that do not reach what a job has already."""
 DIGITS = re.compile(r"\d+")
 """Messages that differ in numbers alone are one Event."""
 
@@ -82,6 +86,7 @@ class JobController:
         rivals = self._settings.rivals
         self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
         self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._changed_hands, worry, rivals)
+        self._records.on_change.append(self._tell_late)
         self._writes = JobWrites(client, writer, events, self._records)
         self._done: LRUCache[str, None] = LRUCache(self._settings.remembered)
         """The uids of Commands that are carried out and deleted, and perhaps still shown by the watch."""
@@ -223,6 +228,23 @@ class JobController:
             namespace, _, name = key.partition("/")
             about = Reference(VCJOBS.api_version, "Job", namespace, name, job.uid)
             self._events.record(about, WARNING, "InvalidJob", job.problem)
+
+    def _tell_late(self, before: VcJob, after: VcJob) -> None:
+        """Say what of a change does not reach the pods and the PodGroup of a job, where it has some."""
+        view = self._records.view(after)
+        if after.status.phase in FINISHED or not self._records.is_ours(before) or not (view.pods or view.group):
+            return
+        about = job_reference(after)
+        if not self._records.is_ours(after):
+            what = f"spec.schedulerName: vsched no longer looks after the job, for scheduler {after.scheduler_name}"
+            self._events.record(about, WARNING, CHANGED, what)
+            return
+        if after.refusals and after.refusals != before.refusals:
+            problem = "; ".join(after.refusals)
+            self._events.record(about, WARNING, REFUSED, f"no more pods are made while this is so: {problem}")
+        late = late_changes(before, after)
+        if late:
+            self._events.record(about, WARNING, CHANGED, "; ".join(late))
 
     # -- Commands
 

@@ -54,6 +54,8 @@ class JobRecords:
         """Whether somebody decides about the jobs: only then it matters which pods disappear."""
         self.volcano: set[str] = set()
         """The pods in which Volcano's own controllers run."""
+        self.on_change: list[Callable[[VcJob, VcJob], None]] = []
+        """Called with the job before and after a change of its spec, while somebody decides about the jobs."""
         self._names = scheduler_names
         self._touched = touched
         self._refuse = refuse
@@ -256,6 +258,9 @@ class JobRecords:
                 (jobs.add if job is after else jobs.discard)(key)
                 if not jobs:
                     del self._waiting[f"{job.namespace}/{claim}"]
+        if self.acting and isinstance(before, VcJob) and isinstance(after, VcJob) and _is_changed(before, after):
+            for tell in self.on_change:
+                tell(before, after)
         if before is not None and (after is None or after.uid != before.uid):
             self._gone.pop(before.uid, None)
             self._fresh_pods.forget(before.uid)
@@ -330,6 +335,11 @@ class JobRecords:
             metadata = item.metadata
             self._refuse(command_reference(metadata.namespace, metadata.name, metadata.uid), str(error))
             return None
+
+
+def _is_changed(before: VcJob, after: VcJob) -> bool:
+    """Whether the spec of a job was written; its status does not count."""
+    return before.uid == after.uid and before.generation != after.generation
 
 
 def priority_of(item: wire.Object) -> int | None:
