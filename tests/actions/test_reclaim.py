@@ -307,6 +307,33 @@ def test_nobody_leaves_in_vain(text: str, victims: list[str], places: dict[str, 
     assert kept(report) == places
 
 
+@pytest.mark.parametrize(
+    ("large", "victims"),
+    [
+        pytest.param(3, ["large.0"], id="the second victim alone leaves room for all three pods"),
+        pytest.param(2, ["small.0", "large.0"], id="the second victim leaves room for two of three pods"),
+    ],
+)
+def test_a_victim_stays_where_a_later_one_for_the_same_job_is_enough(large: int, victims: list[str]) -> None:
+    """The job needs one pod, and its queue deserves three: room for them is made one by one."""
+    text = f"""
+        class high 5
+        node n1 cpu={2 + large}
+        queue a
+        queue b deserved=cpu:3
+        job x/small min=0 queue=a phase=Running
+        pods x/small 1 cpu=2 on=n1
+        job x/large min=0 queue=a phase=Running class=high
+        pods x/large 1 cpu={large} on=n1
+        job x/b min=1 queue=b phase=Inqueue pods=3 cpu=1
+    """
+    world = Busy(text, taking("allocate, reclaim", "priority gang conformance capacity", "predicates"))
+    assert evicted(world.cycle()) == victims
+    for _ in range(2):
+        assert not world.cycle().evictions
+    assert [world.task(f"b.{number}").node for number in range(3)] == ["n1"] * 3
+
+
 def test_a_queue_is_asked_again_for_every_job() -> None:
     text = """
         node n1 cpu=4

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
+from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
 from vsched.actions.taking import take_for
 from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, unplaced
@@ -36,12 +37,24 @@ def reclaim(session: Session) -> None:
                 continue
             session.usage.moved.clear()
             jobs = sorted(lanes[queue.name], key=session.taking_key)
-            for job in jobs:
-                with session.reservations.lifted(job):
-                    reclaim_for(session, job, pools)
-            grow(session, jobs, pools)
+            take_turn(session, jobs, pools)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     pools.release()
+
+
+def take_turn(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
+    """Reclaim room for the jobs of one queue, and undo the evictions that are not needed after later ones."""
+    with session.statement() as turn:
+        before = len(session.committed)
+        for job in jobs:
+            with session.reservations.lifted(job):
+                reclaim_for(session, job, pools)
+        grow(session, jobs, pools)
+        if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
+            del session.committed[before:]
+            turn.commit()
+        else:
+            turn.keep()
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:

@@ -1,10 +1,12 @@
 """Removes unnecessary evictions once all tasks of a job have nodes.
 
-Victims are chosen task by task. The victims of a later task may make a victim of an earlier task unnecessary.
+Victims are chosen task by task. The victims of a later task may make a victim of an earlier task unnecessary. That
+holds within one try, and among the tries by which reclaim lets a job grow.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from vsched.actions.units import units
@@ -19,19 +21,54 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
     """Undo the evictions that the placements of a try do not need; the most valuable victims are checked first."""
     evictions = statement.evictions
     for unit in reversed(list(units(evictions, search.left_whole(evictions)))):
-        if not all(_has_room_again(session, search, eviction) for eviction in unit):
+        if all(_has_room_again(session, search, eviction) for eviction in unit):
+            _spare(session, search, statement, unit)
+
+
+def spare_of_tries(session: Session, search: VictimSearch, turn: Statement) -> bool:
+    """Undo evictions of committed tries that are not needed after later ones; True where there were some.
+
+    ``turn`` has the steps of all these tries. A job keeps at least one of its victims: only then its nodes stay kept
+    for it in later cycles.
+    """
+    evictions, idle_at = turn.evictions, session.nodes.future_idle_at
+    victims = Counter(_beneficiary(eviction) for eviction in evictions)
+    back: list[LedgerEntry] = []
+    given: Counter[tuple[int, int]] = Counter()
+    """What the victims that stay take of nodes, by row and column."""
+    for unit in reversed(list(units(evictions, search.left_whole(evictions)))):
+        beneficiary = _beneficiary(unit[0])
+        if victims[beneficiary] <= len(unit) or not all(_has_room_again(session, search, each) for each in unit):
             continue
-        steps = statement.steps
-        start = statement.savepoint() - len(steps)
-        tasks, rows = {eviction.task.uid for eviction in unit}, {eviction.row for eviction in unit}
-        fewer = [step for step in steps if step.task.uid not in tasks]
-        checked = sorted(fewer, key=lambda step: step.row not in rows)
-        enough = _stands(session, search, statement, start, checked)
-        statement.rollback(start)
-        if any(session.claims.concerns(step.task) for step in fewer):
-            # What tasks get depends on the order. Only this one was checked, with the evictions first.
-            fewer = sorted(checked, key=lambda step: step.cause is None)
-        _redo(statement, fewer if enough else steps)
+        taken: Counter[tuple[int, int]] = Counter()
+        for eviction in unit:
+            for column, amount in eviction.task.shape.request:
+                taken[eviction.row, column] += amount
+        if all(idle_at(column, row) >= given[row, column] + amount for (row, column), amount in taken.items()):
+            back += unit
+            given.update(taken)
+            victims[beneficiary] -= len(unit)
+    return bool(back) and _spare(session, search, turn, back)
+
+
+def _beneficiary(eviction: LedgerEntry) -> str:
+    return "" if eviction.cause is None else eviction.cause.beneficiary
+
+
+def _spare(session: Session, search: VictimSearch, statement: Statement, unneeded: Sequence[LedgerEntry]) -> bool:
+    """Undo these evictions of a statement if its placements stand without them."""
+    steps = statement.steps
+    start = statement.savepoint() - len(steps)
+    tasks, rows = {eviction.task.uid for eviction in unneeded}, {eviction.row for eviction in unneeded}
+    fewer = [step for step in steps if step.task.uid not in tasks]
+    checked = sorted(fewer, key=lambda step: step.row not in rows)
+    enough = _stands(session, search, statement, start, checked)
+    statement.rollback(start)
+    if any(session.claims.concerns(step.task) for step in fewer):
+        # What tasks get depends on the order. Only this one was checked, with the evictions first.
+        fewer = sorted(checked, key=lambda step: step.cause is None)
+    _redo(statement, fewer if enough else steps)
+    return enough
 
 
 def _has_room_again(session: Session, search: VictimSearch, eviction: LedgerEntry) -> bool:
