@@ -55,11 +55,12 @@ def allocate(session: Session) -> None:
                 if waiting.key in sheets:
                     note_overused(session, queue, waiting, sheets[waiting.key])
             continue
-        if job.key in gated:
+        decided, opens = len(session.ledger.log), job.key in gated
+        if opens:
             gated.remove(job.key)
             open_gates(session, queue, job)
         again = job.key in sheets and take_turn(session, queue, job, sheets[job.key])
-        lane.end_turn(job if again else None)
+        lane.end_turn(job if again else None, idle=not opens and len(session.ledger.log) == decided)
 
 
 def complete(session: Session, sheets: dict[str, Worksheet]) -> None:

@@ -32,18 +32,20 @@ def enqueue(session: Session) -> None:
     late: list[JobView] = []
     for queue, job, lane in JobTurns(ordering, queues, waiting):
         promised = admitted.setdefault(queue.name, {})
-        if not refused(session, job):
+        is_refused = refused(session, job)
+        if not is_refused:
             wanted = shortfall_of(job.job)
             if placeable(session, queue, job, wanted, promised):
                 admit(session, job)
                 add(promised, wanted)
             else:
                 late.append(job)
-        lane.end_turn(None)
+        lane.end_turn(None, idle=is_refused)
     for _, job, lane in JobTurns(ordering, queues, late):
-        if not refused(session, job):
+        is_refused = refused(session, job)
+        if not is_refused:
             admit(session, job)
-        lane.end_turn(None)
+        lane.end_turn(None, idle=is_refused)
 
 
 def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, promised: Vector) -> bool:

@@ -2,6 +2,7 @@
 
 The order is kept in heaps of (key, number) pairs, and a key is computed when an entry is added. A turn changes the keys
 of its queue, namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale.
+Where a turn decided nothing, which is what most turns of a long backlog come to, they keep their keys.
 With a hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
 """
 
@@ -51,7 +52,7 @@ class JobTurns:
             if lane.closed or not lane:
                 order.moved((queue,))
             else:
-                order.put(queue)
+                order.put(queue, idle=lane.idle)
 
 
 class QueueLane:
@@ -61,6 +62,8 @@ class QueueLane:
         self.queue = queue
         self.closed = False
         """Set by the caller to skip the queue for the rest of the action."""
+        self.idle = False
+        """Whether the last turn decided nothing."""
         self._ordering = ordering
         self._plugins = ordering.plugins
         self._lines: dict[str, NamespaceLine] = {}
@@ -85,14 +88,20 @@ class QueueLane:
         """Remove and return the next job; None where there is none. ``end_turn`` puts its namespace back."""
         if not self._namespaces:
             return None
-        self._turn = heappop(self._namespaces)[-1]
+        self._key, _, _, self._turn = heappop(self._namespaces)
         return self._lines[self._turn].pop()
 
-    def end_turn(self, job: JobView | None) -> None:
-        """End a turn: put the job back if it is given, and its namespace if it still has jobs."""
+    def end_turn(self, job: JobView | None, *, idle: bool = False) -> None:
+        """End a turn: put the job back if it is given, and its namespace if it still has jobs.
+
+        ``idle``: nothing was placed, admitted, reserved or evicted in the turn, so that all sort keys are the same.
+        """
+        self.idle = idle
         line = self._lines[self._turn]
-        line.end_turn(job)
-        if line:
+        line.end_turn(job, idle=idle)
+        if line and idle:
+            heappush(self._namespaces, (self._key, line.first, next(self._numbers), self._turn))
+        elif line:
             self._push(self._turn)
 
     def __bool__(self) -> bool:
@@ -138,15 +147,17 @@ class NamespaceLine:
 
     def pop(self) -> JobView:
         """Remove and return the next job; ``end_turn`` puts its user back."""
-        self._turn = heappop(self._users)[-1]
+        self._key, _, _, self._turn = heappop(self._users)
         return heappop(self._jobs[self._turn])[-1]
 
-    def end_turn(self, job: JobView | None) -> None:
+    def end_turn(self, job: JobView | None, *, idle: bool) -> None:
         """Put the job back if it is given, and its user if there are still jobs."""
         heap = self._jobs[self._turn]
         if job is not None:
             heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
-        if heap:
+        if heap and idle:
+            heappush(self._users, (self._key, heap[0][0], next(self._numbers), self._turn))
+        elif heap:
             self._push(self._turn)
 
     def __bool__(self) -> bool:

@@ -70,4 +70,7 @@ class Refusal(NamedTuple):
         """
         if self.code in TAKES_NOTHING:
             return 0
-        return LASTS if any(one.is_lasting for one in self.shortages) else PASSES
+        for one in self.shortages:
+            if one.asked > one.limit:
+                return LASTS
+        return PASSES

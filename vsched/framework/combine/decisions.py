@@ -49,6 +49,8 @@ class PluginDecisions(PluginTiers):
         self._rooms_above = [plugin.room_above for plugin in self.taking_part(Allocatable)]
         self._claim_limits = [plugin.claim_limit for plugin in self.taking_part(ClaimLimit)]
         self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
+        self.limits_amounts_elsewhere = bool(self._claim_limits or self._namespace_limits)
+        """Whether any plugin limits namespaces, or what the claims of a queue ask for."""
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
         self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
@@ -89,11 +91,18 @@ class PluginDecisions(PluginTiers):
 
     def run_condition(self, job: JobView) -> Condition | None:
         """The condition about the end of a job's run where it changes; the first answer."""
-        return next((found for one in self._run_limits if (found := one.run_condition(job)) is not None), None)
+        for one in self._run_limits:
+            found = one.run_condition(job)
+            if found is not None:
+                return found
+        return None
 
     def tasks_missing(self, job: JobView) -> int:
         """A lower bound on the tasks to place before the job can be ready."""
-        return max((ask(job) for ask in self._missing), default=0)
+        missing = 0
+        for ask in self._missing:
+            missing = max(missing, ask(job))
+        return missing
 
     def job_condition(self, job: JobView) -> Condition | None:
         """The condition to write to the PodGroup; the first plugin's answer, None where there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from vsched.framework.combine.measuring import measure
@@ -22,6 +22,7 @@ class PluginTiers:
         self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
             [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
         ]
+        self._by_point = [_by_point(tier) for tier in self._tiers]
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
             for tier in self._tiers:
@@ -30,7 +31,7 @@ class PluginTiers:
 
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
-        return [plugin for tier in self._in_tiers(point) for plugin in tier]
+        return [cast("PointT", plugin) for tier in self._by_point for plugin in tier.get(point, ())]
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""
@@ -40,10 +41,14 @@ class PluginTiers:
 
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
-        return [list(_parts(tier, point)) for tier in self._tiers]
+        return [[cast("PointT", plugin) for plugin in tier.get(point, ())] for tier in self._by_point]
 
 
-def _parts(tier: Iterable[tuple[Plugin[Any], Switches]], point: type[PointT]) -> Iterator[PointT]:
+def _by_point(tier: Iterable[tuple[Plugin[Any], Switches]]) -> dict[type[Point], list[Plugin[Any]]]:
+    """The plugins of a tier that take part in each extension point."""
+    found: dict[type[Point], list[Plugin[Any]]] = {}
     for plugin, switches in tier:
-        if point in plugin.kinds and switches.enabled(point.point):
-            yield cast("PointT", plugin)
+        for point in plugin.points:
+            if switches.enabled(point.point):
+                found.setdefault(point, []).append(plugin)
+    return found

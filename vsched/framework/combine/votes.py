@@ -53,6 +53,10 @@ class PluginVotes(PluginTiers):
         """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
         self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
+        self._enqueueable_inside = [
+            plugin.job_enqueueable for plugin in self.taking_part(JobEnqueueable) if not plugin.asks_outside
+        ]
+        """The same but for plugins that ask external services."""
         self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
         self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
@@ -66,8 +70,12 @@ class PluginVotes(PluginTiers):
         refusal = vote(self._enqueueable, job)
         if refusal is None or not refusal.rank or refusal.code is Code.REFUSED:
             return refusal
-        others = (one.job_enqueueable(job) for one in self.taking_part(JobEnqueueable) if not one.asks_outside)
-        return min((refusal, *(one for one in others if isinstance(one, Refusal))), key=lambda one: one.rank)
+        best, rank = refusal, refusal.rank
+        for ask in self._enqueueable_inside:
+            other = ask(job)
+            if isinstance(other, Refusal) and (found := other.rank) < rank:
+                best, rank = other, found
+        return best
 
     def job_starving(self, job: JobView) -> bool:
         """Whether the job may evict others to get room: all plugins of the first tier with this point agree."""

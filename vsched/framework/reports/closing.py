@@ -94,13 +94,17 @@ def job_outcome(
     spec, counts = view.spec, view.job.counts
     stays_over = _stays_over(view)
     condition = None if stays_over else condition
-    phase = next_phase(view, condition)
+    phase = Phase.COMPLETED if stays_over else next_phase(view, condition)
     running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
-    planned = planned_start(waiting.session, view.key)
-    headline = with_request(waiting.session, with_start(waiting.session, waiting.of(view), planned), view)
+    session, headline = waiting.session, waiting.of(view)
+    planned = None if session.kept is None else planned_start(session, view.key)
+    if planned is not None:
+        headline = with_start(session, headline, planned)
+    if session.snapshot.provisioning:
+        headline = with_request(session, headline, view)
     if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
         # This reason overrides what plugins say: a cluster autoscaler must not add nodes for such a job.
         message = headline.message
@@ -109,15 +113,16 @@ def job_outcome(
         headline = headline if headline.message else waiting.otherwise(view, condition.message)
         message = advised(headline.message, advice)
         # The reason stays one of the reference's reasons, because tools look for them.
-        condition = msgspec.structs.replace(condition, message=message)
+        condition = Condition("Unschedulable", condition.status, condition.reason, message, condition.since)
     else:
         message = advised(headline.message, advice)
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
-    run = waiting.session.plugins.run_condition(view)
+    run = session.plugins.run_condition(view)
     conditions = conditions if run is None else with_condition(conditions, run)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and no pod waits
-    settled = waiting.session.places.settled(view)
+    asks_closeness = spec.topology is not None or bool(spec.sub_groups)
+    settled = session.places.settled(view) if asks_closeness else None
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -136,10 +141,10 @@ def job_outcome(
         changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
         domain="" if settled is None else settled.name,
         tier=None if settled is None else settled.level,
-        sub_groups=_sub_groups(waiting.session, view),
+        sub_groups=_sub_groups(session, view) if asks_closeness else (),
         planned=planned,
-        unplanned=unplanned(waiting.session, view),
-        ahead_of="" if waiting.session.kept is None else waiting.session.kept.ahead_of(view),
+        unplanned="" if session.kept is None else unplanned(session, view),
+        ahead_of="" if session.kept is None else session.kept.ahead_of(view),
     )
 
 
@@ -150,9 +155,10 @@ def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:
 
 
 def next_phase(view: JobView, condition: Condition | None) -> str:
-    """The phase of reference 1.10. Tasks that this cycle placed do not count as scheduled until they are bound."""
-    if _stays_over(view):
-        return Phase.COMPLETED
+    """The phase of reference 1.10 of a job that does not stay completed.
+
+    Tasks that this cycle placed do not count as scheduled until they are bound.
+    """
     counts = view.job.counts
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
@@ -162,7 +168,9 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
         if counts[Status.RELEASING]
         else 0
     )
-    scheduled = sum(counts[status] for status in SCHEDULED) + leaving
+    scheduled = leaving
+    for status in SCHEDULED:
+        scheduled += counts[status]
     if scheduled >= view.min_member:
         finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
@@ -184,6 +192,12 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     """
     if latest is None:
         return conditions
+    if not conditions:
+        return (latest,)
+    if len(conditions) == 1 and (known := conditions[0]).kind == latest.kind and known.status == latest.status:
+        if known.reason == latest.reason and known.message == latest.message:
+            return conditions
+        return (msgspec.structs.replace(latest, since=known.since),)
     before = next((one for one in conditions if one.kind == latest.kind and one.status == latest.status), None)
     if before is not None:
         latest = msgspec.structs.replace(latest, since=before.since)
@@ -200,7 +214,11 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
 
 def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:
     """The conditions with the one that says whether the job's PriorityClass is missing (``notice``) or found."""
-    known = next((one for one in conditions if one.kind == NOTICE), None)
+    known = None
+    for one in conditions:
+        if one.kind == NOTICE:
+            known = one
+            break
     if notice:
         latest = Condition(NOTICE, "True", NO_SUCH_CLASS, notice)
         if known is not None and (known.status, known.message) == ("True", notice):

@@ -41,6 +41,8 @@ class LimitsTold:
         self._admitted: Counter[str] | None = None
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """A cache: many jobs of a queue get the same refusal."""
+        self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
+        """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], Bound | None] = {}
 
@@ -49,10 +51,15 @@ class LimitsTold:
         if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
+        same = (id(refusal), view.queue, view.waiting_to_enter)
+        told = self._told.get(same)
+        if told is not None:
+            return told[1]
         key = (refusal, view.queue, view.waiting_to_enter)
         known = self._shorts.get(key)
         if known is None:
             known = self._shorts[key] = self._short(*key)._replace(limit=refusal)
+        self._told[same] = refusal, known
         return known
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:

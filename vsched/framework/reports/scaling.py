@@ -18,7 +18,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of
+from vsched.framework.reports.unschedulable import UnschedulableReasons, all_alike, has_place, in_sight, refusal_of
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
 from vsched.model.amounts.resources import Vector, add, times
@@ -105,7 +105,7 @@ class ScaleUps:
             elif self._stated(view):
                 limited.append(asking)
             else:
-                found[view.key] = self._with_needed(asking, ScaleUp({task.uid for task in asking.tasks}))
+                found[view.key] = self._with_needed(asking, ScaleUp(_uids(asking)))
         for asking in sorted(limited, key=self._rank):
             found[asking.view.key] = self._with_needed(asking, self._within_limits(asking))
         return found
@@ -115,19 +115,25 @@ class ScaleUps:
         view = asking.view
         if not found.pods or not is_asked_for(self._session, view):
             return found
-        tasks = self._session.plugins.ordered_tasks(task for task in asking.tasks if task.uid in found.pods)
-        lacking = {} if view.sub_groups is not None else view.roles_missing()
+        tasks: Sequence[Task] = [task for task in asking.tasks if task.uid in found.pods]
+        if view.sub_groups is None and asking.least < len(tasks):
+            tasks = self._needed(asking, tasks)
+        if len({task.shape for task in tasks}) > POD_SETS_MAX:
+            return found  # one request cannot ask for so many kinds of pods
+        return found._replace(asked=frozenset(task.uid for task in tasks))
+
+    def _needed(self, asking: _Asking, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The first of the tasks that are enough for the minima of the gang and of its roles."""
+        tasks = self._session.plugins.ordered_tasks(tasks)
+        lacking = asking.view.roles_missing()
         needed: list[Task] = []
         for task in tasks:
             if lacking.get(task.role, 0) > 0:
                 lacking[task.role] -= 1
                 needed.append(task)
         chosen = {task.uid for task in needed}
-        most = len(tasks) if view.sub_groups is not None else max(0, asking.least - len(needed))
-        needed += islice((task for task in tasks if task.uid not in chosen), most)
-        if len({task.shape for task in needed}) > POD_SETS_MAX:
-            return found  # one request cannot ask for so many kinds of pods
-        return found._replace(asked=frozenset(task.uid for task in needed))
+        most = max(0, asking.least - len(needed))
+        return [*needed, *islice((task for task in tasks if task.uid not in chosen), most)]
 
     def _rank(self, asking: _Asking) -> tuple[object, ...]:
         """Jobs whose gates were opened go first, because their queues keep room for them."""
@@ -145,11 +151,24 @@ class ScaleUps:
             return NO_NODES_WANTED
         if refusal is not None and not may_be_lifted(session, refusal):
             return ScaleUp(code=refusal.code)
+        tasks, first = self._lacking(view)
+        least = session.plugins.tasks_missing(view)
+        if not tasks or len(tasks) < least:
+            withheld = Code.UNSUPPORTED if view.job.unplaceable else Code.GATED
+            return ScaleUp(code=withheld if first is None else first.code)
+        over = self._beyond_others(view, tasks, least)
+        return _Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
+
+    def _lacking(self, view: JobView) -> tuple[Sequence[Task], Refusal | None]:
+        """The tasks of a job that added nodes may help, and the first refusal of another that they do not help."""
+        session, pending = self._session, view.job.pending
+        if all_alike(session, view):
+            return tuple(pending.values()), None
         placed = in_sight(view)
         tasks: list[Task] = []
         first: Refusal | None = None
         refusals, moved = session.task_refusals, view.moved
-        for uid, task in view.job.pending.items():
+        for uid, task in pending.items():
             if uid in self._bound or task.gated or task.unsupported or (placed and has_place(view, uid)):
                 continue
             # Most tasks have no refusal of their own, so the lookup is skipped for them.
@@ -158,19 +177,16 @@ class ScaleUps:
                 tasks.append(task)
             elif first is None:
                 first = why
-        least = session.plugins.tasks_missing(view)
-        if not tasks or len(tasks) < least:
-            withheld = Code.UNSUPPORTED if view.job.unplaceable else Code.GATED
-            return ScaleUp(code=withheld if first is None else first.code)
-        over = self._beyond_others(view, tasks, least)
-        return _Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
+        return tasks, first
 
     def _beyond_others(self, view: JobView, tasks: Sequence[Task], least: int) -> Refusal | None:
         """The refusal of the job by limits on running jobs, on namespaces and on claims, which nodes do not change."""
         plugins, queue = self._session.plugins, self._session.snapshot.queues[view.queue]
-        needed = tasks[: max(1, least)]
         refusal = None if view.is_ready else plugins.start_limit(view)
-        for shape, count in () if refusal is not None else _counts(needed):
+        if refusal is not None or not plugins.limits_amounts_elsewhere:
+            return refusal
+        needed = tasks[: max(1, least)]
+        for shape, count in _counts(needed):
             refusal = refusal or plugins.namespace_limit(view.namespace, shape, count)
         return refusal or plugins.claim_limit(queue, needed)
 
@@ -189,7 +205,7 @@ class ScaleUps:
         view, tasks = asking.view, asking.tasks
         over = self._take(view, tasks)
         if over is None:
-            return ScaleUp({task.uid for task in tasks})
+            return ScaleUp(_uids(asking))
         least = max(1, asking.least)
         if least >= len(tasks):
             return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
@@ -226,6 +242,12 @@ class ScaleUps:
             held = limit.held.get(column, 0) + before
             if wanted and held + wanted > most:
                 yield Shortage(names[column], held, wanted, most, before)
+
+
+def _uids(asking: _Asking) -> Set[str]:
+    """The uids of all its tasks."""
+    pending = asking.view.job.pending
+    return pending.keys() if len(asking.tasks) == len(pending) else {task.uid for task in asking.tasks}
 
 
 def may_be_lifted(session: Session, refusal: Refusal) -> bool:

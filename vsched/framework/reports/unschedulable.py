@@ -261,6 +261,19 @@ def cause_of(session: Session, view: JobView) -> Task | None:
     )
 
 
+def all_alike(session: Session, view: JobView) -> bool:
+    """Whether nothing sets the pending tasks of a job apart: none has a gate, a node or a refusal of its own."""
+    job = view.job
+    if view.moved or job.gated or job.awaiting or job.unplaceable:
+        return False
+    pending = job.pending
+    if len(pending) == 1:
+        uid = next(iter(pending))
+        return uid not in session.task_refusals and uid not in session.tried
+    # Of two views or sets, the test walks through the smaller one.
+    return pending.keys().isdisjoint(session.task_refusals.keys()) and pending.keys().isdisjoint(session.tried)
+
+
 def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
     """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
     why = session.task_refusals.get(uid)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
+from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -11,7 +12,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
-from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of
+from vsched.framework.reports.unschedulable import UnschedulableReasons, all_alike, in_sight, refusal_of
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
@@ -26,46 +27,99 @@ NO_HELP = "; more nodes would not help: "
 """In messages: what follows keeps pods from starting whatever nodes are added."""
 
 
+class Said(NamedTuple):
+    """What is said of a pod, and of others of its job that are in the same state."""
+
+    reason: str
+    message: str
+    reasons: dict[str, int]
+    fits: bool = False
+
+
 def verdicts(
     waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: Set[str], scale_up: ScaleUp
-) -> Iterable[Unschedulable]:
+) -> Iterator[Unschedulable]:
     """Why each pending task that this cycle did not bind is unschedulable."""
-    session = waiting.session
     if not view.pending_count and not view.waiting:
         return
-    refusal, refusals = session.job_refusals.get(view.key), session.task_refusals
-    tried, moved = session.tried, view.moved
-    gang = headline_of(outcome.message)
+    telling = _Telling(waiting, view, outcome, scale_up)
+    said = telling.of_all()
+    if said is not None:
+        key = view.key
+        for uid, task in view.job.pending.items():
+            yield Unschedulable(uid, task.namespace, task.name, key, *said)
+        return
     for uid, task in view.job.pending.items():
         if task.unsupported:
-            yield Unschedulable(
-                uid, task.namespace, task.name, view.key, UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1}
-            )
+            said = Said(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
+        elif uid in bound or task.gated:
             continue
-        if uid in bound or task.gated:
-            continue
-        fits = uid in tried or uid in moved
-        # Most of the thousands of waiting tasks have no refusal of their own, so the lookup is skipped for them.
-        own = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
-        why = own or refusal
-        if isinstance(why, NodeReasons):
-            explained = waiting.holders.explain(view.key, task, why)
-            kept = session.protected.get(view.key)
-            named = explained.named(explained.why.message)
-            why = explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
-        waits_for = _waits_for(view, task) if fits else ""
-        message, reasons = _task_message(waiting, view, outcome, gang, why, waits_for)
-        fits = bool(waits_for) and why is None
-        if uid in scale_up.asked:
-            reason, request = PROVISIONING, asked_for(session.snapshot, view.key)
-            message = message if request in message else f"{message}; {request}"
-        elif uid in scale_up.pods and not scale_up.asked:
-            reason = UNSCHEDULABLE
         else:
-            reason = SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up)
-            if scale_up.why_not and scale_up.why_not not in message:
-                message = f"{message}{NO_HELP}{scale_up.why_not}"
-        yield Unschedulable(task.uid, task.namespace, task.name, view.key, reason, message, reasons, fits)
+            said = telling.of(uid, task)
+        yield Unschedulable(uid, task.namespace, task.name, view.key, *said)
+
+
+class _Telling:
+    """Tells why the pods of one job wait. Pods that nothing is known of but their job are all told the same."""
+
+    def __init__(self, waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, scale_up: ScaleUp) -> None:
+        self._waiting, self._session = waiting, waiting.session
+        self._view, self._outcome, self._scale_up = view, outcome, scale_up
+        self._gang = headline_of(outcome.message)
+        self._known: dict[tuple[str, bool, bool], Said] = {}
+        """What pods without a refusal of their own are told: by what they wait for, and by who asks for nodes."""
+
+    def of_all(self) -> Said | None:
+        """What all pending pods are told; None where they are told different things."""
+        session, pending, scale_up = self._session, self._view.job.pending, self._scale_up
+        if not all_alike(session, self._view):
+            return None
+        for chosen in (scale_up.pods, scale_up.asked):
+            if chosen and len(chosen) < len(pending):
+                return None
+        return self._without_own("", bool(scale_up.pods), bool(scale_up.asked))
+
+    def of(self, uid: str, task: Task) -> Said:
+        """What one pod is told."""
+        session, view, scale_up = self._session, self._view, self._scale_up
+        moved = uid in view.moved
+        waits_for = _waits_for(view, task) if moved or uid in session.tried else ""
+        wanted, asked = uid in scale_up.pods, uid in scale_up.asked
+        # Most tasks have no refusal of their own, so the lookup is skipped for them.
+        own = refusal_of(session, view, uid) if moved or uid in session.task_refusals else None
+        if own is None:
+            known = waits_for, wanted, asked
+            said = self._known.get(known)
+            if said is None:
+                said = self._known[known] = self._without_own(*known)
+            return said
+        if isinstance(own, NodeReasons):
+            own = self._with_holders(task, own)
+        return self._said(own, waits_for, wanted, asked)
+
+    def _with_holders(self, task: Task, why: NodeReasons) -> NodeReasons:
+        """The reasons with the names of the jobs that hold room, and with what protects possible victims."""
+        explained = self._waiting.holders.explain(self._view.key, task, why)
+        kept = self._session.protected.get(self._view.key)
+        named = explained.named(explained.why.message)
+        return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
+
+    def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> Said:
+        return self._said(self._session.job_refusals.get(self._view.key), waits_for, wanted, asked)
+
+    def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> Said:
+        """``wanted``: nodes are to be added for the pod. ``asked``: a ProvisioningRequest asks for them."""
+        view, outcome, scale_up = self._view, self._outcome, self._scale_up
+        message, reasons = _task_message(self._waiting, view, outcome, self._gang, why, waits_for)
+        fits = bool(waits_for) and why is None
+        if asked:
+            request = asked_for(self._session.snapshot, view.key)
+            return Said(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
+        if wanted and not scale_up.asked:
+            return Said(UNSCHEDULABLE, message, reasons, fits)
+        if scale_up.why_not and scale_up.why_not not in message:
+            message = f"{message}{NO_HELP}{scale_up.why_not}"
+        return Said(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 
 
 def asked_for(snapshot: Snapshot, key: str) -> str:
