@@ -67,6 +67,17 @@ async def test_a_job_runs_to_its_end() -> None:
         assert (labels["volcano.sh/task-spec"], labels["volcano.sh/task-index"]) == ("worker", "2")
 
 
+async def test_a_job_of_so_many_pods_that_a_thread_decides_about_it_takes_the_same_course() -> None:
+    made = vcjob("train", task("worker", 2000))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
+        await until(lambda: phase(cluster, "train") == "Pending")
+        await until(lambda: [each["spec"]["minMember"] for each in cluster.client.list(PODGROUPS, "default")] == [2000])
+        command(cluster, "AbortJob", "train")
+        await until(lambda: phase(cluster, "train") == "Aborted")
+        await until(lambda: not cluster.client.list(PODGROUPS, "default"))
+        assert pods(cluster, "train") == {}
+
+
 async def test_plugins_have_their_objects_while_the_job_runs_and_give_them_back() -> None:
     made = vcjob("train", task("worker", 2), plugins={"svc": [], "ssh": [], "env": []})
     async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):

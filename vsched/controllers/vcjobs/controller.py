@@ -27,7 +27,7 @@ from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.controllers.vcjobs.view import JobPlan, JobView, PodState, Request
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -57,6 +57,9 @@ class JobControllerSettings(msgspec.Struct, frozen=True):
     """How long a change waits for others of the same job, as of its other pods."""
     gather_seconds_per_pod: float = 0.0001
     """So much longer for each pod: a look costs as much as there are pods, and there is one for many changes."""
+    pods_inline: int = 1000
+    """Decisions about more pods, counted twice where they are there and asked for, are made in a thread: on the event
+    loop they would hold up all else for several milliseconds."""
     behind_seconds: float = 2.0
     """How long the watch may take to show pods that the status of a job counts, before they are taken to have gone."""
     remembered: int = 50_000
@@ -175,7 +178,7 @@ class JobController:
             return True
         view = self._records.view(job)._replace(uncreated=self._writes.uncreated(job))
         self._tell_waiting(view)
-        plan = reconcile(view, request, self._clock.now())
+        plan = await self._decided(view, request)
         if not await self._writes.carry_out(view, plan):
             return False
         self._records.forget(job, plan.forget)
@@ -183,6 +186,17 @@ class JobController:
             return False
         self._plan_next(key, job, plan.wake_at)
         return True
+
+    async def _decided(self, view: JobView, request: Request | None) -> JobPlan:
+        """The decision, which costs as much as there are pods: for many of them a thread makes it.
+
+        Meanwhile the watch may show more. Then the job is looked at again; and what is counted by the status is only
+        written over the version of the job that was decided on.
+        """
+        now = self._clock.now()
+        if len(view.pods) + sum(task.replicas for task in view.job.tasks) <= self._settings.pods_inline:
+            return reconcile(view, request, now)
+        return await asyncio.to_thread(reconcile, view, request, now)
 
     def _is_behind(self, key: str, job: VcJob) -> bool:
         """At the first look at a job, find the pods that have gone before. True while the watch may only be behind."""

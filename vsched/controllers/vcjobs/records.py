@@ -132,7 +132,7 @@ class JobRecords:
             self._group_of(job),
             tuple(name for name in named_claims(job) if self._is_missing(f"{job.namespace}/{name}")),
             tuple(self._gone.get(job.uid, {}).values()),
-            self._priorities.found,
+            dict(self._priorities.found),  # it may be read in another thread
         )
 
     def pods(self, uid: str) -> list[PodState]:
@@ -145,15 +145,21 @@ class JobRecords:
         return (
             job.uid in self._fresh_pods
             or (group is not None and self._is_leaving(group[1].uid))
-            or any(not pod.deleting and self._is_leaving(pod.uid) for pod in self._pods.get(job.uid, {}).values())
+            or bool(self._leaving(self._pods.get(job.uid, {})))
         )
 
     def _pods_of(self, job: VcJob) -> dict[str, PodState]:
         pods = self._fresh_pods.joined(job.uid, self._pods.get(job.uid, {}))
-        for name, state in pods.items():
-            if not state.deleting and self._is_leaving(state.uid):
-                pods[name] = msgspec.structs.replace(state, deleting=True)
+        for name in self._leaving(pods):
+            pods[name] = msgspec.structs.replace(pods[name], deleting=True)
         return pods
+
+    def _leaving(self, pods: Mapping[str, PodState]) -> list[str]:
+        """The names of those that this process has just deleted, and that the watch does not show as leaving yet."""
+        if not self._deleted:
+            return []
+        now, until = self._clock.monotonic(), self._deleted.get
+        return [name for name, pod in pods.items() if not pod.deleting and now < until(pod.uid, 0.0)]
 
     def _group_of(self, job: VcJob) -> GroupState | None:
         name, found = self._groups.get(job.uid, ("", None))
