@@ -167,6 +167,19 @@ def test_what_becomes_of_vcjobs_once_all_are_complete(policy: str, wanted: list[
     assert ([job.name for job in plan.delete], plan.status, plan.create) == (wanted, None, ())
 
 
+def test_flows_that_are_added_after_the_end_are_told() -> None:
+    status = proceed(flow({"name": "a"}), [made("a", "Completed")], templates("a"), NOW).status
+    plan = proceed(flow({"name": "a"}, {"name": "b"}, status=status), [], templates("a", "b"), NOW)
+    assert plan.create == ()
+    assert plan.problems == (("JobFlowEnded", "flows that were added once all were complete are not made: b"),)
+
+
+def test_flows_that_are_added_before_the_end_are_made() -> None:
+    status = proceed(flow({"name": "a"}), [made("a", "Running")], templates("a"), NOW).status
+    plan = proceed(flow({"name": "a"}, after("b", "a"), status=status), [made("a", "Completed")], templates("b"), NOW)
+    assert [body["metadata"]["name"] for body in plan.create] == ["f-b"]
+
+
 def test_flows_without_their_templates_are_told_in_one_message() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], {}, NOW)
     ((reason, message),) = plan.problems

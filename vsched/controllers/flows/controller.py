@@ -8,6 +8,7 @@ twice. Where Volcano's own controllers run, it stands back with the controller o
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -39,6 +40,11 @@ from vsched.writes.writer import Write, Writer
 
 RESOURCES = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS, "JobTemplate": JOB_TEMPLATES}
 COUNTED = tuple(f"{kind} {what}" for kind in ("CronJob", "JobFlow") for what in ("created", "deleted"))
+MESSAGE_MAX = 1000
+"""So many characters has an Event at most."""
+_OFTEN = ("ProbeFailed", "ForbidConcurrent", "MissSchedule")
+"""Reasons whose messages differ in numbers again and again: they are one Event with a count."""
+_DIGITS = re.compile(r"\d+")
 _GONE = (404, 409)
 """Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
 
@@ -207,7 +213,8 @@ class MakerController:
         """Say what is wrong, once."""
         if reason and self._blamed.get((about.uid, reason)) != message:
             self._blamed[about.uid, reason] = message
-            self._events.record(about, WARNING, reason, message)
+            cause = _DIGITS.sub("", message) if reason in _OFTEN else ""
+            self._events.record(about, WARNING, reason, message[:MESSAGE_MAX], cause=cause[:MESSAGE_MAX])
 
     # -- requests
 

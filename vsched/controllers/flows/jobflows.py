@@ -122,11 +122,13 @@ def _flow_of(item: wire_flows.Flow) -> Flow:
 
 def problems(flow: JobFlow) -> Iterator[str]:
     """Why nothing is made of a JobFlow, one line each."""
-    names = [each.name for each in flow.flows]
+    names = {each.name for each in flow.flows}
+    before = set[str]()
     for position, each in enumerate(flow.flows):
         at = f"spec.flows[{position}]"
-        if each.name in names[:position]:
+        if each.name in before:
             yield f"{at}.name: {each.name!r} is there twice"
+        before.add(each.name)
         for target in each.targets:
             if target not in names:
                 yield f"{at}.dependsOn.targets: {target!r} (expected the name of another flow)"

@@ -6,6 +6,7 @@ A vcjob has a fixed name. One that has ended is not made again, also where it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from vsched.controllers.flows.jobflows import (
@@ -42,6 +43,8 @@ UNLISTED = frozenset((JobPhase.COMPLETING, JobPhase.TERMINATING))
 """Phases whose vcjobs are in no list of the status; those in any other phase are in ``unKnowJobs``."""
 TOLD_MAX = 3
 """Of so many flows an Event says which probe fails."""
+PROBLEMS_TOLD = 5
+"""So many lines of what is wrong with a JobFlow are told."""
 HISTORIES_KEPT = 32
 """The latest phases of a vcjob that the status remembers."""
 
@@ -76,10 +79,11 @@ def proceed(
     if flow.deleting:
         return FlowPlan()
     if flow_phase(flow) == SUCCEEDED:
-        return FlowPlan(delete=tuple(job for job in jobs if not job.deleting) if flow.retain == DELETE else ())
+        old = tuple(job for job in jobs if not job.deleting) if flow.retain == DELETE else ()
+        return FlowPlan(delete=old, problems=tuple(_too_late(flow)))
     made = {job.name: job for job in jobs}
     phases = _phases(flow, made)
-    wrong = "; ".join(problems(flow))
+    wrong = "; ".join(islice(problems(flow), PROBLEMS_TOLD))
     if wrong:
         return FlowPlan(status=_status(flow, made, phases, False, now), problems=(("InvalidJobFlow", wrong),))
     turns = {
@@ -99,6 +103,17 @@ def proceed(
         asks=tuple(dict.fromkeys(ask for turn in turns.values() for ask in turn.asks)),
         lacks_pods=any(turn.lacks_pods for turn in turns.values()),
     )
+
+
+def _too_late(flow: JobFlow) -> Iterator[tuple[str, str]]:
+    """Flows that were added to a JobFlow that has ended."""
+    remembered = _remembered(flow)
+    added = [each.name for each in flow.flows if remembered and flow.job_name(each.name) not in remembered]
+    if added:
+        yield (
+            "JobFlowEnded",
+            f"flows that were added once all were complete are not made: {', '.join(added[:TOLD_MAX])}",
+        )
 
 
 def _told(missing: Sequence[str], turns: Mapping[str, Turn]) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,8 @@ def turn_of(
         by_phase = [probe for probe in each.probes if probe.task in job.minima]
         by_network = [probe for probe in each.network_probes if not probe.task or probe.task in job.minima]
         if not (by_phase or by_network):
-            return Turn(False, problem=_unknown_task(flow, each, made))
+            has_probes = each.probes or each.network_probes
+            return Turn(False, problem=_unknown_task(flow, each, made) if has_probes else "")
         if not all(_holds(probe, job) for probe in by_phase):
             return Turn(False)
         for asked in by_network:
