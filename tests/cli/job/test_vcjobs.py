@@ -145,6 +145,10 @@ async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> N
             "--requests: 'cpu=lots' (expected amounts such as cpu=1000m,memory=100Mi)", id="an amount",
         ),
         pytest.param(
+            ("run", "--name", "a", "--requests", "memory=1Gi"), "",
+            "--requests: memory=1Gi is more than the limit of 100Mi (--limits sets it)", id="more than the limit",
+        ),
+        pytest.param(
             ("run", "--name", "a", "--min", "3"), "", "vcjob default/a: ", id="more needed than there are",
         ),
         pytest.param(("suspend", "default/nothing"), "", "there is no vcjob default/nothing in ", id="no such vcjob"),

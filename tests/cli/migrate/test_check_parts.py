@@ -383,7 +383,7 @@ def test_keys(key: str, verdict: Verdict) -> None:
     labelled = {"metadata": {"name": "a", "labels": {key: "", "app": "x"}, "annotations": {key: ""}}}
     (found,) = key_findings({"pods": [labelled, labelled], "queues": [labelled]})
     assert (found.what, found.verdict, found.count) == (key, verdict, 3)
-    assert "2 pods, 1 queues" in found.says
+    assert "2 pods, 1 queue" in found.says
 
 
 def test_keys_of_others_are_none_of_volcanos() -> None:

@@ -127,14 +127,14 @@ async def test_a_pytorch_job_is_complete_when_its_master_is(here: Here) -> None:
 
 
 async def test_a_job_is_stopped_and_goes_on_by_commands(here: Here) -> None:
-    await here.apply("pytorch", duration="10m")
-    before = await here.running("mnist", 4)
+    await here.apply("ray")
+    before = await here.running("cluster", 3)
     await here.apply("abort")
-    await here.phase("mnist", "Aborted")
-    assert here.pods("mnist") == {}
-    assert here.group("mnist") == {}
+    await here.phase("cluster", "Aborted")
+    assert here.pods("cluster") == {}
+    assert here.group("cluster") == {}
     await here.apply("resume")
-    after = await here.running("mnist", 4)
+    after = await here.running("cluster", 3)
     assert {pod["metadata"]["uid"] for pod in before.values()}.isdisjoint(
         pod["metadata"]["uid"] for pod in after.values()
     )

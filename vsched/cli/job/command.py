@@ -45,7 +45,7 @@ def command() -> None:
 # Each command imports what it needs, so that --help does not load the client.
 
 
-@command.command("list", epilog="Example:  vsched job list --waiting -o wide")
+@command.command("list", short_help="Every job, or every vcjob.", epilog="Example:  vsched job list --waiting -o wide")
 @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="only those of this namespace")
 @click.option("-A", "--all-namespaces", is_flag=True, help="those of all namespaces, as without -n")
 @click.option("--queue", metavar="QUEUE", shell_complete=queue_names, help="only those of this queue")
@@ -101,7 +101,7 @@ def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags
     )
 
 
-@command.command("get", epilog="Example:  vsched job get team-a/train")
+@command.command("get", short_help="Everything about one job or vcjob.", epilog="Example:  vsched job get team-a/train")
 @click.argument("name", metavar="NS/NAME", shell_complete=job_keys)
 @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
 @cluster_flags
@@ -152,7 +152,11 @@ def _show_vcjob(job: VcJob, cluster: ClusterFlags, target: DaemonTarget, output:
     _say(remark)
 
 
-@command.command("run", epilog="Example:  vsched job run --name sleep --image busybox --replicas 3 --min 2")
+@command.command(
+    "run",
+    short_help="Make a vcjob, of a file or of flags.",
+    epilog="Example:  vsched job run --name sleep --image busybox --replicas 3 --min 2",
+)
 @click.option("-f", "--filename", metavar="FILE", help="make the vcjobs of this file; - is standard input")
 @click.option("-N", "--name", metavar="NAME", help="make a vcjob of this name with one task")
 @click.option("-n", "--namespace", metavar="NS", default="", shell_complete=namespaces, help="where to make it")
@@ -205,7 +209,9 @@ def run(
 def _commanding(verb: str, action: str, says: str) -> None:
     """Add ``vsched job VERB``, which asks for an action of Volcano's Commands."""
 
-    @command.command(verb, help=says, epilog=f"Example:  vsched job {verb} team-a/train")
+    @command.command(
+        verb, short_help=f"{says.partition(':')[0]}.", help=says, epilog=f"Example:  vsched job {verb} team-a/train"
+    )
     @click.argument("name", metavar="NS/NAME")
     @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
     @click.option(

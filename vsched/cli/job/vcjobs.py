@@ -84,8 +84,12 @@ def from_file(file: str) -> list[Obj]:
 
 
 def from_flags(flags: JobFlags) -> Obj:
-    """The vcjob that flags describe; raises BadInput where an amount cannot be read."""
-    resources = {"requests": _amounts("--requests", flags.requests), "limits": _amounts("--limits", flags.limits)}
+    """The vcjob that flags describe; raises BadInput where an amount cannot be used."""
+    requests, limits = _amounts("--requests", flags.requests), _amounts("--limits", flags.limits)
+    for name, amount in requests.items():
+        if name in limits and parse_amount(name, amount) > parse_amount(name, limits[name]):
+            raise BadInput(f"--requests: {name}={amount} is more than the limit of {limits[name]} (--limits sets it)")
+    resources = {"requests": requests, "limits": limits}
     container = {
         "name": flags.name,
         "image": flags.image,

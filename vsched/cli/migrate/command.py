@@ -29,7 +29,7 @@ def command() -> None:
     """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
 
 
-@command.command("check", epilog=CHECK_EPILOG)
+@command.command("check", short_help="What of a cluster with Volcano works.", epilog=CHECK_EPILOG)
 @cluster_flags
 @click.option("-n", "--namespace", default="volcano-system", show_default=True, help="where Volcano runs")
 @output_flags_of("text", "json", "yaml")

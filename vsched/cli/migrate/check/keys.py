@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict
+from vsched.framework.wording import counted
 
 PART = "annotations and labels"
 GROUP_NAME = "scheduling.k8s.io/group-name"
@@ -81,7 +82,7 @@ def key_findings(objects: Mapping[str, Iterable[Obj]]) -> Iterator[Finding]:
                     counts.setdefault(key, Counter())[kind] += 1
     for key, kinds in sorted(counts.items()):
         verdict, says = _answer(key)
-        on = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        on = ", ".join(counted(count, kind.removesuffix("s"), kind) for kind, count in sorted(kinds.items()))
         yield Finding(PART, key, verdict, f"{says} ({on})" if says else f"on {on}", kinds.total())
 
 
