@@ -99,6 +99,8 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     "ProvisioningRequest": Followed(HEEDED["ProvisioningRequest"], False, Use.SCHEDULING),
     # Idle room that autoscalers keep: it is shown.
     "CapacityBuffer": Followed(HEEDED["CapacityBuffer"], False, Use.SCHEDULING),
+    # The nodes that Karpenter may add: menus of what would start a gang offer them.
+    "NodePool": Followed(HEEDED["NodePool"], False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
 

@@ -23,6 +23,7 @@ from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.pools import NodePool
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport
@@ -157,6 +158,10 @@ class Cache(ObjectIntake):
             self._provisioning = found
             self.on_change()
 
+    def offer(self, found: Mapping[str, NodePool]) -> None:
+        """Set Karpenter's NodePools, for snapshots from now on."""
+        self._node_pools = found
+
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, for what-if simulations, which have no watch."""
         self._budgets.settle(*self._pods.settle(report, self._previous))
@@ -226,6 +231,7 @@ class Cache(ObjectIntake):
             held_limits=held_limits,
             advice=self._advice,
             provisioning=self._provisioning,
+            node_pools=self._node_pools,
             strays=self._jobs.strays,
             history=self.history.publish(),
             learnt=self._pods.learn(),

@@ -46,6 +46,7 @@ from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.pools import NodePool
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task
@@ -109,6 +110,7 @@ class ObjectIntake(WatchHandler):
         self._pools: Mapping[str, Pool] = {}
         self._advice: Mapping[str, Advice] = {}
         self._provisioning: Mapping[str, Provisioning] | None = None
+        self._node_pools: Mapping[str, NodePool] = {}
         self.refused = RefusedBindings()
         self.on_arrival: Handlers[str] = Handlers()
         """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""

@@ -50,6 +50,7 @@ EVICTION_REQUESTS, EVICTIONS = _LIFECYCLE("evictionrequests"), _LIFECYCLE("evict
 
 AUTOSCALING_GROUP = "autoscaling.x-k8s.io"
 PROVISIONING_REQUESTS = ApiResource(AUTOSCALING_GROUP, "v1", "provisioningrequests")
+NODE_POOLS = ApiResource("karpenter.sh", "v1", "nodepools", namespaced=False)
 CAPACITY_BUFFERS = ApiResource(AUTOSCALING_GROUP, "v1beta1", "capacitybuffers")
 POD_TEMPLATES = _CORE("podtemplates")
 
@@ -102,6 +103,7 @@ HEEDED: dict[str, ApiResource] = {
     "JobTemplate": JOB_TEMPLATES,
     "ProvisioningRequest": PROVISIONING_REQUESTS,
     "CapacityBuffer": CAPACITY_BUFFERS,
+    "NodePool": NODE_POOLS,
 }
 """By kind: what controllers follow, and the mirror does not keep."""
 
@@ -121,6 +123,7 @@ SELDOM_SERVED = frozenset(
         "JobTemplate",
         "ProvisioningRequest",
         "CapacityBuffer",
+        "NodePool",
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

@@ -20,6 +20,7 @@ from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import Run, RunClass
+from vsched.model.nodes.pools import NodePool
 from vsched.model.nodes.table import NodeTable
 from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
 from vsched.model.pods.placed import PlacedPods
@@ -116,6 +117,8 @@ class Snapshot:
     """By job key: the change that would let a waiting job start. It is only shown, and decides nothing."""
     provisioning: Mapping[str, Provisioning] | None = None
     """By job key: the ProvisioningRequests of gangs; None where none are made."""
+    node_pools: Mapping[str, NodePool] = field(default_factory=dict)
+    """Karpenter's NodePools, by name; they decide nothing."""
     foreign: Mapping[str, str] = field(default_factory=dict)
     """By job key: a note about pending pods that name the job and belong to other schedulers."""
     strays: Mapping[str, Job] = field(default_factory=dict)

@@ -24,9 +24,11 @@ from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
+from vsched.mirror.ingest.node_pools import node_pool_of
 from vsched.mirror.resources import PODS
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
+from vsched.model.nodes.pools import NodePool
 from vsched.model.plan import PROVISIONING, CycleReport
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -43,6 +45,9 @@ Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
 Provision = Callable[[Mapping[str, Provisioning] | None], None]
 """Tells the mirror what became of requests; None where none are made."""
+
+Offer = Callable[[Mapping[str, NodePool]], None]
+"""Tells the mirror of Karpenter's NodePools."""
 
 
 class ProvisioningSettings(msgspec.Struct, frozen=True):
@@ -65,6 +70,7 @@ class ProvisioningController:
         events: EventRecorder,
         rules: Callable[[], Autoscaling],
         provision: Provision,
+        offer: Offer,
         worry: Worry,
         clock: Clock,
         settings: ProvisioningSettings | None = None,
@@ -80,6 +86,9 @@ class ProvisioningController:
         self._requests: ObjectFeed[Request] = ObjectFeed(request_of, self._changed, self._listed)
         self._buffers: ObjectFeed[Buffer] = ObjectFeed(buffer_of, lambda key, before, after: None, lambda: None)
         self._by_gang: dict[str, dict[str, Request]] = {}
+        self._pools: ObjectFeed[NodePool] = ObjectFeed(
+            node_pool_of, lambda key, before, after: offer(dict(self._pools.found)), lambda: None
+        )
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""
         self._states: dict[str, Provisioning] = {}
@@ -91,7 +100,7 @@ class ProvisioningController:
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The sinks of the kinds that have to be watched."""
-        return {"ProvisioningRequest": self._requests, "CapacityBuffer": self._buffers}
+        return {"ProvisioningRequest": self._requests, "CapacityBuffer": self._buffers, "NodePool": self._pools}
 
     def shown(self) -> AutoscalingShown:
         """What people are shown, by name."""

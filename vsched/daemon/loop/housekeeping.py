@@ -50,7 +50,14 @@ class Housekeeping:
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
             self.provisioning = ProvisioningController(
-                client, writer, events, lambda: base.policy.policy.autoscaling, base.cache.provision, worry, base.clock
+                client,
+                writer,
+                events,
+                lambda: base.policy.policy.autoscaling,
+                base.cache.provision,
+                base.cache.offer,
+                worry,
+                base.clock,
             )
         if options.schedule and options.gate_controller:
             self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)

@@ -67,6 +67,7 @@ class RestoredMirror(PaperMirror):
         self.set_ceilings(snapshot.ceilings, snapshot.pools)
         self.advise(snapshot.advice)
         self.provision(snapshot.provisioning)
+        self.offer(snapshot.node_pools)
         if not snapshot.history.is_empty:
             total = dict(enumerate(snapshot.total))
             self.history.adopt(snapshot.history, snapshot.axis, total)

@@ -11,7 +11,7 @@ from vsched.kube.watch import framing
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
-from vsched.mirror.wire.autoscaling import CapacityBuffer, ProvisioningRequest
+from vsched.mirror.wire.autoscaling import CapacityBuffer, NodePool, ProvisioningRequest
 from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
 from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -79,6 +79,7 @@ __all__ = [
     "Namespace",
     "NativePodGroup",
     "Node",
+    "NodePool",
     "NodeResourceTopology",
     "Numatopology",
     "Object",
@@ -166,6 +167,7 @@ Object = (
     | ResourceClaimTemplate
     | ProvisioningRequest
     | CapacityBuffer
+    | NodePool
     | Eviction
     | NativePodGroup
     | CompositePodGroup
@@ -201,6 +203,7 @@ HEEDED: dict[str, type[Wire]] = {
     "JobTemplate": JobTemplate,
     "ProvisioningRequest": ProvisioningRequest,
     "CapacityBuffer": CapacityBuffer,
+    "NodePool": NodePool,
 }
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 

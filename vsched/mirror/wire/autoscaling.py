@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.mirror.wire.base import ApiObject, ObjectCondition, Wire
+from vsched.mirror.wire.objects import TaintFields
 
 
 class PodTemplateRef(Wire):
@@ -68,3 +69,44 @@ class CapacityBuffer(ApiObject):
 
     spec: CapacityBufferSpec = msgspec.field(default_factory=CapacityBufferSpec)
     status: CapacityBufferStatus = msgspec.field(default_factory=CapacityBufferStatus)
+
+
+class NodeRequirement(Wire):
+    """A requirement of the labels of a NodePool's nodes."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class NodeTemplateSpec(Wire):
+    """What the nodes of a NodePool have to be."""
+
+    requirements: list[NodeRequirement] | None = None
+    taints: list[TaintFields] | None = None
+
+
+class NodeTemplateMetadata(Wire):
+    """The metadata of the nodes of a NodePool."""
+
+    labels: dict[str, str] | None = None
+
+
+class NodeTemplate(Wire):
+    """What the nodes of a NodePool are made from."""
+
+    metadata: NodeTemplateMetadata | None = None
+    spec: NodeTemplateSpec | None = None
+
+
+class NodePoolSpec(Wire):
+    """The spec of a NodePool."""
+
+    template: NodeTemplate
+    limits: dict[str, str | int | float] | None = None
+
+
+class NodePool(ApiObject):
+    """karpenter.sh/v1 NodePool."""
+
+    spec: NodePoolSpec

@@ -236,6 +236,35 @@ async def test_a_running_daemon_and_its_cluster_are_asked(tmp_path: Path) -> Non
         assert len(cluster.client.list("nodes")) == 1
 
 
+async def test_the_node_pools_that_a_daemon_sees_are_offered_live_and_with_its_dump(tmp_path: Path) -> None:
+    policy = (Path(__file__).parents[4] / "config" / "scheduler.yaml").read_text(encoding="utf-8")
+    async with Cluster([node("n1", cpu="2")]) as cluster:
+        cluster.apply([KARPENTER])
+        await until(lambda: cluster.client.list("karpenter.sh/nodepools") == [])
+        spec = {"template": {"spec": {"requirements": SIZES}}, "limits": {"cpu": 64}}
+        cluster.apply([{**NODE_POOL, "metadata": {"name": "spot"}, "spec": spec}])
+        async with holding(cluster, policy) as held:
+            cluster.apply([podgroup("a", 6), *gang("a", 6)[1:]])
+            await until(lambda: "Unschedulable" in json.dumps(cluster.client.list("pods")), 60.0)
+            await held.quiet()
+            url = f"http://127.0.0.1:{held.daemon.ports['--listen-address']}"
+            dump = str(tmp_path / "dump.json.gz")
+
+            async def told(*flags: str) -> str:
+                found = await asyncio.to_thread(CliRunner().invoke, cli, flags)
+                assert found.exit_code == 0, (found.output, found.exception)
+                return found.stdout
+
+            live = json.loads(await told("plan", "--live", "--daemon", url, "--buy", "-o", "json"))
+            await told("dump", "--daemon", url, "-O", dump)
+            dumped = json.loads(await told("plan", "--from", dump, "--buy", "-o", "json"))
+    assert [(pool["name"], pool["source"], pool["room"]) for pool in live["pools"]] == [("spot", "NodePool", 8)]
+    assert dumped["pools"] == live["pools"]
+    offers = [offer["message"] for menu in live["menus"] for offer in menu["nodes"]["offers"]]
+    assert offers == ["1 more of pool spot would start it"]
+    assert [menu["nodes"] for menu in dumped["menus"]] == [menu["nodes"] for menu in live["menus"]]
+
+
 async def test_as_many_nodes_are_offered_as_an_autoscaler_then_adds(tmp_path: Path) -> None:
     policy = (Path(__file__).parents[4] / "config" / "scheduler.yaml").read_text(encoding="utf-8")
     file = tmp_path / "pools.yaml"

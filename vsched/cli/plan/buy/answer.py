@@ -43,10 +43,12 @@ def bought(
 ) -> Bought:
     """The menus for a cluster in which what was decided so far has come true."""
     # Imported here, so that other plans do not load the reader of the embedded cluster's pools.
-    from vsched.cli.plan.buy.pools import nodes_of_cluster, read_pools
+    from vsched.cli.plan.buy.pools import nodes_of_cluster, nodes_of_snapshot, read_pools
 
     pools, said = read_pools(buying.pools, snapshot), list(notes)
-    if buying.cluster is not None:
+    if not buying.pools and buying.cluster is None:
+        pools = nodes_of_snapshot(snapshot)
+    elif buying.cluster is not None:
         of_cluster, note = nodes_of_cluster(buying.cluster, snapshot)
         pools += of_cluster
         said += [note] if note else []

@@ -59,7 +59,7 @@ buy_flags = options_as_one(
         metavar="FILE",
         type=click.Path(path_type=Path),
         help="With --buy: the nodes that could be added, as for vsched cluster --pools, or Karpenter's NodePools; "
-        "nodes like those there are, where none are given.",
+        "where none are given, the NodePools that the daemon has seen, else nodes like those there are.",
     ),
     click.option(
         "--most", type=click.IntRange(1, GANGS_MAX), metavar="N", help="With --buy: for so many gangs; 10 by default."

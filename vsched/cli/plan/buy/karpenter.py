@@ -9,9 +9,12 @@ import msgspec
 
 from vsched.errors import BadInput, BadQuantity
 from vsched.explain.menu.records import Pool
+from vsched.mirror.ingest.node_pools import pool_of
 from vsched.mirror.whatif.edits import PoolNode
+from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
-from vsched.model.nodes.table import NodeAttributes, NodeTable, Taint
+from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.table import NodeAttributes, NodeTable
 from vsched.model.snapshot import Snapshot
 
 Obj = dict[str, Any]
@@ -31,41 +34,6 @@ TYPES_MAX = 8
 UNKNOWN = "its requirements leave open what its nodes have, and no node of their instance types is there"
 
 
-class Requirement(msgspec.Struct):
-    """A requirement of the labels of nodes."""
-
-    key: str
-    operator: str
-    values: list[str] | None = None
-
-
-class NodeSpec(msgspec.Struct):
-    """What its nodes have to be."""
-
-    requirements: list[Requirement] | None = None
-    taints: list[Taint] | None = None
-
-
-class NodeLabels(msgspec.Struct):
-    """The metadata of its nodes."""
-
-    labels: dict[str, str] | None = None
-
-
-class Template(msgspec.Struct):
-    """What its nodes are made from."""
-
-    metadata: NodeLabels | None = None
-    spec: NodeSpec | None = None
-
-
-class NodePoolSpec(msgspec.Struct):
-    """The part of a NodePool that says what its nodes are, and how many."""
-
-    template: Template
-    limits: dict[str, str | int | float] | None = None
-
-
 def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
     """A pool for each instance type of a NodePool whose nodes are known; raises BadInput with the place."""
     name = (found.get("metadata") or {}).get("name")
@@ -77,11 +45,13 @@ def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
         spec = msgspec.convert(found.get("spec"), NodePoolSpec)
     except msgspec.ValidationError as error:
         raise BadInput(f"{where}: NodePool {name}: spec: {error}") from None
-    given = spec.template.spec or NodeSpec()
-    asked = _values(given.requirements or ())
-    labels = {} if spec.template.metadata is None else dict(spec.template.metadata.labels or {})
-    labels |= {key: values[0] for key, values in asked.items() if len(values) == 1} | {OWNER: name}
-    taints = tuple(given.taints or ())
+    return pools_of(where, pool_of(name, spec), snapshot)
+
+
+def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[Pool]:
+    """The same of a NodePool that was read."""
+    name, asked = found.name, _values(found.requirements)
+    labels = found.labels | {key: values[0] for key, values in asked.items() if len(values) == 1} | {OWNER: name}
     kinds = _kinds(asked, snapshot, name)
     if not kinds:
         return [Pool(name, NODE_POOL, problem=UNKNOWN)]
@@ -89,13 +59,13 @@ def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
     pools = []
     for title, of_type, amounts in kinds[:TYPES_MAX]:
         zones = [{ZONE: zone} for zone in asked.get(ZONE, ())] or [{}]
-        nodes = tuple(PoolNode(of_type | labels | zone, taints, amounts) for zone in zones)
-        room = _room(f"{where}: NodePool {name}", spec.limits or {}, snapshot.nodes, rows, amounts)
+        nodes = tuple(PoolNode(of_type | labels | zone, found.taints, amounts) for zone in zones)
+        room = _room(f"{where}: NodePool {name}", found.limits, snapshot.nodes, rows, amounts)
         pools.append(Pool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
     return pools
 
 
-def _values(requirements: Sequence[Requirement]) -> dict[str, list[str]]:
+def _values(requirements: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
     """The values that requirements with ``In`` allow, by key."""
     return {one.key: one.values for one in requirements if one.operator == "In" and one.values}
 

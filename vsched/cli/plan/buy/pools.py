@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vsched.cli.ask.cluster import ClusterFlags, with_client
-from vsched.cli.plan.buy.karpenter import NODE_POOL, node_pools
+from vsched.cli.plan.buy.karpenter import NODE_POOL, node_pools, pools_of
 from vsched.errors import BadInput, BadQuantity
 from vsched.explain.menu.records import Pool
 from vsched.kernels.domains import HOSTNAME
@@ -22,7 +22,6 @@ from vsched.sim.fleet.pools import pool_of
 from vsched.sim.manifests import read_documents
 
 Obj = dict[str, Any]
-NODE_POOLS = ("karpenter.sh", "v1", "nodepools", False)
 ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
@@ -81,15 +80,20 @@ def _members(name: str, nodes: Sequence[PoolNode], snapshot: Snapshot) -> Iterat
         yield stated == name if stated else wanted.items() <= one.labels.items()
 
 
+def nodes_of_snapshot(snapshot: Snapshot) -> list[Pool]:
+    """Karpenter's NodePools that a daemon has seen."""
+    return [pool for one in snapshot.node_pools.values() for pool in pools_of("the cluster", one, snapshot)]
+
+
 def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[Pool], str]:
     """Karpenter's NodePools of a cluster, and a note where it has none."""
     from vsched.kube.client import ApiClient
     from vsched.kube.errors import NotFound
-    from vsched.kube.paths import ApiResource
+    from vsched.mirror.resources import NODE_POOLS
 
     async def listed(client: ApiClient) -> list[Obj] | None:
         try:
-            found: list[Obj] = (await client.list(ApiResource(*NODE_POOLS).path()))["items"]
+            found: list[Obj] = (await client.list(NODE_POOLS.path()))["items"]
         except NotFound:
             return None
         return found
