@@ -13,7 +13,7 @@ from vsched.sim.cluster import Cluster
 
 BINDING = r"/api/v1/namespaces/default/pods/[^/]+/binding"
 NODES = [node("n1"), node("n2")]
-NATIVE = {"PodGroup.scheduling.k8s.io", "CompositePodGroup", "Workload"}
+UNSERVED = {"PodGroup.scheduling.k8s.io", "CompositePodGroup", "Workload", "NodePool"}
 """Kinds that the embedded cluster serves on request only."""
 
 
@@ -63,12 +63,12 @@ async def test_kinds_that_can_be_done_without(code: int) -> None:
             await until(lambda: len(nodes_of(cluster, "g-")) == 4)
             ready = daemon.health.ready()
             assert ready.ok
-            absent = sorted(kind for kind in ready.details["absent"] if kind not in NATIVE)
+            absent = sorted(kind for kind in ready.details["absent"] if kind not in UNSERVED)
             assert absent == ["DaemonSet", "ReplicaSet", "Service", "StatefulSet"]
             assert "not for you" in ready.details["absent"]["Service"]
             proxy.mend()
             await until(lambda: daemon.reflectors["Service"].synced.is_set())
-            await until(lambda: daemon.health.ready().details["absent"].keys() == NATIVE)
+            await until(lambda: daemon.health.ready().details["absent"].keys() == UNSERVED)
 
 
 async def test_kinds_that_claims_need_are_named_in_snapshots_until_they_can_be_read() -> None:

@@ -34,6 +34,8 @@ from vsched.model.history.records import NO_HISTORY
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.table import Taint
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.task import Task
@@ -95,6 +97,9 @@ def rich() -> Snapshot:
         pools={"": Pool(spare={0: 1000}), "area": Pool({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1})},
         advice={"x/train": Advice("waits", "2 more gpu")},
         provisioning={"x/train": Provisioning("train-1", "atomic", "failed", "none left", 2, 0.0, 1_800_000_060.0)},
+        node_pools={
+            "p": NodePool("p", (Requirement("zone", "In", ("a",)),), {"a": "b"}, (Taint("gpu"),), {"cpu": "9"})
+        },
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
         ignored=("claims",),

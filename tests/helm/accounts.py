@@ -1,0 +1,86 @@
+"""The daemon under an account of the chart, and what the account was let in with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.support.charts import NAMESPACE, RELEASE
+from vsched.clock import SystemClock
+from vsched.daemon.app import Daemon
+from vsched.daemon.options import Options
+from vsched.daemon.permissions import Right
+from vsched.daemon.policy.config_map import PolicyMap, map_key
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders
+from vsched.kube.auth.tls import Material, client_context
+from vsched.kube.client import ApiClient
+from vsched.settings.built_in import REGISTRY
+from vsched.sim.cluster import Cluster, ClusterSettings
+from vsched.sim.controllers import ControllerSettings, PodTimes
+from vsched.sim.objects.native_groups import VERSIONS
+from vsched.sim.requests.attributes import attributes_of
+from vsched.sim.requests.request import ApiRequest
+
+LOCKED = ClusterSettings(
+    ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True, native_groups=VERSIONS
+)
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
+
+
+class Recorder:
+    """What accounts of the chart were let in with."""
+
+    def __init__(self) -> None:
+        self.rights: set[Right] = set()
+
+    async def __call__(self, call: ApiRequest) -> None:
+        wanted = attributes_of(call)
+        if call.user is not None and call.user.name == ACCOUNT and not wanted.path:
+            self.rights.add(Right(wanted.verb, wanted.group, wanted.combined, wanted.namespace, wanted.name))
+
+
+async def token_of(cluster: Cluster) -> str:
+    """A token for the chart's account, as a pod would be given one."""
+    async with ApiClient(connection(cluster, cluster.admin_token)) as client:
+        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token"
+        found = await client.create(
+            path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        )
+        return str(found["status"]["token"])
+
+
+def connection(cluster: Cluster, token: str) -> Connection:
+    """The cluster as whoever has this token, trusting its certificate."""
+    authority = cluster.kubeconfig()["clusters"][0]["cluster"]["certificate-authority-data"]
+    tls = client_context("kubeconfig", Material(authority_data=authority))
+    return Connection(
+        cluster.url, tls=tls, credentials=FixedHeaders((("Authorization", f"Bearer {token}"),)), namespace=NAMESPACE
+    )
+
+
+@asynccontextmanager
+async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[Daemon]:
+    async with ApiClient(connection(cluster, token)) as client, asyncio.TaskGroup() as group:
+        policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
+        daemon = Daemon(options, client, REGISTRY, policy=policy)
+        task = group.create_task(daemon.run())
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+            await asyncio.wait((task,), timeout=60.0)
+            task.cancel()
+
+
+def answers(daemon: Daemon) -> set[str]:
+    """The codes of all that was asked of the API server."""
+    families = daemon.telemetry.registry.collect()
+    samples = (sample for family in families for sample in family.samples)
+    return {each.labels["code"] for each in samples if each.name == "vsched_api_requests_total"}
+
+
+def covers(right: Right, seen: Right) -> bool:
+    """Whether a right is what a request needed."""
+    return right[:3] == seen[:3] and right.namespace in ("", seen.namespace) and right.name in ("", seen.name)
