@@ -110,7 +110,7 @@ async def test_no_pods_are_made_before_the_queue_lets_the_podgroup_in() -> None:
         assert (phase(cluster, "train"), pods(cluster, "train")) == ("Pending", {})
         await until(lambda: "PodGroupPending" in events(cluster, "train"))
         said = events(cluster, "train")["PodGroupPending"]
-        assert said.startswith("its PodGroup waits: queue q may hold 100m cpu at most: 200m asked")
+        assert said == "its PodGroup waits: queue q may hold 100m cpu at most: 200m asked"
         cluster.client.patch(
             "scheduling.volcano.sh/queues", "", "q", lambda found: {**found, "spec": {"capability": {"cpu": "1"}}}
         )

@@ -34,6 +34,7 @@ from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import VCJOBS
+from vsched.model.jobs.advice import headline_of
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -218,13 +219,13 @@ class JobController:
         if group is None or not group.waits:
             self._waits.pop(job.uid, None)
             return
-        before, self._waits[job.uid] = self._waits.get(job.uid), group.waits
-        if before == group.waits:
+        waits = headline_of(group.waits)
+        before, self._waits[job.uid] = self._waits.get(job.uid), waits
+        if before == waits:
             return
-        cause = DIGITS.sub("", group.waits)
         # What a PodGroup said before this process began was told by the process before it.
         again = before is None and group.waits_since < self._began
-        message = f"its PodGroup waits: {group.waits}"
+        message, cause = f"its PodGroup waits: {waits}", DIGITS.sub("", waits)
         self._events.record(job_reference(job), WARNING, "PodGroupPending", message, cause=cause, again=again)
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
