@@ -114,7 +114,9 @@ class Gangs:
         self.touched: list[str] = []
         self.seen = Seen()
         cache = self.seen.cache
-        self.records = PodGroupRecords(frozenset({"vsched"}), self.touched.append, cache.workloads, cache.gang_pod)
+        self.records = PodGroupRecords(
+            frozenset({"vsched"}), self.touched.append, lambda: cache.workloads, cache.gang_pod
+        )
         cache.on_regathered.add(self.records.regather)
 
     def tell(self, *objects: Fields, delta: Delta = Delta.MODIFIED) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.killing import killed_after
-from tests.support.operators import Obj, definition, definitions, made_of, owned, pod, sample
+from tests.support.operators import SAMPLES, Obj, definition, definitions, made_of, owned, pod, sample
 from tests.support.running import PODGROUPS, digested, node, nodes_of, scheduling
 from tests.support.running import pod as plain
 from tests.support.waiting import until
@@ -293,7 +293,7 @@ async def test_an_edit_of_the_owner_reaches_the_podgroup() -> None:
 
 
 async def test_a_kind_of_ones_own_by_a_file() -> None:
-    path = Path(__file__).parents[2] / "config" / "samples" / "workloads" / "own-kind.yaml"
+    path = SAMPLES / "own-kind.yaml"
     table = load_table(path)
     obj = {
         "apiVersion": "example.com/v1",
@@ -316,3 +316,42 @@ async def test_a_kind_of_ones_own_by_a_file() -> None:
             await digested(cluster, daemon)
             assert len({name.split("-")[1] for name in nodes_of(cluster)}) == 1, "one replica, and all of it"
             assert groups(cluster) == {"InferenceService chat": (3, {"decode": 1, "prefill": 2})}
+
+
+ADDED = """
+workloads:
+  - apiVersions: [example.com/v1]
+    kind: InferenceService
+    roles: [{each: spec.parts, nameFrom: name, pods: {example.com/part: "{name}"}, replicas: [replicas, 1]}]
+"""
+
+
+async def test_an_edited_table_is_in_force_without_a_restart(tmp_path: Path) -> None:
+    """A kind is added while its pods wait for room, its rules change, and it goes."""
+    path = tmp_path / "table.yaml"
+    path.write_text("workloads: []\n")
+    sample_table = load_table(SAMPLES / "own-kind.yaml")
+    obj: Obj = {
+        "apiVersion": "example.com/v1",
+        "kind": "InferenceService",
+        "metadata": {"name": "chat"},
+        "spec": {"parts": [{"name": "decode", "replicas": 3}], "fewest": 2},
+    }
+    pods = [pod(f"chat-decode-{number}", obj, {"example.com/part": "decode"}) for number in range(3)]
+    async with Cluster([node("n1", cpu="0")]) as cluster:
+        cluster.apply([definition(sample_table.kinds[0])])
+        async with scheduling(cluster.url, workloads_file=path) as daemon:
+            make(cluster, obj, *pods, table=sample_table)
+            await until(lambda: groups(cluster) == {"InferenceService chat": (1, {})} and "" not in named(cluster))
+            path.write_text(ADDED)
+            await until(lambda: groups(cluster) == {"InferenceService chat": (3, {})})
+            cluster.apply([node("n2", cpu="2")])
+            await digested(cluster, daemon)
+            assert not nodes_of(cluster)
+            path.write_text(f"{ADDED}    minimum: spec.fewest\n")
+            await until(lambda: groups(cluster) == {"InferenceService chat": (2, {})})
+            await until(lambda: len(nodes_of(cluster)) == 2)
+            path.write_text("")
+            await until(lambda: groups(cluster) == {"InferenceService chat": (1, {})})
+            assert "InferenceService.example.com" not in daemon.reflectors
+            assert daemon.cache.describe()["pod_owners"] == daemon.cache.describe()["owned_gangs"] == 0

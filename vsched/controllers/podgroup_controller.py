@@ -27,7 +27,7 @@ from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
 from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.mirror.state.gangs import GangPod
+from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.writes.bodies import Reference, deletion_options
 from vsched.writes.events import WARNING, EventRecorder
@@ -86,7 +86,7 @@ class PodGroupController:
         self._worry = worry
         self._settings = settings or PodGroupSettings()
         self._clock = clock
-        self._records = PodGroupRecords(scheduler_names, self._touched, mirror.workloads, mirror.gang_pod)
+        self._records = PodGroupRecords(scheduler_names, self._touched, lambda: mirror.workloads, mirror.gang_pod)
         mirror.on_gang.add(self._touched)
         mirror.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, amounts_of, passed_on
@@ -18,7 +17,7 @@ from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduli
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
-from vsched.mirror.state.gangs import GangPod
+from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.wire.objects import NetworkTopology
 from vsched.model.shared import shared
 
@@ -57,10 +56,10 @@ class PodGroupRecords:
         self,
         scheduler_names: frozenset[str],
         touched: Callable[[str], None],
-        workloads: WorkloadTable = NO_WORKLOADS,
+        workloads: Callable[[], WorkloadTable] = lambda: NO_WORKLOADS,
         gang_pod: Callable[[str], GangPod | None] = lambda uid: None,
     ) -> None:
-        """``gang_pod`` is what the mirror knows of the gang of a pod."""
+        """``workloads`` is the table in force, ``gang_pod`` what the mirror knows of the gang of a pod."""
         self.complete = asyncio.Event()
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
         self.nameless: dict[str, dict[str, Member]] = {}
@@ -72,8 +71,9 @@ class PodGroupRecords:
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
         self._pods: ObjectFeed[Member] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
-        standing = partial(standing_of, workloads=workloads)
-        self._groups: ObjectFeed[PodGroupState] = ObjectFeed(standing, self._group_changed, self._note_listed)
+        self._groups: ObjectFeed[PodGroupState] = ObjectFeed(
+            lambda item: standing_of(item, workloads()), self._group_changed, self._note_listed
+        )
         self._namespaces: ObjectFeed[str] = ObjectFeed(queue_of, self._namespace_changed, lambda: None)
         self._workloads = {kind: ObjectFeed(workload_of, self._workload_changed, lambda: None) for kind in WORKLOADS}
 

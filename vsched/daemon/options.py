@@ -48,7 +48,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     volcano_namespace: str = "volcano-system"
     """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
     workloads_file: Path | None = None
-    """A table of workload kinds whose pods form gangs, besides the built-in one; read once, at the start."""
+    """A table of workload kinds whose pods form gangs, besides the built-in one; edits of it count at once."""
     gate_controller: bool = True
     """Remove the scheduling gates of pods that wait for room in their queue; otherwise these are gates like others."""
     schedule: bool = True

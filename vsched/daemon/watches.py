@@ -15,7 +15,7 @@ from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
-from vsched.mirror.ingest.workload_kinds import WorkloadTable
+from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.jobs.job import USER
 
@@ -175,7 +175,7 @@ def reflectors(
     arbitrating: bool = False,
     user_key: str = USER,
 ) -> dict[str, Reflector[wire.Object]]:
-    """A reflector for every kind that the mirror or one of the ``others`` needs."""
+    """A reflector for every kind that the mirror or one of the ``others`` needs, whatever table of workloads counts."""
     unused = {use for use, on in ((Use.SCHEDULING, scheduling), (Use.ARBITRATION, arbitrating)) if not on}
     found = {}
     for kind, followed in FOLLOWED.items():
@@ -194,21 +194,28 @@ def reflectors(
                 older=OLDER.get(kind, ()),
                 on_version=read.use_version,
             )
-    for workload in cache.workloads.followed if scheduling else ():
-        mirror = MirrorSink(cache, workload.id)
-        other = others.get(workload.id)
-        newest, *older = workload.resources
-        found[workload.id] = Reflector(
-            client,
-            newest,
-            VersionedReader(workload.id, newest, user_key),
-            mirror if other is None else TwoSinks(mirror, other),
-            # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
-            settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, settles_on_errors=True),
-            on_state=partial(_tell, cache, workload.id, on_state),
-            older=older,
-        )
     return found
+
+
+def workload_reflector(
+    client: ApiClient,
+    cache: Cache,
+    workload: WorkloadKind,
+    on_state: Callable[[Statistics], None],
+    user_key: str = USER,
+) -> Reflector[wire.Object]:
+    """A reflector for a kind that only the table of workload kinds names."""
+    newest, *older = workload.resources
+    return Reflector(
+        client,
+        newest,
+        VersionedReader(workload.id, newest, user_key),
+        MirrorSink(cache, workload.id),
+        # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
+        settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, settles_on_errors=True),
+        on_state=partial(_tell, cache, workload.id, on_state),
+        older=older,
+    )
 
 
 class VersionedReader:

@@ -12,9 +12,10 @@ from typing import TypeVar
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
+from vsched.mirror.ingest.workload_kinds import WorkloadTable, read_again_for
 from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
-from vsched.mirror.state.gangs import GangPod
+from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.state.node_tables import dense_vector
 from vsched.mirror.state.resource_versions import Watched
 from vsched.model.amounts.resources import Amounts
@@ -89,6 +90,25 @@ class Cache(ObjectIntake):
         """Say whether we may not read a kind: then no pod waits for an owner of it."""
         if self._gangs.set_refused(kind, refused=refused):
             self.on_change()
+
+    def use_workloads(self, table: WorkloadTable) -> frozenset[str]:
+        """Use another table of workload kinds; returns the mirrored kinds that have to be listed again for it.
+
+        Kinds that only the table before had are not mirrored any more, and those that are new in it are from now on.
+        """
+        before, self.workloads = self.workloads, table
+        changed = self._gangs.use_table(table)
+        kept = {kind.id for kind in table.followed}
+        for kind in before.followed:
+            if kind.id not in kept:
+                self.leave(kind.id)
+        again = frozenset(read_again_for(before, table, wire.OWNERS) & self._seen.keys())
+        self.read_again(again)
+        for kind in table.followed:
+            self.follow(kind.id)
+        if changed:
+            self.on_change()
+        return again
 
     def restart(self, kind: str) -> None:
         """A full list of one kind begins. It shows all bindings that were accepted before."""

@@ -6,7 +6,7 @@ Events and pieces of lists may come in any order, twice or late. Subclasses deci
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from vsched.mirror import wire
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
@@ -21,7 +21,7 @@ class WatchHandler(ABC):
     def __init__(self, kinds: Iterable[str], on_change: Callable[[], None]) -> None:
         self.on_change = on_change
         """Called after changes that can matter to scheduling. It must return at once."""
-        self._seen: Mapping[str, SeenVersions] = {kind: SeenVersions() for kind in kinds}
+        self._seen: dict[str, SeenVersions] = {kind: SeenVersions() for kind in kinds}
         """By kind that is mirrored; others are ignored."""
 
     def apply(self, kind: str, type: str, found: wire.Object) -> None:
@@ -69,6 +69,22 @@ class WatchHandler(ABC):
         """A full list of one kind begins: every object by ``include``, then ``finish``; ``apply`` goes on meanwhile."""
         if kind in self._seen:
             self._seen[kind].restart()
+
+    def follow(self, kind: str) -> None:
+        """A further kind is mirrored from now on."""
+        self._seen.setdefault(kind, SeenVersions())
+
+    def leave(self, kind: str) -> None:
+        """A kind is not mirrored any more: its objects are gone, and events about it are ignored."""
+        if kind in self._seen:
+            self.replace(kind, ())
+            del self._seen[kind]
+
+    def read_again(self, kinds: Iterable[str]) -> None:
+        """The next lists of these kinds are read whole, also objects that have not changed."""
+        for kind in kinds:
+            if kind in self._seen:
+                self._seen[kind].read_all()
 
     def include(self, kind: str, found: wire.Object) -> None:
         """An object of the list under way; ignored if an event about it came since the list began."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -13,6 +15,9 @@ from vsched.files import text as text_of
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.ingest.workload_tables import read_table
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
+
+_PLACE = re.compile(r": (workloads(?:\[\d+\]|\.[A-Za-z]+)*)")
+_STEP = re.compile(r"([A-Za-z]+)|\[(\d+)\]")
 
 
 def built_in_text() -> str:
@@ -45,4 +50,29 @@ def table_of(text: str, where: str, built_in: WorkloadTable) -> WorkloadTable:
         at = f"{where}:{mark.line + 1}" if mark is not None else where
         problem = getattr(error, "problem", None) or str(error)
         raise BadInput(f"{at}: not YAML: {problem}") from None
-    return read_table(document, where, built_in)
+    try:
+        return read_table(document, where, built_in)
+    except BadInput as error:
+        raise BadInput(_with_line(str(error), where, text)) from None
+
+
+def _with_line(message: str, where: str, text: str) -> str:
+    """The message with the line of what it is about, as ``table.yaml:7: workloads[0].kind: ...``."""
+    named = _PLACE.match(message, len(where))
+    if named is None:
+        return message
+    node: Any = yaml.compose(text, Loader=KubernetesLoader)
+    for name, index in _STEP.findall(named[1]):
+        found = _below(node, name or int(index))
+        if found is None:
+            break
+        node = found
+    return f"{where}:{node.start_mark.line + 1}{message[len(where) :]}"
+
+
+def _below(node: Any, step: str | int) -> Any:
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step]
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    return None

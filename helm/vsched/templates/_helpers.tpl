@@ -52,7 +52,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* The table of workload kinds for --workloads; it is read once, so a change of it makes new pods. */}}
+{{/* The table of workload kinds for --workloads; the daemon takes a change of it into force. */}}
 {{- define "vsched.workloadsText" -}}
 {{- toYaml (dict "builtIn" .Values.workloads.builtIn "workloads" .Values.workloads.kinds) -}}
 {{- end -}}

@@ -14,7 +14,8 @@ import pytest
 from tests.support.running import REGISTRY
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.daemon.policy.reload import LOOK_MS, PolicyFile, PolicyReading, policy_of
+from vsched.daemon.policy.edits import LOOK_MS
+from vsched.daemon.policy.reload import PolicyFile, PolicyReading, policy_of
 from vsched.errors import BadPolicy
 
 GOOD = """

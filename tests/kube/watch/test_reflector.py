@@ -487,3 +487,15 @@ async def test_odd_but_legal_framing_is_understood(server: StubServer, eventuall
     server.script("watch", stream(swapped, hold=True))
     async with reflecting(server) as running:
         await eventually(lambda: "a" in running.mirror.pods)
+
+
+async def test_a_list_that_is_asked_for_comes_though_the_watch_goes_well(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", page(pod("a", 1), version=10), page(pod("b", 2), version=20))
+    server.script("watch", *[stream(event("ADDED", pod("c", 21)), hold=True)] * 2)
+    async with reflecting(server, msgspec.structs.replace(QUICK, look_seconds=(60, 60))) as running:
+        await eventually(lambda: "c" in running.mirror.pods)
+        running.reflector.list_again()
+        await eventually(lambda: "b" in running.mirror.pods)
+        assert running.statistics.relists == 1

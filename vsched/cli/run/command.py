@@ -116,7 +116,7 @@ flag = flags_of(Options)
 )
 @flag(
     "--workloads",
-    "YAML file with kinds of workloads whose pods are gangs, besides the built-in ones",
+    "YAML file with kinds of workloads whose pods are gangs, besides the built-in ones; read again when it changes",
     "workloads_file",
     metavar="FILE",
 )

@@ -19,7 +19,7 @@ class Progress:
         self._watches = watches
         self._tell = tell
         self.period_seconds = period_seconds
-        self._relists = dict.fromkeys(watches, 0)
+        self._relists: dict[str, int] = {}
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
@@ -34,7 +34,7 @@ class Progress:
             complete = sum(found.synced for found in self._watches.values())
             self._tell("listing", **under_way, kinds=f"{complete} of {len(self._watches)} complete")
         for kind, found in self._watches.items():
-            if found.relists > self._relists[kind]:
+            if found.relists > self._relists.get(kind, 0):
                 self._relists[kind] = found.relists
                 self._tell("listed again", kind=kind, objects=found.objects, seconds=round(found.list_seconds, 1))
 

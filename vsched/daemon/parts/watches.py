@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 
 from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
+from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.daemon.tasks import LongLived
-from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors
+from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, workload_reflector
+from vsched.kube.watch.reflector import Reflector
+from vsched.mirror import wire
+from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 
 
 class Watches:
-    """One watch for each kind that is followed."""
+    """One watch for each kind that is followed; those of the table of workload kinds come and go with the table."""
 
     def __init__(self, base: Base, others: Mapping[str, ObjectSink]) -> None:
         options, telemetry = base.options, base.telemetry
+        self._base = base
         self.reflectors = reflectors(
             base.client,
             base.cache,
@@ -25,17 +30,24 @@ class Watches:
             arbitrating=options.arbitrate,
             user_key=options.user_key,
         )
-        watches = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
-        self.progress = Progress(watches, telemetry.note)
+        self._always = tuple(self.reflectors)
+        self._statistics = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
+        self.progress = Progress(self._statistics, telemetry.note)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        """The watches of kinds of the table, once they run."""
+        for kind in base.cache.workloads.followed:
+            self._add(kind)
 
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
         follow = (
-            LongLived(f"watch {kind}", reflector.run, f"keeps the mirror in step with every {kind}")
-            for kind, reflector in self.reflectors.items()
+            LongLived(f"watch {kind}", self.reflectors[kind].run, f"keeps the mirror in step with every {kind}")
+            for kind in self._always
         )
-        return (*follow, LongLived("progress", self.progress.run, "tells of lists that take long"))
+        says = "watches the kinds of the table of workload kinds, and takes edits of the table into force"
+        progress = LongLived("progress", self.progress.run, "tells of lists that take long")
+        return (*follow, LongLived("workload kinds", self._follow_workloads, says), progress)
 
     def awaited(self) -> Sequence[asyncio.Event]:
         """The events that the first session waits for."""
@@ -58,3 +70,49 @@ class Watches:
             and not reflector.synced.is_set()
             and is_expected(kind, reflector.statistics)
         }
+
+    # -- kinds of the table of workload kinds
+
+    async def _follow_workloads(self) -> None:
+        options, telemetry = self._base.options, self._base.telemetry
+        async with asyncio.TaskGroup() as group:
+            for kind in self._base.cache.workloads.followed:
+                self._start(group, kind.id)
+            if options.workloads_file is None or not options.schedule:
+                return  # the table stays; the group waits for its watches
+            file = WorkloadFile(options.workloads_file, self._base.cache.workloads)
+            async for table in file.tables(telemetry.note, telemetry.worry):
+                await self._use(group, table)
+
+    async def _use(self, group: asyncio.TaskGroup, table: WorkloadTable) -> None:
+        """Take another table into force: watches begin and end, and what it concerns is listed again."""
+        before = {kind.id: kind for kind in self._base.cache.workloads.followed}
+        after = {kind.id: kind for kind in table.followed}
+        for id, kind in before.items():
+            if id not in after or after[id].resources != kind.resources:
+                await self._end(id)
+        again = self._base.cache.use_workloads(table)
+        for id, kind in after.items():
+            if id not in self.reflectors:
+                self._add(kind)
+                self._start(group, id)
+        for id in again:
+            if id in self.reflectors:
+                self.reflectors[id].list_again()
+
+    def _add(self, kind: WorkloadKind) -> None:
+        base = self._base
+        made: Reflector[wire.Object] = workload_reflector(
+            base.client, base.cache, kind, base.telemetry.watch, base.options.user_key
+        )
+        self.reflectors[kind.id] = made
+        self._statistics[kind.id] = made.statistics
+
+    def _start(self, group: asyncio.TaskGroup, id: str) -> None:
+        self._running[id] = group.create_task(self.reflectors[id].run(), name=f"watch {id}")
+
+    async def _end(self, id: str) -> None:
+        task = self._running.pop(id)
+        task.cancel()
+        await asyncio.wait((task,))
+        del self.reflectors[id], self._statistics[id]

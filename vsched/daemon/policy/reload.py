@@ -1,8 +1,6 @@
 """The policy in force, and its source: a good edit takes effect at once, and a bad one changes nothing.
 
-The directory of a policy file is watched rather than the file, because editors and ConfigMap volumes replace files and
-links. The file is also read every few seconds, as not every file system reports changes. ``config_map`` reads a policy
-in a ConfigMap.
+``config_map`` reads a policy in a ConfigMap.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from watchfiles import awatch
 
 from vsched.clock import Clock
+from vsched.daemon.policy.edits import LOOK_MS, edits_of
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -22,11 +20,6 @@ from vsched.kube.times import time_stamp
 from vsched.settings import Settings, default_settings, load_file
 from vsched.settings.diff import changes
 from vsched.settings.reach import NOTHING, Reach
-
-LOOK_MS = 5_000
-"""How often the file is read without a reported change."""
-SETTLE_MS = 100
-"""Changes are gathered for this long: an editor writes a file in several steps."""
 
 
 class PolicyReading(msgspec.Struct, frozen=True):
@@ -159,17 +152,7 @@ class PolicyFile(PolicyInForce):
         return False
 
     async def _watch(self, on_reading: Callable[[PolicyReading], None]) -> None:
-        watch = awatch(
-            self.path.parent,
-            watch_filter=None,
-            recursive=False,
-            step=50,
-            debounce=SETTLE_MS,
-            rust_timeout=self._look_ms,
-            yield_on_timeout=True,
-            ignore_permission_denied=True,
-        )
-        async for _ in watch:
+        async for _ in edits_of(self.path, self._look_ms):
             await self._read(on_reading)
 
 

@@ -115,6 +115,12 @@ class Reflector(Generic[T]):
         self._latest: bytes | None = None
         """The last object of a watch; its version is decoded only when the watch has to be resumed."""
         self._fruitless = 0
+        self._asked = asyncio.Event()
+        """Set while somebody waits for a list that has not begun."""
+
+    def list_again(self) -> None:
+        """List the kind anew, soon: the watch goes on from there."""
+        self._asked.set()
 
     @property
     def version(self) -> str:
@@ -141,6 +147,7 @@ class Reflector(Generic[T]):
         if not self.statistics.problem:
             # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
             self._enter(WatchState.LISTING)
+        self._asked.clear()
         page = await self._first_page()
         self._version, self._latest = page.metadata.resource_version, None
         self._fruitless = 0
@@ -190,16 +197,20 @@ class Reflector(Generic[T]):
                 await put_down(following)
 
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
-        """Wait for the watch task, or until the server is back at an earlier version; raises the errors of the task."""
-        looking = asyncio.create_task(self._look_back())
+        """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for.
+
+        Raises the errors of the task.
+        """
+        looking, asked = asyncio.create_task(self._look_back()), asyncio.create_task(self._asked.wait())
         try:
-            await asyncio.wait((following, looking), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((following, looking, asked), return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 await following
-            else:
+            elif looking.done():
                 self._enter(WatchState.UNAVAILABLE, await looking)
         finally:
             await put_down(looking)
+            await put_down(asked)
 
     async def _look_back(self) -> str:
         """Ask for the server's version from time to time; when it is before ours, return a message that says so."""

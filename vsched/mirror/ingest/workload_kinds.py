@@ -121,3 +121,21 @@ class WorkloadTable(msgspec.Struct, frozen=True, dict=True):
 
 
 NO_WORKLOADS = WorkloadTable()
+
+
+def read_again_for(before: WorkloadTable, after: WorkloadTable, owners: frozenset[str]) -> frozenset[str]:
+    """The kinds that have to be read again where one table takes the place of another.
+
+    ``owners`` are the kinds of owners that are kept whatever a table says. Pods have to be read again where it is
+    another question which of them matter; otherwise only the kinds whose entries differ.
+    """
+    changed = {id for id, kind in after.by_id.items() if kind != before.by_id.get(id)}
+    if _reach(before) != _reach(after):
+        changed |= owners | {"Pod", "PodGroup"}
+    return frozenset(changed)
+
+
+def _reach(table: WorkloadTable) -> tuple[object, ...]:
+    """What decides which pods and which owners a table concerns, and what is kept of them."""
+    owned = {key: kind.annotated for key, kind in table.by_owner.items()}
+    return owned, {label: kind.id for label, kind in table.by_label.items()}, table.telling, table.labels

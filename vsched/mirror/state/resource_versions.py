@@ -31,6 +31,9 @@ class SeenVersions:
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
         self._shown = 0
+        self._reads_all = False
+        self._unread: set[str] = set()
+        """Objects of the list under way that are to be read though they have not changed."""
 
     @property
     def is_listing(self) -> bool:
@@ -73,9 +76,16 @@ class SeenVersions:
         self._versions.pop(key, None)
         return True
 
+    def read_all(self) -> None:
+        """Every object of the next list is new, also one that has not changed."""
+        self._reads_all = True
+
     def restart(self) -> None:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
         self._under_way.restart()
+        if self._reads_all:
+            self._reads_all = False
+            self._unread = set(self._versions)
         self._deleted.clear()
         self._shown = 0
 
@@ -85,6 +95,9 @@ class SeenVersions:
             return False
         before = self._versions.get(key)
         self._versions[key] = version
+        if key in self._unread:
+            self._unread.discard(key)
+            return True
         return before is None or not version or before != version
 
     def finish(self) -> Iterator[str]:
@@ -92,6 +105,7 @@ class SeenVersions:
         for key in self._under_way.finish(self._versions):
             del self._versions[key]
             yield key
+        self._unread.clear()
 
 
 def as_number(resource_version: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -11,9 +11,6 @@ from vsched.mirror.whatif.claim_edits import EditableClaims
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.task import Task
-
-OWNERS = tuple(kind.__name__ for kind in get_args(wire.Workload))
-"""Kinds that own pods and that the mirror keeps whatever the table of workload kinds says."""
 
 
 class Passed(NamedTuple):
@@ -44,7 +41,7 @@ class PaperMirror(Cache):
 
     def know_owners(self, kinds: Container[str]) -> None:
         """No other kinds of owners are here: pods do not wait for objects of these."""
-        for kind in (*self.workloads.by_id, *OWNERS):
+        for kind in (*self.workloads.by_id, *wire.OWNERS):
             self.set_refused(kind, refused=kind not in kinds)
 
     def pass_time(self, report: CycleReport, now: float) -> Passed:

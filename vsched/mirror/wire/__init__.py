@@ -54,6 +54,7 @@ __all__ = [
     "ARBITRATED",
     "KINDS",
     "NATIVE_POD_GROUP",
+    "OWNERS",
     "RESOURCES",
     "VCJOB",
     "VOLCANO_CRON_JOB",
@@ -130,6 +131,8 @@ class Malformed(Wire):
 
 Workload = ReplicationController | ReplicaSet | StatefulSet | DaemonSet | Job
 """What makes pods of one kind, and may say how they belong together."""
+OWNERS = frozenset(kind.__name__ for kind in get_args(Workload))
+"""The names of these kinds: the mirror keeps them whatever the table of workload kinds says."""
 
 Object = (
     Pod
