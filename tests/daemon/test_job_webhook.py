@@ -93,8 +93,14 @@ async def test_kubectl_is_told_what_is_wrong_with_a_job_and_what_cannot_be_chang
         assert "; spec.tasks: 2 tasks are called worker; spec.tasks[1].dependsOn.name: there is no task 'ps'" in said
         assert job(cluster, "bad") == {}
 
-        good = vcjob("train", task("worker", 2))
+        good = vcjob("train", task("worker", 2), plugins={"pytorch": ["--worker=worker"]})
         await kubectl("create", "-f", "-", given=json.dumps(good))
+        spec = job(cluster, "train")["spec"]
+        assert (spec["queue"], spec["maxRetry"], spec["minAvailable"]) == ("default", 3, 2)
+        assert spec["plugins"] == {"pytorch": ["--worker=worker"], "svc": []}
+        assert (spec["tasks"][0]["minAvailable"], spec["tasks"][0]["maxRetry"]) == (2, 3)
+        await kubectl("replace", "-f", "-", given=json.dumps(good))
+        assert "queue" not in job(cluster, "train")["spec"], "a default may be left out later"
         await until(lambda: phase(cluster, "train") == "Running")
         image = '[{"op": "replace", "path": "/spec/tasks/0/template/spec/containers/0/image", "value": "alpine"}]'
         said = await kubectl("patch", "vcjob", "train", "--type=json", "-p", image, code=1)

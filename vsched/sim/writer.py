@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 from vsched.sim.admission import objects as admission
 from vsched.sim.admission.updates import count_generation, is_reset, merge_update
+from vsched.sim.apply.patches import json_patch
 from vsched.sim.objects import crds, defaults
 from vsched.sim.objects.body_decoding import decoded, decoded_patch
 from vsched.sim.objects.custom_kinds import CustomKinds
@@ -26,6 +27,8 @@ from vsched.sim.store.preconditions import check_target, check_uid, check_versio
 from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time, utc_now
 from vsched.sim.validation import objects as validation
+from vsched.sim.webhooks.changes import change_of, deletion_of
+from vsched.sim.webhooks.mutating import mutated
 from vsched.sim.webhooks.validating import AdmissionRequest, Reviews, ReviewWanted, wanted
 
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -112,6 +115,7 @@ class ObjectWriter:
             obj = {field: value for field, value in obj.items() if field != "status"}
         shown = given.get("name") or given.get("generateName") or ""
         obj = admission.admit_create(kind, obj, self.store, name=shown)
+        obj = self._mutated("CREATE", kind, given.get("name") or "", obj, None, options)
         self._refuse(kind, obj, self._create_causes(kind, obj))
         self._review("CREATE", kind, given.get("name") or "", obj, None, options)
         charged = admission.charge_quotas(kind, obj, self.store)
@@ -200,7 +204,7 @@ class ObjectWriter:
         record = self.store.get(stored, namespace, name)
         if record is None:
             raise not_found(kind, name)
-        self.review([_deletion(kind, record, options)], reviews)
+        self.review([deletion_of(kind, record, options)], reviews)
         if crds.is_definition(kind):
             return self.custom.delete_definition(stored, record, options)
         deleted = delete(self.store, stored, record, options, self.now())
@@ -221,7 +225,7 @@ class ObjectWriter:
         self, kind: Kind, records: Sequence[StoredObject], options: DeleteOptions, reviews: Reviews
     ) -> None:
         """As review, for the deletion of all these objects, before the first one is deleted."""
-        self.review([_deletion(kind, record, options) for record in records], reviews)
+        self.review([deletion_of(kind, record, options) for record in records], reviews)
 
     def record(self, kind: Kind, namespace: str, name: str, *, required: bool = True) -> StoredObject | None:
         """The stored object; raises a 404 Failure for a missing one if it is ``required``."""
@@ -256,6 +260,7 @@ class ObjectWriter:
             obj = crds.prepare_definition(obj, old)
         if not kind.custom:
             obj = defaults.default_on_update(kind, obj, old)
+        obj = self._mutated("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if subresource != "status":
             obj = count_generation(kind, obj, old)
         author = self._author(options, subresource)
@@ -288,13 +293,31 @@ class ObjectWriter:
     def _review(
         self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
     ) -> None:
+        if options.reviews is not None:
+            self.review(
+                [change_of(operation, kind, name, obj, old, options.as_object(operation), part, options.dry_run)],
+                options.reviews,
+            )
+
+    def _mutated(
+        self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
+    ) -> Obj:
+        """The object with the patches of mutating webhooks, and with the defaults of what they have added."""
         if options.reviews is None:
-            return
-        namespace, given = obj["metadata"].get("namespace", ""), options.as_object(operation)
-        change = AdmissionRequest(operation, kind, namespace, name, obj, old, given, part, options.dry_run)
+            return obj
         if old is None:
             options.reviews.identity = {field: obj["metadata"][field] for field in _IDENTITY}
-        self.review([change], options.reviews)
+        change = change_of(operation, kind, name, obj, old, options.as_object(operation), part, options.dry_run)
+        patched = mutated(self.store, change, options.reviews, json_patch)
+        if patched is obj:
+            return obj
+        patched = decoded(kind, patched, "Ignore", [])
+        if kind.custom:
+            return patched
+        new = old is None
+        return (
+            defaults.default_on_create(kind, patched) if new else defaults.default_on_update(kind, patched, old or {})
+        )
 
     def _named(self, kind: Kind, namespace: str, obj: Obj, reviews: Reviews | None = None) -> Obj:
         """A new object with its name, namespace, uid, creation time and generation."""
@@ -343,14 +366,3 @@ class ObjectWriter:
     def _refuse(self, kind: Kind, obj: Obj, causes: list[FieldCause]) -> None:
         if causes:
             raise invalid(kind, obj["metadata"].get("name", ""), causes)
-
-
-def _deletion(kind: Kind, record: StoredObject, options: DeleteOptions) -> AdmissionRequest:
-    """A deletion, for webhooks."""
-    old = conversion.to_served(kind, record.obj)
-    metadata = old["metadata"]
-    given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}
-    given = {field: value for field, value in given.items() if value not in ("", None)}
-    given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
-    namespace, name = metadata.get("namespace", ""), metadata["name"]
-    return AdmissionRequest("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
@@ -96,3 +97,16 @@ def configuration(hook: Hook, *rules: Obj, name: str = NAME, **more: Any) -> Obj
     }
     kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
     return {**kind, "metadata": {"name": name}, "webhooks": [webhook]}
+
+
+MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+
+def mutating(hook: Hook, *rules: Obj, name: str = NAME, **more: Any) -> Obj:
+    """A configuration of one mutating webhook."""
+    return {**configuration(hook, *rules, name=name, **more), "kind": "MutatingWebhookConfiguration"}
+
+
+def patch_of(*operations: Obj) -> Obj:
+    """An answer that allows the write with a JSON patch."""
+    return {"allowed": True, "patchType": "JSONPatch", "patch": b64encode(json.dumps(operations).encode()).decode()}

@@ -45,6 +45,8 @@ Gate = Callable[[ApiRequest], Awaitable[None]]
 _FUTURE_POLL_SECONDS = 0.02
 _MOST_REVIEWS = 5
 """The most times that a write is repeated because its object changed during the reviews."""
+_MOST_PATCHES = 100
+"""The most mutating webhooks that are asked about one write, those included that are asked again."""
 _JSON = "application/json"
 _UNCACHED = {"Cache-Control": "no-cache, private"}
 _CHUNK_ITEMS = 500
@@ -178,9 +180,9 @@ class ApiServer:
                     raise
                 await asyncio.sleep(_FUTURE_POLL_SECONDS)
             except ReviewWanted as wanted:
-                if asked == _MOST_REVIEWS:
+                if asked == _MOST_REVIEWS or len(call.reviews.patches) == _MOST_PATCHES:
                     raise Failure(409, "Conflict", f"Operation cannot be fulfilled: {MODIFIED}") from None
-                asked += 1
+                asked += not wanted.mutating
                 await self._ask(call, wanted)
 
     async def _ask(self, call: ApiRequest, wanted: ReviewWanted) -> None:

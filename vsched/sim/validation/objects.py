@@ -154,6 +154,7 @@ _NAMES: dict[str, Callable[[str], tuple[str, ...]]] = {
 
 _CREATE: dict[str, Check] = {
     "admissionregistration.k8s.io/validatingwebhookconfigurations": check_webhooks,
+    "admissionregistration.k8s.io/mutatingwebhookconfigurations": check_webhooks,
     "/pods": _check_pod,
     "/podtemplates": _check_pod_template,
     "/nodes": cluster.check_node,

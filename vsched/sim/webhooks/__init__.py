@@ -1,1 +1,1 @@
-"""Validating webhooks: their configuration, the requests they review, and the calls."""
+"""Mutating and validating webhooks: their configuration, the requests they review, and the calls."""

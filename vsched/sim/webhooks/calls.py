@@ -20,6 +20,7 @@ import orjson
 from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
+from vsched.sim.webhooks.mutating import patch_of
 from vsched.sim.webhooks.validating import Reviews, WebhookCall, not_called, review_of, verdict
 from vsched.together import together
 
@@ -55,7 +56,7 @@ class WebhookCaller:
         for refusal in said:
             if refusal is not None:
                 raise refusal
-        reviews.passed.update(question.change.key for question in questions)
+        reviews.passed.update(question.change.key for question in questions if question.patch_key is None)
 
     async def _ask(self, question: WebhookCall, reviews: Reviews) -> Failure | None:
         review = review_of(question)
@@ -63,12 +64,14 @@ class WebhookCaller:
             async with self._turn:
                 answer = await self._post(question, review)
             verdict(question, review, answer, reviews)
+            if question.patch_key is not None:
+                reviews.patches[question.patch_key] = patch_of(answer)
         except Failure as refusal:
             return refusal
         except NotCalled as error:
-            return _passed_over(question, f"failed to call webhook: {error}")
+            return _passed_over(question, f"failed to call webhook: {error}", reviews)
         except ValueError as error:
-            return _passed_over(question, str(error))
+            return _passed_over(question, str(error), reviews)
         return None
 
     async def _post(self, question: WebhookCall, review: Obj) -> object:
@@ -104,11 +107,13 @@ class WebhookCaller:
         return self._session
 
 
-def _passed_over(question: WebhookCall, why: str) -> Failure | None:
+def _passed_over(question: WebhookCall, why: str, reviews: Reviews) -> Failure | None:
     """The result of a call that failed: a refusal, or None if the failure policy is Ignore."""
     if not question.fails_open:
         return not_called(question, why)
     log.warning("webhook %s cannot be asked, its policy is to go on: %s", question.name, why)
+    if question.patch_key is not None:
+        reviews.patches[question.patch_key] = []
     return None
 
 

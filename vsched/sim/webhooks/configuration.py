@@ -1,4 +1,4 @@
-"""Validation of ValidatingWebhookConfigurations. Objects come decoded and with defaults."""
+"""Validation of configurations of webhooks, validating and mutating ones. Objects come decoded and with defaults."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def _check_hook(hook: Obj, where: str, causes: Causes) -> None:
         _check_rule(rule, f"{where}.rules[{index}]", causes)
     causes.check_one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), f"{where}.failurePolicy")
     causes.check_one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), f"{where}.matchPolicy")
+    if "reinvocationPolicy" in hook:
+        causes.check_one_of(hook["reinvocationPolicy"], ("IfNeeded", "Never"), f"{where}.reinvocationPolicy")
     if hook.get("sideEffects") is None:
         causes.required(f"{where}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}")
     else:

@@ -1,4 +1,4 @@
-"""Validating webhooks: which of them review a write, the reviews they get, and what their answers mean.
+"""Webhooks, validating ones above all: which of them review a write, the reviews they get, and what their answers mean.
 
 The calls are elsewhere (``calls``). A write that needs reviews raises ``ReviewWanted`` before anything is stored. The
 server then calls the webhooks and repeats the write from the start, which succeeds once ``Reviews`` has all answers.
@@ -36,6 +36,8 @@ _EXEMPT = frozenset(
 _VERSIONS = ("v1", "v1beta1")
 
 Key = tuple[str, str, str, str, str, str]
+PatchKey = tuple[str, str, str, str, str, str, str]
+"""A write, and the mutating webhook."""
 GroupVersionKind = tuple[str, str, str]
 
 
@@ -77,6 +79,8 @@ class WebhookCall:
     change: AdmissionRequest
     shown_as: Kind
     """The version of the kind that the webhook wants."""
+    patch_key: PatchKey | None = None
+    """Where the patch of a mutating webhook is kept; None for a validating one."""
 
     @property
     def name(self) -> str:
@@ -93,6 +97,8 @@ class Reviews:
     """The reviews of one request so far."""
 
     passed: set[Key] = field(default_factory=set)
+    patches: dict[PatchKey, Any] = field(default_factory=dict)
+    """The JSON patches of mutating webhooks that have been asked; empty where there is nothing to change."""
     identity: Obj = field(default_factory=dict)
     """Name, uid and creation time of a new object, so that the stored object is the reviewed one."""
     warnings: list[str] = field(default_factory=list)
@@ -104,28 +110,32 @@ class ReviewWanted(Exception):
     def __init__(self, questions: Sequence[WebhookCall]) -> None:
         super().__init__(f"{len(questions)} webhooks have to be asked")
         self.questions = tuple(questions)
+        self.mutating = any(question.patch_key is not None for question in self.questions)
 
 
 def wanted(store: Store, change: AdmissionRequest) -> list[WebhookCall]:
     """The webhooks that review a write, in the order of their configurations' names."""
-    configurations = store.registry.resource(CONFIGURATIONS)
-    if not store.count(configurations) or change.kind.storage in _EXEMPT:
-        return []
-    return [
-        question
-        for record in sorted(store.items(configurations), key=lambda each: str(each.obj["metadata"]["name"]))
-        for hook in record.obj.get("webhooks") or ()
-        for question in _question(store, hook, change)
-    ]
+    questions = (question_of(store, hook, change) for _, hook in hooks(store, CONFIGURATIONS, change))
+    return [question for question in questions if question is not None]
 
 
-def _question(store: Store, hook: Obj, change: AdmissionRequest) -> Iterator[WebhookCall]:
+def hooks(store: Store, configurations: str, change: AdmissionRequest) -> Iterator[tuple[str, Obj]]:
+    """The webhooks of all configurations of a kind in the order of their names, each with where it stands."""
+    kind = store.registry.resource(configurations)
+    if not store.count(kind) or change.kind.storage in _EXEMPT:
+        return
+    for record in sorted(store.items(kind), key=lambda each: str(each.obj["metadata"]["name"])):
+        for index, hook in enumerate(record.obj.get("webhooks") or ()):
+            yield f"{record.obj['metadata']['uid']}/{index}", hook
+
+
+def question_of(store: Store, hook: Obj, change: AdmissionRequest) -> WebhookCall | None:
+    """The call of a webhook about a write; None if it is not for this webhook."""
     shown_as = _matching_kind(store.registry, hook, change)
     if shown_as is None or not _selected(store, hook, change):
-        return
+        return None
     question = WebhookCall(hook, change, shown_as)
-    if _conditions_hold(question):
-        yield question
+    return question if _conditions_hold(question) else None
 
 
 def _matching_kind(registry: KindRegistry, hook: Obj, change: AdmissionRequest) -> Kind | None:
@@ -215,8 +225,8 @@ def _request(question: WebhookCall) -> Obj:
         "requestResource": _resource(change.kind),
         "operation": change.operation,
         "userInfo": USER,
-        "object": _shown(question, change.obj),
-        "oldObject": _shown(question, change.old),
+        "object": shown(question, change.obj),
+        "oldObject": shown(question, change.old),
         "dryRun": change.dry_run,
         "options": change.options,
     }
@@ -230,7 +240,7 @@ def _resource(kind: Kind) -> Obj:
     return {"group": kind.group, "version": kind.version, "resource": kind.plural}
 
 
-def _shown(question: WebhookCall, obj: Obj | None) -> Obj | None:
+def shown(question: WebhookCall, obj: Obj | None) -> Obj | None:
     """An object in the version that the webhook wants."""
     kind, shown_as = question.change.kind, question.shown_as
     if obj is None or question.change.of is not None:

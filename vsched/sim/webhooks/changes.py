@@ -1,0 +1,28 @@
+"""Writes of objects as webhooks are told of them."""
+
+from __future__ import annotations
+
+from vsched.sim.store import conversion
+from vsched.sim.store.deletion import DeleteOptions
+from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.store import StoredObject
+from vsched.sim.webhooks.validating import AdmissionRequest
+
+
+def change_of(
+    operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: Obj, part: str, dry_run: bool
+) -> AdmissionRequest:
+    """A creation or an update; ``part`` is its subresource, empty for none."""
+    namespace = obj["metadata"].get("namespace", "")
+    return AdmissionRequest(operation, kind, namespace, name, obj, old, options, part, dry_run)
+
+
+def deletion_of(kind: Kind, record: StoredObject, options: DeleteOptions) -> AdmissionRequest:
+    """A deletion."""
+    old = conversion.to_served(kind, record.obj)
+    metadata = old["metadata"]
+    given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}
+    given = {field: value for field, value in given.items() if value not in ("", None)}
+    given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    return AdmissionRequest("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)
