@@ -8,6 +8,7 @@ from vsched.framework.holding import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.closing import close
+from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
@@ -20,14 +21,16 @@ def run_cycle(
     registry: Registry,
     trace: Trace | None = None,
     callout: Callout | None = None,
+    told: Told | None = None,
 ) -> CycleReport:
     """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
 
-    ``callout`` is for plugins that call external services. The answers of these services are inputs too.
+    ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``told`` keeps
+    what is said of waiting pods from cycle to cycle; it saves time and changes no report.
     """
     trace = trace or Trace()
     session = run_actions(snapshot, policy, registry, trace, callout)
-    report = close(session, trace)
+    report = close(session, trace, told)
     session.plugins.release()
     return report
 

@@ -10,6 +10,7 @@ from vsched.framework.answers import Noting
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
 from vsched.model.dump.cycle import Call
 from vsched.model.plan import CycleReport
@@ -22,12 +23,16 @@ def decide_nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleRep
 
 
 def deciding(registry: Registry, caller: Caller, hear: Callable[[tuple[Call, ...], int], None]) -> Decide:
-    """Cycles that call external services through ``caller``; their answers are passed to ``hear``, too."""
+    """Cycles that call external services through ``caller``; their answers are passed to ``hear``, too.
+
+    They run one after the other, and share what is said of pods that keep waiting for the same.
+    """
+    told = Told()
 
     def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
         answers = Noting(caller.cycle())
         try:
-            return run_cycle(snapshot, policy, registry, trace, answers)
+            return run_cycle(snapshot, policy, registry, trace, answers, told)
         finally:
             hear(tuple(answers.calls), answers.unrecorded)
 

@@ -115,18 +115,14 @@ class PluginOrders(PluginTiers):
     def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """The tasks of one job in order: by plugins, then the index at the end of the name, then age, then name."""
         found = list(tasks)
-        keys = self._task_keys
         if len(found) < 2:
             return found
-        numbers = {task.uid: number_of(task.name) for task in found}
-        numbered = all(number is not None for number in numbers.values())
-        return sorted(
-            found,
-            key=lambda task: (
-                *[key(task) for key in keys],
-                (numbers[task.uid] or 0) if numbered else 0,
-                task.created,
-                task.name,
-                task.uid,
-            ),
-        )
+        numbers = [number_of(task.name) for task in found]
+        if None in numbers:
+            numbers = [0] * len(found)
+        keys = self._task_keys
+        ranks = [
+            (*[key(task) for key in keys], number, task.created, task.name, task.uid)
+            for task, number in zip(found, numbers, strict=True)
+        ]
+        return [found[at] for at in sorted(range(len(found)), key=ranks.__getitem__)]

@@ -19,7 +19,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_request
+from vsched.framework.reports.verdicts import Told, verdicts, verdicts_of_strays, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -39,10 +39,10 @@ from vsched.model.pods.status import SCHEDULED, Phase, Status
 NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
 
 
-def close(session: Session, trace: Trace) -> CycleReport:
-    """The report of a session whose actions have run."""
+def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
+    """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
     with trace.span("close", "report"):
-        reasons = UnschedulableReasons(session)
+        reasons, told = UnschedulableReasons(session), Told() if told is None else told
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
         bound, views = bound_by(session), [*_views(session)]
@@ -52,8 +52,8 @@ def close(session: Session, trace: Trace) -> CycleReport:
         scale_ups = ScaleUps(reasons, bound).of((view, jobs[view.key]) for view in views)
         for view in views:
             scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-            for verdict in verdicts(reasons, view, jobs[view.key], bound, scale_up):
-                unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
+            unschedulable.update(verdicts(reasons, view, jobs[view.key], bound, scale_up, told))
+        told.turn()
         for verdict in verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}

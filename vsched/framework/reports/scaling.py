@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.reports.unschedulable import UnschedulableReasons, all_alike, has_place, in_sight, refusal_of
+from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
 from vsched.model.amounts.resources import Vector, add, times
@@ -162,7 +163,8 @@ class ScaleUps:
     def _lacking(self, view: JobView) -> tuple[Sequence[Task], Refusal | None]:
         """The tasks of a job that added nodes may help, and the first refusal of another that they do not help."""
         session, pending = self._session, view.job.pending
-        if all_alike(session, view):
+        apart = set_apart(session, view)
+        if apart is not None and all(self._may_help(refusal_of(session, view, uid)) for uid in apart):
             return tuple(pending.values()), None
         placed = in_sight(view)
         tasks: list[Task] = []
@@ -173,11 +175,15 @@ class ScaleUps:
                 continue
             # Most tasks have no refusal of their own, so the lookup is skipped for them.
             why = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
-            if not isinstance(why, Refusal) or has_place(view, uid) or may_be_lifted(session, why):
+            if has_place(view, uid) or self._may_help(why):
                 tasks.append(task)
-            elif first is None:
+            elif first is None and isinstance(why, Refusal):
                 first = why
         return tasks, first
+
+    def _may_help(self, why: NodeReasons | Refusal | None) -> bool:
+        """Whether added nodes may help a task that waits for this."""
+        return not isinstance(why, Refusal) or may_be_lifted(self._session, why)
 
     def _beyond_others(self, view: JobView, tasks: Sequence[Task], least: int) -> Refusal | None:
         """The refusal of the job by limits on running jobs, on namespaces and on claims, which nodes do not change."""

@@ -5,7 +5,7 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -25,6 +25,7 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
+NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
 
@@ -261,17 +262,19 @@ def cause_of(session: Session, view: JobView) -> Task | None:
     )
 
 
-def all_alike(session: Session, view: JobView) -> bool:
-    """Whether nothing sets the pending tasks of a job apart: none has a gate, a node or a refusal of its own."""
+def set_apart(session: Session, view: JobView) -> Set[str] | None:
+    """Uids of the pending tasks that were tried or refused themselves; of all others nothing is known but their job.
+
+    None where more than that sets tasks apart: some have gates, or nodes.
+    """
     job = view.job
     if view.moved or job.gated or job.awaiting or job.unplaceable:
-        return False
-    pending = job.pending
-    if len(pending) == 1:
-        uid = next(iter(pending))
-        return uid not in session.task_refusals and uid not in session.tried
-    # Of two views or sets, the test walks through the smaller one.
-    return pending.keys().isdisjoint(session.task_refusals.keys()) and pending.keys().isdisjoint(session.tried)
+        return None
+    pending, refusals, tried = job.pending.keys(), session.task_refusals.keys(), session.tried
+    # Of two views or sets, these operations walk through the smaller one.
+    if pending.isdisjoint(refusals) and pending.isdisjoint(tried):
+        return NO_UIDS
+    return (pending & refusals) | (pending & tried)
 
 
 def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -12,11 +12,12 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
-from vsched.framework.reports.unschedulable import UnschedulableReasons, all_alike, in_sight, refusal_of
+from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of, set_apart
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
 from vsched.model.jobs.advice import headline_of
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
@@ -36,19 +37,69 @@ class Said(NamedTuple):
     fits: bool = False
 
 
+NOBODY: dict[str, Said] = {}
+Verdicts = dict[str, Unschedulable]
+"""Why pods are unschedulable, by ``namespace/name``."""
+
+
+class OfJob(NamedTuple):
+    """What is said of the pending pods of a job."""
+
+    all: Said
+    but: dict[str, Said]
+    """By uid: what is said of those that were tried or refused themselves."""
+
+    def verdicts(self, job: Job) -> Verdicts:
+        """The same for each pod."""
+        key, all_others, but = job.key, self.all, self.but
+        return {
+            f"{task.namespace}/{task.name}": Unschedulable(
+                uid, task.namespace, task.name, key, *(but.get(uid, all_others) if but else all_others)
+            )
+            for uid, task in job.pending.items()
+        }
+
+
+class Told:
+    """What the last cycle said of the pods of each job.
+
+    A job that has not changed since, and is told the same again, gets the same records: making thousands of them anew
+    would take longer than all else about jobs that wait. The verdicts are the same with it and without.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[Job, OfJob, Verdicts]] = {}
+        self._next: dict[str, tuple[Job, OfJob, Verdicts]] = {}
+
+    def of(self, job: Job, said: OfJob) -> Verdicts:
+        """The verdicts about all pending pods of a job."""
+        known = self._last.get(job.key)
+        if known is None or known[0] is not job or known[1] != said:
+            known = job, said, said.verdicts(job)
+        self._next[job.key] = known
+        return known[2]
+
+    def turn(self) -> None:
+        """A cycle is over: jobs that it said nothing of are forgotten."""
+        self._last, self._next = self._next, {}
+
+
 def verdicts(
-    waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, bound: Set[str], scale_up: ScaleUp
-) -> Iterator[Unschedulable]:
+    waiting: UnschedulableReasons,
+    view: JobView,
+    outcome: JobOutcome,
+    bound: Set[str],
+    scale_up: ScaleUp,
+    told: Told,
+) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     if not view.pending_count and not view.waiting:
-        return
+        return {}
     telling = _Telling(waiting, view, outcome, scale_up)
-    said = telling.of_all()
-    if said is not None:
-        key = view.key
-        for uid, task in view.job.pending.items():
-            yield Unschedulable(uid, task.namespace, task.name, key, *said)
-        return
+    together = telling.of_all()
+    if together is not None:
+        return told.of(view.job, together)
+    found: Verdicts = {}
     for uid, task in view.job.pending.items():
         if task.unsupported:
             said = Said(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
@@ -56,7 +107,8 @@ def verdicts(
             continue
         else:
             said = telling.of(uid, task)
-        yield Unschedulable(uid, task.namespace, task.name, view.key, *said)
+        found[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
+    return found
 
 
 class _Telling:
@@ -69,15 +121,17 @@ class _Telling:
         self._known: dict[tuple[str, bool, bool], Said] = {}
         """What pods without a refusal of their own are told: by what they wait for, and by who asks for nodes."""
 
-    def of_all(self) -> Said | None:
-        """What all pending pods are told; None where they are told different things."""
-        session, pending, scale_up = self._session, self._view.job.pending, self._scale_up
-        if not all_alike(session, self._view):
+    def of_all(self) -> OfJob | None:
+        """What the pending pods are told; None where they have to be gone through one by one."""
+        pending, scale_up = self._view.job.pending, self._scale_up
+        apart = set_apart(self._session, self._view)
+        if apart is None:
             return None
         for chosen in (scale_up.pods, scale_up.asked):
             if chosen and len(chosen) < len(pending):
                 return None
-        return self._without_own("", bool(scale_up.pods), bool(scale_up.asked))
+        others = self._without_own("", bool(scale_up.pods), bool(scale_up.asked))
+        return OfJob(others, {uid: self.of(uid, pending[uid]) for uid in apart} if apart else NOBODY)
 
     def of(self, uid: str, task: Task) -> Said:
         """What one pod is told."""

@@ -15,6 +15,7 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
@@ -105,7 +106,7 @@ class CycleTimer:
     """Runs cycles and keeps their times."""
 
     def __init__(self, crowd: MirrorFeeder, policy: Policy) -> None:
-        self._cache, self._policy = crowd.cache, policy
+        self._cache, self._policy, self._told = crowd.cache, policy, Told()
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
         """Seconds of each cycle, with its snapshot."""
@@ -116,7 +117,7 @@ class CycleTimer:
         start = perf_counter()
         snapshot = self._cache.snapshot(0.0)
         seen = perf_counter()
-        report = run_cycle(snapshot, self._policy, registry(), trace)
+        report = run_cycle(snapshot, self._policy, registry(), trace, told=self._told)
         decided = perf_counter()
         self._cache.assume(report)
         self.snapshots.append(seen - start)

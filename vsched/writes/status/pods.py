@@ -97,6 +97,8 @@ class PodConditions:
             return
         for uid, verdict in waiting.items():
             earlier = before.get(uid)
+            if earlier is verdict:
+                continue
             if earlier is None or earlier.message != verdict.message or earlier.reason != verdict.reason:
                 self._put(verdict, job.tasks[uid])
 
