@@ -16,7 +16,7 @@ from tests.support.claiming import (
 )
 from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
-from vsched.mirror.ingest.devices import EXTENDED_CLAIM
+from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.writes.claims.releases import FAILED, KEPT, RELEASED
 from vsched.writes.claims.transaction import Phase
 

@@ -14,7 +14,7 @@ import orjson
 
 from vsched.errors import BadQuantity
 from vsched.kube.client import MERGE_PATCH
-from vsched.mirror.ingest.devices import EXTENDED_CLAIM
+from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import AllocatedDevice, Allocation

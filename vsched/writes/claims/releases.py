@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from vsched.mirror.ingest.devices import EXTENDED_CLAIM
+from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.mirror.wire.devices import ConsumerFields
 from vsched.model.claims.devices import POD_GROUPS
 from vsched.model.claims.plan import ClaimRelease

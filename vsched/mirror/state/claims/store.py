@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.device_claims import device_claim_of
 from vsched.mirror.ingest.device_taints import taint_rule_of
-from vsched.mirror.ingest.devices import device_claim_of, device_class_of, slice_of
+from vsched.mirror.ingest.devices import device_class_of, slice_of
 from vsched.mirror.ingest.selectors import remarks_on_claim, remarks_on_class
 from vsched.mirror.ingest.volumes import (
     attach_limits_of,
