@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from vsched.clock import Clock, SystemClock
 from vsched.controllers.flows.controller import MakerSettings
+from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.daemon.arbitrate.parts import ArbitrationService
 from vsched.daemon.lead.election import led
 from vsched.daemon.loop.callouts import Caller
@@ -160,8 +162,8 @@ class Daemon:
         inspection, findings, metrics = self.inspection, self.telemetry.findings, self.telemetry.registry
         sources = Sources(findings, metrics, self.policy.to_dict, self.health, inspection.front, inspection.positions)
         provisioning = self.housekeeping.provisioning
-        shown = () if provisioning is None else (autoscaling_route(provisioning.shown),)
-        more = (*inspection.routes, *shown, *(arbitration.extender_routes if arbitration is not None else ()))
+        shown = autoscaling_route(partial(AutoscalingShown, asks=False) if provisioning is None else provisioning.shown)
+        more = (*inspection.routes, shown, *(arbitration.extender_routes if arbitration is not None else ()))
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
             ServedRoutes("healthz", options.healthz_address, health_routes(sources)),

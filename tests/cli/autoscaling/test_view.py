@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,15 @@ def test_nothing_says_so() -> None:
 
 
 def test_requests_and_buffers() -> None:
-    requests = (Asked("ns/train", "train-1", "failed", 1, "none left"),)
+    requests = (
+        Asked("ns/train", "train-1", "failed", 1, "none left", retry_at=3600.0),
+        Asked("ns/soon", "soon-1", "provisioned", 1, kept_until=7200.0),
+    )
     buffers = (Buffer("ns", "spare", 4, "Deployment/web", "s", "provisioned"),)
     found = shown(AutoscalingShown(asks=True, requests=requests, buffers=buffers))
 
-    assert all(word in found for word in ("ns/train", "train-1", "failed", "none left"))
+    assert all(word in found for word in ("ns/train", "train-1", "failed", "01:00:00Z", "none left"))
+    assert re.search("soon-1.*1.*provisioned.*02:00:00Z.*-", found)
     assert all(word in found for word in ("ns/spare", "4", "Deployment/web", "provisioned"))
 
 

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from tests.web.page.fleets import fleet, later
 from vsched.clock import SystemClock
+from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.web.evictions import Evictions
 from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
@@ -20,12 +21,15 @@ from vsched.web.overview.events import event
 from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.streaming import overview_routes
+from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.access import Access
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
+
+NOTHING_ASKED = AutoscalingShown(asks=False)
 
 
 class Going:
@@ -66,12 +70,17 @@ class Going:
 
 @asynccontextmanager
 async def pictured(
-    going: Going, address: str = "127.0.0.1:0", access: Access | None = None, shares: ShareHistory | None = None
+    going: Going,
+    address: str = "127.0.0.1:0",
+    access: Access | None = None,
+    shares: ShareHistory | None = None,
+    autoscaling: AutoscalingShown = NOTHING_ASKED,
 ) -> AsyncIterator[str]:
     """The page over these pictures and shares over time, where it is."""
     files = read_files()
     nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
-    pictures = (*overview_routes(going.feed), *nobody, queue_history_route(shares or ShareHistory()))
+    past, asked = queue_history_route(shares or ShareHistory()), autoscaling_route(lambda: autoscaling)
+    pictures = (*overview_routes(going.feed), *nobody, past, asked)
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

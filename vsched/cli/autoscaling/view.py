@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -40,12 +41,18 @@ def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:
 def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.requests:
         return Text("no nodes are asked for" if found.asks else NOT_ASKED, style="dim")
-    table = columned(["gang", "request", "attempt", "state", "says"], unicode=look.unicode)
+    heads = ["gang", "request", "attempt", "state", "kept until", "again at", "says"]
+    table = columned(heads, unicode=look.unicode)
     for one in found.requests:
         state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
         names = (named(one.gang, unicode=look.unicode), named(one.request, unicode=look.unicode))
-        table.add_row(*names, str(one.attempt), state, Text(one.message))
+        times = (_moment(one.kept_until), _moment(one.retry_at))
+        table.add_row(*names, str(one.attempt), state, *times, Text(one.message))
     return table
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%SZ") if at else "-"
 
 
 def _buffers(found: AutoscalingShown, look: Look) -> RenderableType:

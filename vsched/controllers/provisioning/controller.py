@@ -105,7 +105,7 @@ class ProvisioningController:
     def shown(self) -> AutoscalingShown:
         """What people are shown, by name."""
         asked = tuple(
-            Asked(key, one.request, one.state, one.attempt, one.message, one.retry_at)
+            Asked(key, one.request, one.state, one.attempt, one.message, one.retry_at, one.kept_until)
             for key, one in sorted(self._states.items())
         )
         buffers = tuple(found for _, found in sorted(self._buffers.found.items()))

@@ -31,6 +31,9 @@ class Asked(msgspec.Struct, frozen=True):
     attempt: int
     message: str = ""
     retry_at: float = 0.0
+    """When nodes are asked for again, seconds since the epoch; 0 for never."""
+    kept_until: float = 0.0
+    """Until when the nodes that come are kept for the gang, seconds since the epoch; 0 where none are."""
 
 
 class AutoscalingShown(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import * as address from "./address.js";
 import { age } from "./amounts.js";
 import { find, onceAFrame, say } from "./elements.js";
+import { Autoscaling } from "./autoscaling.js";
 import { Evictions } from "./evictions.js";
 import { Feed, keepToken, token } from "./feed.js";
 import { Jobs } from "./jobs.js";
@@ -29,6 +30,7 @@ let late = { by: 0, at: 0 };
 const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
 const shares = new Shares();
+const autoscaling = new Autoscaling({ open: (kind, key) => panel.open(kind, key) });
 const sections = [
   new Queues({
     onQueue: (name) => panel.open("queue", name),
@@ -36,6 +38,7 @@ const sections = [
   }),
   shares,
   nodes,
+  autoscaling,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
   new Starts({ open: (kind, key) => panel.open(kind, key) }),
   new Sessions(),
@@ -52,6 +55,7 @@ const feed = new Feed("events", take, (state) => {
   const begins = state.kind === "live" && connection.kind !== "live";
   connection = state;
   shares.connected(state.kind === "live");
+  autoscaling.connected(state.kind === "live");
   askForToken(state);
   if (begins) panel.again();
   drawHead();
