@@ -13,6 +13,7 @@ from vsched.sim.cel.rule_compilation import rule_causes
 from vsched.sim.objects import structural_schema
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Kind, Obj, PrinterColumn, Subresource
+from vsched.yamltext import KubernetesLoader
 
 APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED_GROUPS = ("k8s.io", "kubernetes.io")
@@ -33,10 +34,11 @@ def foreign_definitions() -> list[Obj]:
 
 @cache
 def _definitions(name: str) -> tuple[bytes, ...]:
-    """The definitions as JSON, because reading YAML takes longer than the rest of starting a cluster."""
+    """The definitions as JSON: each cluster has copies of its own, and reading YAML takes longer."""
     folder = resources.files(f"vsched.sim.objects.{name}")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    return tuple(orjson.dumps(yaml.safe_load((folder / name).read_text(encoding="utf-8"))) for name in files)
+    texts = ((folder / name).read_text(encoding="utf-8") for name in files)
+    return tuple(orjson.dumps(yaml.load(text, Loader=KubernetesLoader)) for text in texts)
 
 
 def is_definition(kind: Kind) -> bool:
