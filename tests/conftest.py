@@ -32,8 +32,15 @@ os.environ.update(SSL_CERT_FILE=os.devnull, SSL_CERT_DIR=os.devnull)
 os.environ.setdefault("GOGC", "off")
 
 # What daemons in the test's own process log is not printed by commands that run beside them. Each step of each watch
-# (debug) is not logged, as in a daemon without --log-level.
+# (debug) is not logged, as in a daemon without --log-level. Tracebacks are plain, as in a daemon: with the values of
+# all variables, as structlog has them otherwise, one takes up to a second of the processor.
 structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ],
     logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
     wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
 )
