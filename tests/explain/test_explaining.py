@@ -174,3 +174,25 @@ def test_the_name_of_a_vcjob_stands_for_its_podgroup(owner: str, asked: str, kno
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, *asked.split("/"), simulations=0)
 
     assert (found and found.key) == known
+
+
+@pytest.mark.parametrize(
+    ("pods", "phase", "told"),
+    [
+        pytest.param("", "Pending", True, id="before its queue admits it"),
+        pytest.param("", "Inqueue", False, id="once it is admitted"),
+        pytest.param("pods=2", "Pending", False, id="where the pods are there"),
+    ],
+)
+def test_a_vcjob_without_pods_is_told_when_they_are_made(pods: str, phase: str, told: bool) -> None:
+    objects = manifests(f"node n1 cpu=4\njob ns/a min=2 {pods} cpu=9 phase={phase}")
+    (group,) = [each for each in objects if each["kind"] == "PodGroup"]
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "mnist", "uid": "u", "controller": True}
+    group["metadata"]["ownerReferences"] = [owner]
+    snapshot = mirror(objects).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "mnist", simulations=0)
+
+    assert found is not None
+    assert ("the pods of vcjob ns/mnist are made once its queue admits it (Inqueue)" in found.notes) is told

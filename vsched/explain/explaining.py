@@ -26,7 +26,7 @@ from vsched.explain.why.constraints import GATED, Examiner
 from vsched.explain.why.planned import goes_before, why_no_start
 from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
-from vsched.explain.words.owners import found_by
+from vsched.explain.words.owners import found_by, pods_to_come
 from vsched.explain.words.requests import notes_of_requests
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
@@ -209,6 +209,7 @@ class Explaining:
     def _notes(self, job: Job) -> Iterator[str]:
         """What is not followed of the job's wishes, by the scheduler and by the plugins; and of nodes for it."""
         yield from (job.notice, *job.spec.wishes, *notes_of_requests(self._snapshot, job.key), found_by(job.spec))
+        yield pods_to_come(job)
         yield note_of_nodes(self._snapshot, self._report, job)
         for conf in self._policy.plugins():
             yield from self._registry.plugins[conf.name](conf.args).job_notes(job)

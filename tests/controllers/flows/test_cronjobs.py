@@ -177,6 +177,7 @@ def test_ended_runs_beyond_the_limits_are_deleted_oldest_first() -> None:
     [
         pytest.param(cron("61 * * * *"), "UnParseableCronJobSchedule", "spec.schedule: '61 * * * *'", id="schedule"),
         pytest.param(cron("* * * * * *"), "UnParseableCronJobSchedule", "exactly 5 fields", id="too many fields"),
+        pytest.param(cron("@now"), "UnParseableCronJobSchedule", "@daily", id="what is expected is said"),
         pytest.param(cron("0 0 30 2 *"), "UnParseableCronJobSchedule", "never comes", id="a day that there is not"),
         pytest.param(cron(zone="Mars/Olympus"), "InvalidTimeZone", "spec.timeZone: 'Mars/Olympus'", id="time zone"),
         pytest.param(cron(zone="../etc"), "InvalidTimeZone", "spec.timeZone: '../etc'", id="a path is no time zone"),

@@ -152,7 +152,8 @@ def schedule_problem(cron: CronJob) -> tuple[str, str]:
     """Why the schedule cannot be followed, as reason and message; both empty where it can."""
     why = problem_of(cron.schedule)
     if why:
-        return "UnParseableCronJobSchedule", f"spec.schedule: {cron.schedule!r}: {why}"
+        expected = "expected minute, hour, day, month and day of the week, as in 0 3 * * 1-5, or @daily and the like"
+        return "UnParseableCronJobSchedule", f"spec.schedule: {cron.schedule!r}: {why} ({expected})"
     try:
         if cron.zone:
             ZoneInfo(cron.zone)
