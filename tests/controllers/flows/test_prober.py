@@ -157,3 +157,17 @@ async def test_other_pods_are_asked_at_once_and_old_answers_are_forgotten() -> N
         prober.want(KEY, (other,))
         assert prober.answers(KEY) == {}
         assert await until(lambda: prober.answers(KEY)) == {other: ANSWERED}
+
+
+async def test_answers_from_before_this_process_led_again_are_not_believed() -> None:
+    prober = Prober(SystemClock(), lambda key: None, msgspec.structs.replace(SOON, period_seconds=600.0))
+    async with listening(saying(b"HTTP/1.1 200 OK\r\n\r\n")) as port:
+        prober.want(KEY, (ask(port),))
+        for led in (True, False):
+            running = asyncio.create_task(prober.run())
+            if led:
+                await until(lambda: prober.answers(KEY))
+            else:
+                await until(lambda: not prober.answers(KEY))
+            running.cancel()
+            await asyncio.wait((running,))

@@ -72,7 +72,10 @@ class Prober:
         return sum(len(wanted) for wanted in self._wanted.values())
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Ask until cancelled. What was answered before is not believed any more: it may be long ago."""
+        for wanted in self._wanted.values():
+            for each in wanted.values():
+                each.answers = {}
         await self._workqueue.run()
 
     def want(self, key: str, asks: tuple[Ask, ...]) -> None:
