@@ -17,7 +17,7 @@ from tests.support.pages import TOP, page, pages, rows, words_in
 from vsched.cli.run.command import command
 from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
 from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
-from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED
+from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED, UNCREATED
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import Reason
 from vsched.framework.codes import Code
@@ -129,7 +129,7 @@ def test_policies_and_phases_of_vcjobs_are_described() -> None:
     assert {word for words in named for word in words} == EVENTS | ACTIONS
     named = [words_in(row[0]) for row in rows(guide.section("Phases"))]
     phases = {phase for phase in JobPhase if phase}
-    reasons = {REFUSED, NO_CLAIM, *Reason}
+    reasons = {REFUSED, NO_CLAIM, UNCREATED, *Reason}
     assert {word for words in named for word in words} == phases | reasons
 
 
