@@ -154,7 +154,10 @@ async def scheduling(
     makers: MakerSettings | None = None,
     **options: Any,
 ) -> AsyncIterator[Daemon]:
-    """A daemon at this API server, stopped in order at the end."""
+    """A daemon at this API server, stopped in order at the end.
+
+    A session that ends in an error fails the test: the daemon logs it and tries again, so that much goes on working.
+    """
     quiet = {"listen_address": "", "healthz_address": "", "drain_seconds": 2.0}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
         daemon = Daemon(
@@ -174,6 +177,12 @@ async def scheduling(
             daemon.stop()
             await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
             task.cancel()
+    assert not sessions_failed(daemon), "a session ended in an error: its traceback is in the log"
+
+
+def sessions_failed(daemon: Daemon) -> float:
+    """How many sessions have ended in an error."""
+    return sum(sample.value for sample in daemon.telemetry.metrics.failed_cycles.collect()[0].samples[:1])
 
 
 def has_listed(daemon: Daemon) -> bool:
