@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.file_edits import TURNS, rename_over, swap_link, write
 from tests.support.running import REGISTRY
 from tests.support.waiting import until
 from vsched.clock import FakeClock
@@ -27,32 +27,6 @@ tiers:
 """
 OTHER = GOOD.replace("enqueue, allocate, backfill", "enqueue, allocate")
 BROKEN = GOOD.replace("name: gang", "name: gnag")
-TURNS = 10
-"""Of the event loop, by when the directory is watched: the watch has no word for it, and takes one."""
-
-
-def write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def rename_over(path: Path, text: str) -> None:
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.rename(path)
-
-
-def swap_link(path: Path, text: str) -> None:
-    """As the kubelet does: a new directory, then the ``..data`` link moved over the old one."""
-    directory = path.parent
-    version = directory / f"..{len(list(directory.iterdir()))}"
-    version.mkdir()
-    (version / path.name).write_text(text, encoding="utf-8")
-    link = directory / "..data_tmp"
-    link.symlink_to(version.name)
-    link.rename(directory / "..data")
-    if not path.is_symlink():
-        path.unlink(missing_ok=True)
-        path.symlink_to(os.path.join("..data", path.name))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.policy.test_reload import TURNS, rename_over, swap_link, write
+from tests.support.file_edits import TURNS, rename_over, swap_link, write
 from tests.support.waiting import until
 from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
