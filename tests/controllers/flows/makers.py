@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tests.support.vcjob_cluster import task
+from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
+from vsched.controllers.flows.jobtemplates import JobTemplate
+from vsched.controllers.flows.made import MadeJob
+from vsched.mirror import wire
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 FLOWS, TEMPLATES = "flow.volcano.sh/jobflows", "flow.volcano.sh/jobtemplates"
 CRONS = "batch.volcano.sh/cronjobs"
+NOW = 1_000_000.0
 
 
 def after(name: str, *targets: str, **probe: Any) -> Obj:
@@ -55,3 +62,23 @@ def messages(cluster: Cluster, name: str, reason: str) -> list[str]:
     """What Events of a reason say about an object."""
     events = cluster.client.list("events", "default")
     return [each["message"] for each in events if (each["involvedObject"]["name"], each["reason"]) == (name, reason)]
+
+
+def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> JobFlow:
+    """The JobFlow ``f`` as it is read."""
+    body = {
+        "metadata": {"name": "f", "namespace": "x", "uid": "u", "resourceVersion": "7"},
+        "spec": {"flows": list(flows), **spec},
+        "status": status or {},
+    }
+    found = wire.decode("JobFlow", msgspec.json.encode(body))
+    assert isinstance(found, wire.JobFlow)
+    return job_flow_of(found)
+
+
+def made(name: str, phase: str = "Running", **fields: Any) -> MadeJob:
+    return MadeJob("x", f"f-{name}", f"uid-{name}", "JobFlow x/f", "u", phase, NOW - 100.0, **fields)
+
+
+def templates(*names: str) -> dict[str, JobTemplate]:
+    return {f"x/{name}": JobTemplate({"tasks": [{"name": "t", "replicas": 1}]}) for name in names}

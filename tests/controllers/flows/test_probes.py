@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.controllers.flows.makers import after
-from tests.controllers.flows.test_progress import NOW, flow, made, templates
+from tests.controllers.flows.makers import NOW, after, flow, made, templates
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import (
     ANSWERED,

@@ -9,38 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.controllers.flows.makers import after
-from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
-from vsched.controllers.flows.jobtemplates import JobTemplate
+from tests.controllers.flows.makers import NOW, after, flow, made, templates
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.patches import patched
 from vsched.controllers.flows.progress import proceed
-from vsched.mirror import wire
 
 Obj = dict[str, Any]
-NOW = 1_000_000.0
-
-
-def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> JobFlow:
-    """The JobFlow ``f`` as it is read."""
-    body = {
-        "metadata": {"name": "f", "namespace": "x", "uid": "u", "resourceVersion": "7"},
-        "spec": {"flows": list(flows), **spec},
-        "status": status or {},
-    }
-    found = wire.decode("JobFlow", msgspec.json.encode(body))
-    assert isinstance(found, wire.JobFlow)
-    return job_flow_of(found)
-
-
-def made(name: str, phase: str = "Running", **fields: Any) -> MadeJob:
-    return MadeJob("x", f"f-{name}", f"uid-{name}", "JobFlow x/f", "u", phase, NOW - 100.0, **fields)
-
-
-def templates(*names: str) -> dict[str, JobTemplate]:
-    return {f"x/{name}": JobTemplate({"tasks": [{"name": "t", "replicas": 1}]}) for name in names}
-
-
 ABC = ({"name": "a"}, after("b", "a"), after("c", "a", "b"))
 RUNNING_2 = {"t": {"phase": {"Running": 2}}}
 PROBED = ({"name": "a"}, after("b", "a", taskStatusList=[{"taskName": "t", "phase": "Running"}]))
