@@ -1,0 +1,1 @@
+"""Arithmetic on devices that pods share: arrays of device slots and nodes."""

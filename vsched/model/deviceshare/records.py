@@ -1,0 +1,126 @@
+"""Devices on nodes that pods may share, what pods ask of them, and what pods hold (reference 4.22, 5.6).
+
+Amounts: computing power is in thousandths of one device, device memory in MiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import msgspec
+
+WHOLE = 1000
+"""Thousandths of a whole device."""
+DEVICES_MAX = 64
+"""The most devices of a node that are read."""
+
+
+class DeviceKind(StrEnum):
+    """How devices of a node are registered, and how pods ask for them. A node has devices of one kind or several."""
+
+    VGPU = "vgpu"
+    """``volcano.sh/vgpu-number``, ``vgpu-memory``, ``vgpu-memory-percentage``, ``vgpu-cores``."""
+    GPU = "gpu"
+    """``volcano.sh/gpu-memory`` and ``volcano.sh/gpu-number``: equal devices, by index."""
+
+
+class SharedDevice(msgspec.Struct, frozen=True):
+    """One device of a node."""
+
+    index: int
+    """Its number on the node; unique among the devices of its kind."""
+    uuid: str = ""
+    type: str = ""
+    """The model as the device plugin names it: ``NVIDIA-Tesla V100-SXM2-32GB``."""
+    memory: int = 0
+    """MiB; 0 where that is not known, and memory does not count."""
+    sharers: int = 0
+    """How many containers may use it at a time; 0 for no bound."""
+    healthy: bool = True
+    thousandths: int = WHOLE
+    numa: int = -1
+    """The number of its NUMA zone; -1 where that is not known."""
+
+
+class NodeDevices(msgspec.Struct, frozen=True):
+    """The devices of one kind on one node."""
+
+    node: str
+    kind: str = DeviceKind.VGPU
+    mode: str = ""
+    """How they are divided: ``hami-core``, ``mig``, ``mps``; empty where that is not said."""
+    devices: tuple[SharedDevice, ...] = ()
+    """Sorted by index."""
+
+
+class DeviceAsk(msgspec.Struct, frozen=True):
+    """What one container asks for: so much of each of some devices."""
+
+    number: int = 1
+    """Of devices, each another one."""
+    thousandths: int = 0
+    """Of each; ``WHOLE`` wants devices that nobody else uses, 0 takes what computing power there is."""
+    memory: int = 0
+    """MiB of each; 0 where it is asked for in per cent, or does not count."""
+    percent: int = 0
+    """Of each device's memory, where ``memory`` is 0."""
+
+
+class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a pod asks of shared devices. Part of its shape, so that pods of equal requests share masks and scores."""
+
+    kind: str
+    asks: tuple[DeviceAsk, ...]
+    """By container that asks for any, in the order of the pod; they hold it together."""
+    containers: tuple[int, ...] = ()
+    """The position of each of these containers in the pod."""
+    types: tuple[str, ...] = ()
+    """Only devices whose type has one of these words in it, capitals or not; empty for any."""
+    other_types: tuple[str, ...] = ()
+    """No device whose type has one of these words in it. Where there are ``types``, these do not count."""
+    uuids: tuple[str, ...] = ()
+    """Only these devices; empty for any."""
+    other_uuids: tuple[str, ...] = ()
+    """None of these devices."""
+    mode: str = ""
+    """Only nodes whose devices are divided so; empty for any."""
+
+
+class HeldPart(msgspec.Struct, frozen=True):
+    """What one container holds of one device."""
+
+    index: int
+    thousandths: int = 0
+    memory: int = 0
+    uuid: str = ""
+    """As the annotation has it; of a MIG slice, the device's with the slice's place."""
+
+
+HeldParts = tuple[tuple[HeldPart, ...], ...]
+"""What a pod holds, by container that asked for any."""
+
+
+class DevicePod(msgspec.Struct, frozen=True):
+    """A pod that holds devices of its node."""
+
+    uid: str
+    name: str
+    """Namespace and name."""
+    kind: str
+    parts: HeldParts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceShareCatalogue:
+    """The shared devices of all nodes that register any. The same object while nothing changes."""
+
+    nodes: Mapping[str, tuple[NodeDevices, ...]] = field(default_factory=dict)
+    """By name; the kinds sorted by name."""
+    pods: Mapping[str, tuple[DevicePod, ...]] = field(default_factory=dict)
+    """By name of a node: the pods there that hold devices, sorted by name."""
+
+
+NO_SHARED_DEVICES = DeviceShareCatalogue()
+"""The catalogue of a cluster where no node registers shared devices."""
