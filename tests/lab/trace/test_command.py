@@ -151,6 +151,13 @@ def test_a_bad_line_is_named_and_nothing_is_replayed(tmp_path: Path) -> None:
     assert refusal(result).startswith(f"{pods}:7: gpu_milli: '2000'")
 
 
+def test_a_list_without_times_is_not_replayed(tmp_path: Path) -> None:
+    nodes, pods = write_trace(small_trace(4, 5), tmp_path)
+    pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["replay", "--trace", str(nodes), str(pods)])
+    assert refusal(result) == f"{pods}:1: no column creation_time, deletion_time (expected both: a replay follows them)"
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Programs that are started can be interrupted, even where this one runs in the background of a script."""

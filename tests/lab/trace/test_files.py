@@ -50,6 +50,13 @@ def test_columns_are_found_by_name_in_any_order_and_others_are_passed_over(tmp_p
     assert trace.pods == (TracePod("p1", 500, 64, 0, 0, (), "", 2, 7),)
 
 
+def test_a_list_may_say_what_pods_ask_for_alone_and_keeps_its_order(tmp_path: Path) -> None:
+    trace = read(tmp_path, NODES + NODE, "name,cpu_milli,memory_mib,num_gpu,gpu_milli\nb,1,1,1,460\na,500,64,0,0\n")
+    assert not trace.timed
+    assert trace.pods == (TracePod("b", 1, 1, 1, 460, (), "", 0, 0), TracePod("a", 500, 64, 0, 0, (), "", 0, 0))
+    assert read(tmp_path, NODES + NODE, PODS + POD).timed
+
+
 def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
     lines = "b,1,1,0,0,,,,20,30,\na,1,1,0,0,,,,20,30,\nc,1,1,0,0,,,,10,30,\n"
     assert [pod.name for pod in read(tmp_path, NODES + NODE, PODS + lines).pods] == ["c", "a", "b"]
@@ -59,6 +66,12 @@ def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
     ("nodes", "pods", "document"),
     [
         pytest.param("sn,gpu\nn1,0\n", PODS + POD, "nodes.csv:1: no column cpu_milli, memory_mib", id="no column"),
+        pytest.param(
+            NODES + NODE,
+            "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\np,1,1,0,0,7\n",
+            "pods.csv:1: no column deletion_time (expected at least name,",
+            id="when pods come but not how long they run",
+        ),
         pytest.param(NODES, PODS + POD, "nodes.csv: no line after the first", id="no node"),
         pytest.param("", PODS + POD, "nodes.csv:1: no column sn,", id="an empty file"),
         pytest.param(NODES + NODE, PODS, "pods.csv: no line after the first", id="no pod"),

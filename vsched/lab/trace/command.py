@@ -24,7 +24,7 @@ from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.children import child, scratch
-from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, read_trace
+from vsched.lab.trace.files import TIMES, WHOLE_GPU, ClusterTrace, read_trace
 from vsched.lab.trace.load import (
     capacity_of,
     declaring,
@@ -183,7 +183,10 @@ def _read(request: ReplayRequest) -> ClusterTrace:
         case [nodes, pods]:
             if request.machines:
                 raise BadInput(f"--machines: {nodes} says which there are (expected it with a trace in one file)")
-            return read_trace(nodes, pods)
+            trace = read_trace(nodes, pods)
+            if not trace.timed:
+                raise BadInput(f"{pods}:1: no column {', '.join(TIMES)} (expected both: a replay follows them)")
+            return trace
         case _:
             raise AssertionError("the command line takes one file or two")
 

@@ -2,7 +2,8 @@
 
 OpenB is the production cluster of Alibaba's cluster-trace-gpu-v2023 (https://github.com/alibaba/clusterdata). Times are
 seconds since the beginning of the trace. ``gpu_milli`` is what a pod requests of each of its GPUs, 1000 for a whole
-one.
+one. Some of its lists of pods say neither when pods came nor how long they ran: what they ask for can be placed, but
+they cannot be replayed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsched.errors import BadInput
-from vsched.lab.trace.rows import Row, read_rows
+from vsched.lab.trace.rows import Row, columns_of, read_rows
 
 WHOLE_GPU = 1000
 """Thousandths in a whole GPU."""
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu")
-POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time")
+POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+TIMES = ("creation_time", "deletion_time")
+"""Columns of pods that a list has both of, or neither."""
 NODE_LETTERS, POD_LETTERS = 63, 240
 """The longest names: a node's is also a label, and restarted pods get a suffix."""
 
@@ -87,12 +90,14 @@ class TracePod:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTrace:
-    """A cluster and its pods, in the order of their creation."""
+    """A cluster and its pods, in the order of their creation; without times, in that of the file."""
 
     nodes: tuple[TraceNode, ...]
     pods: tuple[TracePod, ...]
     epoch: int | None = None
     """Second 0 in seconds since the epoch, where the trace has dates."""
+    timed: bool = True
+    """Whether the trace says when pods come and how long they run; otherwise both are 0."""
 
     @property
     def jobs(self) -> int:
@@ -107,9 +112,12 @@ class ClusterTrace:
 
 def read_trace(nodes: Path, pods: Path) -> ClusterTrace:
     """The trace in two files, ``.csv`` or ``.csv.gz``; raises BadInput with file and line of all errors."""
+    timed = any(column in TIMES for column in columns_of(pods))
     read_nodes = read_rows(nodes, NODE_COLUMNS, _node, lambda node: node.name)
-    read_pods = read_rows(pods, POD_COLUMNS, _pod, lambda pod: pod.name)
-    return ClusterTrace(tuple(read_nodes), tuple(sorted(read_pods, key=lambda pod: (pod.created, pod.name))))
+    read_pods = read_rows(pods, POD_COLUMNS + TIMES if timed else POD_COLUMNS, _pod, lambda pod: pod.name)
+    if timed:
+        read_pods.sort(key=lambda pod: (pod.created, pod.name))
+    return ClusterTrace(tuple(read_nodes), tuple(read_pods), timed=timed)
 
 
 def _node(row: Row) -> TraceNode:
@@ -129,12 +137,7 @@ def _pod(row: Row) -> TracePod:
     milli = row.number("gpu_milli", WHOLE_GPU) if gpus else 0
     if gpus and not milli:
         raise BadInput(f"gpu_milli: 0 of {gpus} GPUs (expected 1 to {WHOLE_GPU})")
-    created, deleted = row.number("creation_time"), row.number("deletion_time")
-    began = row.number("scheduled_time") if row.text("scheduled_time") else created
-    if began < created:
-        raise BadInput(f"scheduled_time: {began} is before creation_time {created}")
-    if deleted < began:
-        raise BadInput(f"deletion_time: {deleted} is before the pod was there, at {began}")
+    created, runs = _times(row) if row.has(TIMES[0]) else (0, 0)
     qos = row.text("qos")
     return TracePod(
         name=row.name("name", POD_LETTERS),
@@ -145,5 +148,16 @@ def _pod(row: Row) -> TracePod:
         models=tuple(row.label("gpu_spec", model) for model in row.text("gpu_spec").split("|") if model),
         qos=row.service("qos", qos) if qos else "",
         created=created,
-        run_seconds=deleted - began,
+        run_seconds=runs,
     )
+
+
+def _times(row: Row) -> tuple[int, int]:
+    """When a pod came, and how long it ran."""
+    created, deleted = row.number("creation_time"), row.number("deletion_time")
+    began = row.number("scheduled_time") if row.text("scheduled_time") else created
+    if began < created:
+        raise BadInput(f"scheduled_time: {began} is before creation_time {created}")
+    if deleted < began:
+        raise BadInput(f"deletion_time: {deleted} is before the pod was there, at {began}")
+    return created, deleted - began

@@ -22,6 +22,8 @@ T = TypeVar("T")
 MOST_ROWS = 1_000_000
 MOST_BYTES = 1 << 30
 """The largest file, unpacked."""
+MOST_HEAD_BYTES = 1 << 16
+"""The longest first line."""
 MOST_PROBLEMS = 20
 """Errors shown at once."""
 _GZIP = b"\x1f\x8b"
@@ -39,6 +41,10 @@ class Row:
         self._fields = fields
         self.line = line
         """Its number in the file."""
+
+    def has(self, column: str) -> bool:
+        """Whether the file has the column."""
+        return column in self._fields
 
     def text(self, column: str) -> str:
         return (self._fields.get(column) or "").strip()
@@ -85,6 +91,12 @@ class Row:
         return int(digits)
 
 
+def columns_of(path: Path) -> tuple[str, ...]:
+    """The names in the first line of a file; raises BadInput where it cannot be read."""
+    head = _decoded(path, _bytes_of(path, lambda file: file.readline(MOST_HEAD_BYTES)))
+    return tuple(next(csv.reader([head], skipinitialspace=True), ()))
+
+
 def read_rows(path: Path, columns: Sequence[str], make: Callable[[Row], T], name_of: Callable[[T], str]) -> list[T]:
     """The records of a file; raises BadInput with all errors, up to a limit."""
     text = io.StringIO(_text_of(path), newline="")
@@ -129,15 +141,24 @@ def _lines(
 
 
 def _text_of(path: Path) -> str:
+    raw = _bytes_of(path, lambda file: file.read(MOST_BYTES + 1))
+    if len(raw) > MOST_BYTES:
+        raise BadInput(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+    return _decoded(path, raw)
+
+
+def _bytes_of(path: Path, read: Callable[[io.BufferedIOBase], bytes]) -> bytes:
+    """What is read of a file, unpacked."""
     try:
         with path.open("rb") as file:
             zipped = path.suffix == ".gz" or file.read(len(_GZIP)) == _GZIP
         with gzip.open(path) if zipped else path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+            return read(file)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(raw) > MOST_BYTES:
-        raise BadInput(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+
+
+def _decoded(path: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
