@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from vsched.kernels.deviceshare.fragments import Free, Mix, expected_fragments
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 
 Held = tuple[tuple[int, int], ...]
@@ -76,13 +76,7 @@ class Devices:
 
 
 class TypicalPods:
-    """The mix of pods that request GPUs, and what of a node's free GPUs it cannot use.
-
-    The measure is that of Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
-    Gradient Descent" (USENIX ATC 2023, section 3). For a pod that does not fit a node, all its free GPUs are fragments;
-    for one that fits, the devices with too little left for one of its GPUs. The fragments of a node are the expected
-    value for a pod drawn from the mix. Here, pods without GPUs are not in the mix.
-    """
+    """The mix of pods that request GPUs, and what of a node's free GPUs it cannot use (``expected_fragments``)."""
 
     def __init__(self, pods: Sequence[TracePod]) -> None:
         counts: dict[tuple[int, int, int, int, tuple[str, ...]], int] = {}
@@ -90,32 +84,30 @@ class TypicalPods:
             if pod.gpus:
                 key = (pod.cpu_milli, pod.memory_mib, pod.gpus, pod.gpu_milli, pod.models)
                 counts[key] = counts.get(key, 0) + 1
-        self._share = np.array([*counts.values()], float) / max(1, sum(counts.values()))
         columns = np.array([key[:4] for key in counts], np.int64).reshape(-1, 4).T
-        self._cpu, self._memory, self._gpus, self._milli = columns
         self._models = [key[4] for key in counts]
-        self._fitting: dict[str, npt.NDArray[np.bool_]] = {}
+        self._number_of: dict[str, int] = {}
+        self._mix = Mix(
+            share=np.array([*counts.values()], float) / max(1, sum(counts.values())),
+            number=columns[2],
+            thousandths=columns[3],
+            others=columns[:2],
+            accepts=np.zeros((0, len(counts)), np.bool_),
+        )
 
     def fragments(self, node: TraceNode, cpu_milli: int, memory_mib: int, free: Sequence[int]) -> float:
         """Thousandths of a node's free GPUs that the mix cannot use; the arguments are what is free on the node."""
-        total = sum(free)
-        if not total or not self._share.size:
-            return float(total)
-        left = np.array(free)
-        enough = left[:, None] >= self._milli
-        fits = (
-            self._suits(node.model)
-            & (self._cpu <= cpu_milli)
-            & (self._memory <= memory_mib)
-            & (enough.sum(0) >= self._gpus)
-        )
-        lost = np.where(fits, (~enough * left[:, None]).sum(0), total)
-        return float(self._share @ lost)
+        if not sum(free) or not self._models:
+            return float(sum(free))
+        others = np.array([[cpu_milli], [memory_mib]], np.int64)
+        state = Free(np.array(free, np.int64)[:, None], others, np.array([self._model(node.model)]))
+        return float(expected_fragments(self._mix, state)[0])
 
-    def _suits(self, model: str) -> npt.NDArray[np.bool_]:
-        """Which pods accept GPUs of a model."""
-        found = self._fitting.get(model)
+    def _model(self, name: str) -> int:
+        """The number of a model; a new one is added to the mix."""
+        found = self._number_of.get(name)
         if found is None:
-            found = np.array([not models or model in models for models in self._models], bool)
-            self._fitting[model] = found
+            found = self._number_of[name] = len(self._number_of)
+            accepts = np.array([not models or name in models for models in self._models], np.bool_)
+            self._mix = self._mix._replace(accepts=np.vstack([self._mix.accepts, accepts]))
         return found
