@@ -140,6 +140,16 @@ def test_tasks_wait_for_those_that_they_depend_on() -> None:
     assert world.made[2:] == ["train-worker-0", "train-worker-1"]
 
 
+def test_a_task_that_has_begun_gets_a_lost_pod_again_though_what_it_depends_on_has_failed() -> None:
+    job = vcjob(task("a", 2), task("b", 2, minimum=0, dependency=Dependency(("a",))), min_available=1)
+    world = World(job).settle().admit().settle().run().settle().run().settle()
+    world.fail("train-a-0").evict("train-b-1")
+    assert world.settle().made[4:] == ["train-b-1"]
+    for name in ("train-a-1", "train-b-0", "train-b-1"):
+        world.set(name, "Succeeded")
+    assert world.settle().phase == "Completed"
+
+
 def test_the_gang_is_that_of_the_tasks_that_can_start() -> None:
     job = vcjob(task("ps", 2), task(replicas=3, dependency=Dependency(("ps",))))
     world = World(job).settle().admit().settle()

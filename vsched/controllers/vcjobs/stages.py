@@ -13,15 +13,20 @@ from vsched.controllers.vcjobs.view import JobView, PodState
 
 
 def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
-    """The tasks whose pods can be made: those that depend on no other, and those whose dependencies are up.
+    """The tasks whose pods can be made: those that depend on no other, those whose dependencies are up, and those begun.
 
-    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready.
+    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready. A task that has begun
+    gets lost pods again, though what it depends on is no longer up: dependencies are about the start.
     """
     if not has_stages(job):
         return job.tasks
-    good = Counter(pod.task for pod in pods if _is_good(pod) and pod.version >= job.status.version)
+    current = [pod for pod in pods if not pod.deleting and pod.version >= job.status.version]
+    good = Counter(pod.task for pod in current if _is_good(pod))
     up = {task.name for task in job.tasks if good[task.name] >= task.min_available}
-    return tuple(task for task in job.tasks if task.dependency is None or _holds(task.dependency, up))
+    begun = {pod.task for pod in current}
+    return tuple(
+        task for task in job.tasks if task.dependency is None or task.name in begun or _holds(task.dependency, up)
+    )
 
 
 def has_stages(job: VcJob) -> bool:
@@ -57,7 +62,7 @@ def never_started(job: VcJob, counts: Counts) -> list[str]:
 
 
 def _is_good(pod: PodState) -> bool:
-    return not pod.deleting and (pod.phase == SUCCEEDED or (pod.phase == RUNNING and pod.ready))
+    return pod.phase == SUCCEEDED or (pod.phase == RUNNING and pod.ready)
 
 
 def _has_failed(task: TaskSpec, counts: Counts) -> bool:
