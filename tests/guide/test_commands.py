@@ -46,9 +46,9 @@ ELSEWHERE = {
 """Programs that are not run: they would change this machine, or run these tests again."""
 OF_OTHERS = {
     *("--as", "--previous", "--reuse-values", "--server-side", "--set", "--set-file", "--show-managed-fields"),
-    *("--namespace", "--help"),
+    *("--namespace", "--help", "--disable-network-policy"),
 }
-"""Flags of kubectl and Helm that sentences speak of, and those that every command has."""
+"""Flags of kubectl, Helm and Volcano's plugins that sentences speak of, and those that every command has."""
 
 
 def here(found: list[Block]) -> pytest.MarkDecorator:

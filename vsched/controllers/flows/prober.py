@@ -17,6 +17,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.controllers.flows.made import namespace_of
 from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, answer_of, request_bytes, why_not_asked
+from vsched.together import together
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
@@ -145,7 +146,7 @@ class Prober:
             if self._clock.monotonic() > end:
                 answers.update((ask, "was not asked: those before it were too slow") for ask in some)
             else:
-                answers.update(zip(some, await asyncio.gather(*map(self._ask, some)), strict=True))
+                answers.update(zip(some, await together(*map(self._ask, some)), strict=True))
             if any(answers[ask] != ANSWERED for ask in some):
                 break
         return answers

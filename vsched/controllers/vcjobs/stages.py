@@ -13,9 +13,9 @@ from vsched.controllers.vcjobs.view import JobView, PodState
 
 
 def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
-    """The tasks whose pods can be made: those that depend on no other, those whose dependencies are up, and those begun.
+    """The tasks whose pods can be made: those that depend on none, those whose dependencies are up, and those begun.
 
-    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready. A task that has begun
+    A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready. One that has begun
     gets lost pods again, though what it depends on is no longer up: dependencies are about the start.
     """
     if not has_stages(job):
