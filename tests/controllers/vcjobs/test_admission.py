@@ -117,6 +117,11 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
             id="no duration",
         ),
         pytest.param(
+            policy(event="PodFailed", timeout="-1s"),
+            ["spec.policies[0].timeout: '-1s' (expected a duration such as 10m)"],
+            id="a time that was over before it began",
+        ),
+        pytest.param(
             faulty(policies=[{"action": "AbortJob", "event": "PodFailed"}] * 2),
             ["spec.policies: event PodFailed is in 2 policies"],
             id="one event twice",
@@ -220,6 +225,7 @@ def test_what_is_refused(written: dict[str, Any], expected: list[str]) -> None:
         pytest.param(faulty(), id="the least"),
         pytest.param(faulty(minAvailable=0, maxRetry=0), id="zeros stand for the defaults"),
         pytest.param(policy(events=["PodFailed", "PodEvicted"], timeout="10m"), id="events with a time"),
+        pytest.param(policy(event="PodFailed", timeout="0s"), id="a time of zero, which is none"),
         pytest.param(policy(event="PodFailed", events=["PodFailed"]), id="one event in both fields of a policy"),
         pytest.param(volumes({"mountPath": "/d", "volumeClaimName": "shared"}), id="a claim that is there"),
         pytest.param(

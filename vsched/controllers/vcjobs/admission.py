@@ -127,7 +127,8 @@ def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> 
 
 
 def _of_timeout(path: str, text: str | None) -> Iterator[str]:
-    if text is not None and (parse_duration(text) or -1.0) < 0.0:
+    seconds = 0.0 if text is None else parse_duration(text)
+    if seconds is None or seconds < 0.0:
         yield f"{path}: {text!r} (expected a duration such as 10m)"
 
 
