@@ -16,11 +16,10 @@ import msgspec
 from vsched.controllers.flows.made import FAILED, FINISHED, Body, MadeJob, maker_key
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
-from vsched.errors import UNREADABLE
 from vsched.kube.times import time_stamp
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.mirror.wire.base import Raw, Timestamp, seconds_of
+from vsched.mirror.wire.base import Timestamp, json_object, part_of, seconds_of
 from vsched.model.amounts.schedules import newest_before, next_after, problem_of
 from vsched.writes.bodies import Reference
 
@@ -89,7 +88,7 @@ class _Template(msgspec.Struct):
 def cron_job_of(item: wire.VolcanoCronJob) -> CronJob:
     """The CronJob with its defaults."""
     metadata, spec = item.metadata, item.spec
-    template = _read(spec.job_template.metadata, _Template, _Template())
+    template = part_of(spec.job_template.metadata, _Template) or _Template()
     successful, failed = spec.successful_jobs_history_limit, spec.failed_jobs_history_limit
     return CronJob(
         namespace=metadata.namespace,
@@ -106,17 +105,10 @@ def cron_job_of(item: wire.VolcanoCronJob) -> CronJob:
         kept_failed=KEPT_FAILED if failed is None else failed,
         labels=template.labels or {},
         annotations=template.annotations or {},
-        spec=_read(spec.job_template.spec, dict, {}),
+        spec=json_object(spec.job_template.spec),
         status=item.status or {},
         deleting=metadata.deletion_timestamp is not None,
     )
-
-
-def _read(raw: Raw, kind: Any, otherwise: Any) -> Any:
-    try:
-        return msgspec.json.decode(raw, type=kind) if bytes(raw) else otherwise
-    except UNREADABLE:
-        return otherwise
 
 
 def decide(cron: CronJob, jobs: Sequence[MadeJob], now: float) -> CronPlan:

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from vsched.controllers.flows.made import data_of, maker_key
+from vsched.controllers.flows.made import maker_key
 from vsched.controllers.flows.probes import NetworkProbe, network_probes, probe_problems
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS
 from vsched.mirror.wire import flows as wire_flows
-from vsched.mirror.wire.base import seconds_of
+from vsched.mirror.wire.base import json_object, seconds_of
 from vsched.mirror.wire.flows import FlowProbe
 from vsched.writes.bodies import Reference
 
@@ -116,7 +116,7 @@ def _flow_of(item: wire_flows.Flow) -> Flow:
         tuple(TaskProbe(each.task_name, each.phase) for each in probe.task_status_list or ()),
         network_probes(probe),
         tuple(probe_problems(probe)),
-        data_of(item.patch.job_spec) if item.patch else {},
+        json_object(item.patch.job_spec) if item.patch else {},
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from vsched.controllers.flows.made import Body, MadeJob, data_of, maker_key
+from vsched.controllers.flows.made import Body, MadeJob, maker_key
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_TEMPLATES
+from vsched.mirror.wire.base import json_object
 from vsched.writes.bodies import Reference
 
 MADE_JOBS = "jobDependsOnList"
@@ -45,7 +46,7 @@ def job_template_of(item: wire.Object) -> JobTemplate | None:
         return None
     metadata = item.metadata
     return JobTemplate(
-        data_of(item.spec),
+        json_object(item.spec),
         metadata.namespace,
         metadata.name,
         metadata.uid,

@@ -9,10 +9,9 @@ import msgspec
 
 from vsched.controllers.vcjobs.read import task_minimum, task_name
 from vsched.controllers.vcjobs.spec import JobPhase
-from vsched.errors import UNREADABLE
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.mirror.wire.base import Raw, seconds_of
+from vsched.mirror.wire.base import seconds_of
 
 Body = dict[str, Any]
 """An API object as JSON data."""
@@ -97,12 +96,3 @@ def made_job_of(item: wire.Object) -> MadeJob | None:
 def _template_of(metadata: wire.Metadata) -> str:
     namespace, _, name = (metadata.labels or {}).get(BY_TEMPLATE, "").partition(".")
     return f"{namespace}/{name}" if name and namespace == metadata.namespace else ""
-
-
-def data_of(raw: Raw) -> Body:
-    """A JSON object as data; empty where there is none."""
-    try:
-        found = msgspec.json.decode(raw) if bytes(raw) else {}
-    except UNREADABLE:
-        return {}
-    return found if isinstance(found, dict) else {}

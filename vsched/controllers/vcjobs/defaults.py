@@ -9,9 +9,10 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from vsched.controllers.vcjobs.read import job_of, json_object
+from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import TaskSpec
 from vsched.mirror.wire import batch as wire
+from vsched.mirror.wire.base import json_object
 
 Data = dict[str, Any]
 

@@ -16,11 +16,10 @@ from vsched.controllers.vcjobs.naming import (
     TASK_SPEC,
 )
 from vsched.controllers.vcjobs.view import GroupState, PodState
-from vsched.errors import UNREADABLE
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.resources import VCJOBS
-from vsched.mirror.wire.base import moment_of, seconds_of
+from vsched.mirror.wire.base import moment_of, part_of, seconds_of
 from vsched.mirror.wire.manifests import without_nulls
 from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
 from vsched.model.plan import UNSCHEDULABLE
@@ -132,10 +131,7 @@ def _since(pod: wire.Pod, phase: str) -> float:
 def _ends(containers: list[ContainerStatus] | tuple[()]) -> Iterator[Terminated]:
     """How containers ended, of those that have and whose state can be read."""
     for container in containers:
-        try:
-            state = msgspec.json.decode(container.state, type=ContainerState) if bytes(container.state) else None
-        except UNREADABLE:
-            continue
+        state = part_of(container.state, ContainerState)
         if state is not None and state.terminated is not None:
             yield state.terminated
 

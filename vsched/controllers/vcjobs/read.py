@@ -24,10 +24,9 @@ from vsched.controllers.vcjobs.spec import (
     VolumeSpec,
 )
 from vsched.controllers.vcjobs.status import compact
-from vsched.errors import UNREADABLE
 from vsched.kube.times import time_stamp
 from vsched.mirror.wire import batch as wire
-from vsched.mirror.wire.base import Raw, seconds_of
+from vsched.mirror.wire.base import Raw, json_object, seconds_of
 from vsched.model.amounts.durations import parse_duration
 
 DEFAULT_QUEUE = "default"
@@ -111,15 +110,6 @@ def _template(raw: Raw) -> dict[str, Any]:
     if isinstance(spec, dict) and spec.get("hostNetwork") and not spec.get("dnsPolicy"):
         spec["dnsPolicy"] = "ClusterFirstWithHostNet"
     return template
-
-
-def json_object(raw: Raw) -> dict[str, Any]:
-    """An object as JSON data; empty where it is none."""
-    try:
-        data = msgspec.json.decode(raw) if bytes(raw) else {}
-    except UNREADABLE:
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _policies(policies: Sequence[wire.LifecyclePolicy] | None) -> tuple[LifecyclePolicy, ...]:

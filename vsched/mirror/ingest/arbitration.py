@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
-import msgspec
-
-from vsched.errors import UNREADABLE, BadInput, BadObject
+from vsched.errors import BadInput, BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.metadata import created_of, naming
 from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
-from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, Wire, moment_of
+from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
 from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.shared import shared
@@ -29,8 +26,6 @@ DIVIDED = "compute resources, limits of them, pods, or storage"
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NONE: Mapping[str, str] = {}
-
-Part = TypeVar("Part", bound=Wire)
 
 
 def claim_of(found: wire.Consumer) -> Claim:
@@ -80,7 +75,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
 def allocation_of(found: wire.Allocation) -> AllocationRecord:
     """What an Allocation says; raises nothing."""
     metadata = found.metadata
-    spec = _read(found.spec, AllocationSpec) or AllocationSpec()
+    spec = part_of(found.spec, AllocationSpec) or AllocationSpec()
     status = _status(found.status)
     return AllocationRecord(
         namespace=shared(metadata.namespace or "default"),
@@ -166,7 +161,7 @@ def _stated(resources: ResourceList | None) -> Mapping[str, str]:
 
 
 def _status(raw: Raw) -> ArbitrationStatus:
-    return _read(raw, ArbitrationStatus) or ArbitrationStatus()
+    return part_of(raw, ArbitrationStatus) or ArbitrationStatus()
 
 
 def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[ArbitrationCondition, ...]:
@@ -176,11 +171,3 @@ def _conditions(conditions: Sequence[ObjectCondition] | None) -> tuple[Arbitrati
         )
         for found in conditions or ()
     )
-
-
-def _read(raw: Raw, kind: type[Part]) -> Part | None:
-    """A part of an object that the arbitrator wrote; None where it is absent or invalid."""
-    try:
-        return msgspec.json.decode(raw, type=kind) if bytes(raw) else None
-    except UNREADABLE:
-        return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from vsched.errors import UNREADABLE, BadObject, why_unreadable
 from vsched.kube.paths import NAME_LIMIT, is_name
 
+Part = TypeVar("Part")
 Raw = msgspec.Raw
 NO_BYTES = Raw()
 Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -63,6 +64,19 @@ class ObjectCondition(Wire):
     reason: str | None = None
     message: str | None = None
     last_transition_time: Raw = NO_BYTES
+
+
+def part_of(raw: Raw, kind: type[Part]) -> Part | None:
+    """A part of an object; None where it is absent or cannot be read as this type."""
+    try:
+        return msgspec.json.decode(raw, type=kind) if bytes(raw) else None
+    except UNREADABLE:
+        return None
+
+
+def json_object(raw: Raw) -> dict[str, Any]:
+    """A JSON object as data; empty where it is absent, or is none."""
+    return part_of(raw, dict) or {}
 
 
 def moment_of(raw: Raw) -> float:
