@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -91,6 +91,9 @@ class ProvisioningController:
         )
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""
+        self._gangs: dict[str, tuple[Job, list[Task], Gang]] = {}
+        """By job that lacks nodes: what it asks for, with the records that this follows from. It is worked out anew
+        where these are others: the mirror makes another record of a job whenever the job changes."""
         self._states: dict[str, Provisioning] = {}
         self._back_offs = BackOffs(self._settings.retry)
         self._complained = False
@@ -139,14 +142,21 @@ class ProvisioningController:
         for verdict in report.unschedulable.values():
             if verdict.reason == PROVISIONING:
                 wanted.setdefault(verdict.job, []).append(snapshot.jobs[verdict.job].tasks[verdict.uid])
+        gangs = {key: self._gang(snapshot, key, tasks) for key, tasks in wanted.items()}
+        self._gangs = gangs
         for key in {*wanted, *self._needs, *self._by_gang}:
-            self._see(key, snapshot.jobs.get(key), wanted.get(key, ()), snapshot)
+            self._see(key, snapshot.jobs.get(key), gangs[key][-1] if key in gangs else None)
         self._tell()
 
-    def _see(self, key: str, job: Job | None, tasks: Iterable[Task], snapshot: Snapshot) -> None:
+    def _gang(self, snapshot: Snapshot, key: str, tasks: list[Task]) -> tuple[Job, list[Task], Gang]:
+        job, known = snapshot.jobs[key], self._gangs.get(key)
+        if known is not None and known[0] is job and known[1] == tasks:
+            return known
+        return job, tasks, gang_of(job, tasks, snapshot.axis.names)
+
+    def _see(self, key: str, job: Job | None, gang: Gang | None) -> None:
         before = self._needs.get(key)
         waits = job is not None and bool(job.pending) and job.ready < job.spec.min_member
-        gang = None if job is None else gang_of(job, [*tasks], snapshot.axis.names)
         since = before.since if before is not None and before.gang is None else self._clock.now()
         need = Need(gang, waits, 0.0 if gang is not None else since)
         if not waits and key not in self._by_gang:
@@ -270,10 +280,8 @@ def _is_there(answer: WriteResult) -> bool:
     return answer.done or (answer.code == 409 and "already exists" in answer.message)
 
 
-def gang_of(job: Job, tasks: list[Task], names: list[str]) -> Gang | None:
-    """What a gang asks for; None where these are no tasks."""
-    if not tasks:
-        return None
+def gang_of(job: Job, tasks: Sequence[Task], names: Sequence[str]) -> Gang:
+    """What these tasks of a gang ask for."""
     counts: Counter[Shape] = Counter(task.shape for task in tasks)
     first: dict[Shape, Task] = {}
     for task in sorted(tasks, key=lambda task: task.name):
