@@ -73,6 +73,22 @@ def test_what_is_left_beside_the_gang_is_free() -> None:
     assert bound(report(text)) == {"x/wide": 6, "x/other": 2}
 
 
+def test_nodes_of_gangs_that_start_are_theirs_and_those_of_gangs_that_wait_stay_kept() -> None:
+    nodes = "\n".join(f"node new{number} cpu=4 age=10" for number in range(4))
+    jobs = "\n".join(
+        (
+            "job x/one min=4 pods=4 cpu=1 age=60",
+            "job x/two min=16 pods=16 cpu=1 age=60",
+            "job x/three min=4 pods=4 cpu=1 age=60",
+            "job x/other min=1 pods=4 cpu=1 age=90",
+        )
+    )
+    mirrored = mirror(manifests(f"{nodes}\n{jobs}"))
+    mirrored.provision({"x/one": THERE, "x/two": ASKED, "x/three": THERE})
+
+    assert bound(run_cycle(mirrored.snapshot(NOW), PLAIN, REGISTRY)) == {"x/one": 4, "x/three": 4}
+
+
 def test_the_gang_starts_with_the_last_node_though_its_turn_is_later() -> None:
     found = report(f"{CLUSTER}{OTHER}\nnode next cpu=8 age=1", THERE, FAIR)
 

@@ -14,7 +14,7 @@ from vsched.actions.subgroups import place_in_groups
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.booked import Places
+from vsched.framework.nodes.keeping import Places
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add

@@ -25,10 +25,11 @@ from vsched.framework.codes import Code, NoStart
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import Places, Planned
+from vsched.framework.nodes.planned import Planned
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask

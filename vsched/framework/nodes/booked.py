@@ -13,15 +13,13 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.pods.task import Task
-
-Places = Sequence[tuple[Task, int]]
-"""Tasks with rows."""
 
 
 class Booking(NamedTuple):
@@ -37,13 +35,17 @@ class BookedRoom:
     def __init__(self, nodes: NodeTable, jobs: Mapping[str, Job]) -> None:
         self._nodes = nodes
         self._jobs = jobs
-        self._bookings: list[Booking] = []
-        self._sums: dict[tuple[str, ...], dict[int, Ints]] = {}
-        """int64[nodes] by column, by the keys of gangs: what is kept for them together."""
+        self._bookings: dict[str, Booking] = {}
+        """By the key of the gang."""
+        self._summed: tuple[str, ...] = ()
+        self._sums: dict[int, Ints] = {}
+        """int64[nodes] by column: what is kept for the gangs of these keys together."""
 
     def keep(self, job: JobView, places: Places) -> None:
-        """Keep the room of these places for a gang."""
-        self._bookings.append(Booking(job, places))
+        """Keep the room of these places for a gang, instead of what was kept for it before."""
+        if job.key in self._bookings:
+            self._kept_for(())
+        self._bookings[job.key] = Booking(job, places)
 
     def class_of(self, task: Task) -> Hashable:
         """The gangs that bind a task: tasks of one shape and of equal class find the same room."""
@@ -70,9 +72,9 @@ class BookedRoom:
         priority = self._jobs[task.job].priority
         return tuple(
             [
-                one.job.key
-                for one in self._bookings
-                if one.job.priority >= priority and one.job.key != task.job and not one.job.is_pipelined
+                key
+                for key, (gang, _) in self._bookings.items()
+                if gang.priority >= priority and key != task.job and not gang.is_pipelined
             ]
         )
 
@@ -88,15 +90,21 @@ class BookedRoom:
         return np.maximum(rooms, 0, out=rooms)
 
     def _kept_for(self, gangs: tuple[str, ...]) -> dict[int, Ints]:
-        found = self._sums.get(gangs)
-        if found is None:
-            found = self._sums[gangs] = {}
-            for one in self._bookings:
-                if one.job.key in gangs:
-                    for task, row in one.places:
-                        for column, amount in task.shape.request:
-                            found.setdefault(column, np.zeros(len(self._nodes), dtype=np.int64))[row] += amount
-        return found
+        """int64[nodes] by column: what is kept for these gangs together; valid until the next call.
+
+        From one task to the next, few of them come or go: only these are counted.
+        """
+        if gangs != self._summed:
+            before, after = set(self._summed), set(gangs)
+            for key in before ^ after:
+                sign = 1 if key in after else -1
+                for task, row in self._bookings[key].places:
+                    for column, amount in task.shape.request:
+                        if column not in self._sums:
+                            self._sums[column] = np.zeros(len(self._nodes), dtype=np.int64)
+                        self._sums[column][row] += sign * amount
+            self._summed = gangs
+        return self._sums
 
 
 def _reason(gangs: Sequence[str]) -> str:

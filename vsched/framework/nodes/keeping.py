@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
+
+Places = Sequence[tuple[Task, int]]
+"""Tasks with rows."""
 
 
 class KeepsRoom(Protocol):

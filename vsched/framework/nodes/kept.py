@@ -15,9 +15,10 @@ import numpy as np
 
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
 from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
-from vsched.framework.nodes.planned import Overlap, Places, Planned
+from vsched.framework.nodes.planned import Overlap, Planned
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED

@@ -8,13 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import KeptRuns
 from vsched.model.nodes.table import Ints
-from vsched.model.pods.task import Task
-
-Places = Sequence[tuple[Task, int]]
-"""Tasks with rows."""
 
 
 class Overlap(NamedTuple):
@@ -104,7 +101,7 @@ class Planned:
         return self.job.is_pipelined
 
 
-def _sums(rows: Ints, places: Sequence[tuple[Task, int]]) -> dict[int, Ints]:
+def _sums(rows: Ints, places: Places) -> dict[int, Ints]:
     """int64[rows] by column: what these tasks take together on each of their rows."""
     found: dict[int, Ints] = {}
     for task, row in places:
