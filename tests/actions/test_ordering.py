@@ -1,4 +1,4 @@
-"""The order of queues by score, and of jobs across queues (seed 004)."""
+"""The order of queues by score, and of jobs across queues."""
 
 from __future__ import annotations
 

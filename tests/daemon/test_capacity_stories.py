@@ -1,4 +1,4 @@
-"""Queues that lend and take back accelerators, over HTTP: stories 3 and 4 of seed 002 with pods that come back."""
+"""Queues that lend and take back accelerators, over HTTP, with pods that come back."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Stand(NamedTuple):
 
 
 def from_definition(opening: SessionContext) -> dict[str, tuple[float, ...]]:
-    """The key of every queue, worked out from nothing by the text of reference 4.4."""
+    """The key of every queue, worked out from nothing by the definition."""
     snapshot = opening.snapshot
     total, width = snapshot.total, range(len(snapshot.total))
     taken = [sum(job.allocated.get(column, 0) for job in opening.jobs.values()) for column in width]

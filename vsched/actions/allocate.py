@@ -1,4 +1,4 @@
-"""The action allocate: places the tasks of admitted jobs in turns (reference 3.2).
+"""The action allocate: places the tasks of admitted jobs in turns.
 
 In its first turn, a gang gets nodes for its whole minimum, or none. In each further turn it gets one more task.
 """

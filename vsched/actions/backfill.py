@@ -1,6 +1,6 @@
-"""The action backfill: places best-effort tasks, which ask only for a pod slot, on nodes they fit (reference 3.3).
+"""The action backfill: places best-effort tasks, which ask only for a pod slot, on nodes they fit.
 
-A task with claims is none of them, unlike in the reference: ``allocate`` places it, as a part of its gang.
+A task with claims is none of them, unlike in Volcano: ``allocate`` places it, as a part of its gang.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def holding_nodes(session: Session) -> set[str]:
 
 
 def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
-    """Allocations that are kept but not committed yet, by job, in the order decided (reference 7.5)."""
+    """Allocations that are kept but not committed yet, by job, in the order decided."""
     done = {entry.task.uid for entry in session.committed}
     found: dict[str, list[LedgerEntry]] = {}
     for entry in session.ledger.log:

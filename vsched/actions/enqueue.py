@@ -1,4 +1,4 @@
-"""The action enqueue: admits waiting jobs as long as the plugins agree that there is room for them (reference 3.1).
+"""The action enqueue: admits waiting jobs as long as the plugins agree that there is room for them.
 
 Jobs take turns by queue, namespace and job as in ``allocate``, with two differences. First, pledges (amounts that jobs
 were admitted for and do not hold yet) count as held, so that admission follows the same shares as placement. Second,
@@ -62,7 +62,7 @@ def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, pro
 def refused(session: Session, job: JobView) -> bool:
     """Whether a plugin refuses the job, or its pods lack claims; records why.
 
-    Plugins always admit a job without minResources (reference 3.1.3).
+    Plugins always admit a job without minResources.
     """
     missing = max(1, job.min_member - job.ready)
     if job.job.claiming and lacks_claims(session, list(job.job.pending.values()), missing):

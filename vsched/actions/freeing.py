@@ -27,7 +27,7 @@ NO_VICTIMS: Cost = (-PRIORITY_OFFSET, 0.0, 0, 0, 0.0)
 
 
 def cost_of(session: Session, victims: Sequence[Task]) -> Cost:
-    """The cost of victims; smaller is better (reference 3.4).
+    """The cost of victims; smaller is better.
 
     It compares the highest priority, then the work that is lost (if a plugin says how much), then the sum of
     priorities, then the number of victims. Last, the later start of the most important victim is better. No victims

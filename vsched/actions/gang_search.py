@@ -1,4 +1,4 @@
-"""Whom gangs may evict as gangs: the rules of gangpreempt and gangreclaim (reference 3.6).
+"""Whom gangs may evict as gangs: the rules of gangpreempt and gangreclaim.
 
 They differ from preempt and reclaim in the victims: a job may also lose its minimum, and then all of it leaves, because
 what is left of a gang below its minimum does no work. Tasks that a job can spare come first. Where both need the same

@@ -1,6 +1,6 @@
-"""The actions gangpreempt and gangreclaim: starving gangs evict whole gangs where need be (reference 3.6).
+"""The actions gangpreempt and gangreclaim: starving gangs evict whole gangs where need be.
 
-They use the search of preempt and reclaim. So, unlike in the reference, they evict nothing that the gang's placement
+They use the search of preempt and reclaim. So, unlike in Volcano, they evict nothing that the gang's placement
 does not need, and a job that loses its minimum leaves as a whole.
 """
 

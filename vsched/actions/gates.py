@@ -1,4 +1,4 @@
-"""Removes the queue's scheduling gate from pods when their queue has room for them (reference 1.12).
+"""Removes the queue's scheduling gate from pods when their queue has room for them.
 
 The nodes do not matter here, because an autoscaler may add nodes for pods without a gate. A later cycle places the
 pods, once the API server has removed the gate.

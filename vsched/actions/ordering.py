@@ -1,4 +1,4 @@
-"""The order in which an action takes queues and their jobs: by the plugins' sort keys or by their scores (seed 004)."""
+"""The order in which an action takes queues and their jobs: by the plugins' sort keys or by their scores."""
 
 from __future__ import annotations
 

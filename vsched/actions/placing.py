@@ -1,4 +1,4 @@
-"""Places tasks of one job, one after the other, until enough have a node (reference 3.2.1)."""
+"""Places tasks of one job, one after the other, until enough have a node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def goal_of(session: Session, job: JobView) -> Goal:
 def place_until_ready(
     session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement, goal: Goal | None = None
 ) -> None:
-    """Place tasks until the job is ready, or until failed tasks make that impossible (reference 3.2.1).
+    """Place tasks until the job is ready, or until failed tasks make that impossible.
 
     A ``goal`` stands in place of the whole job's.
     """
@@ -102,7 +102,7 @@ def choose(session: Session, task: Task) -> Choice | None:
 
 
 def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
-    """Whether the job's minimum can still be met after tasks of these roles found no node (reference 0.4)."""
+    """Whether the job's minimum can still be met after tasks of these roles found no node."""
     if job.min_member == len(job.job.tasks):
         return False
     minima = dict(job.spec.min_task_member)

@@ -101,7 +101,7 @@ class CandidatePool:
         return self._evicted == self._session.ledger.evicted
 
     def candidates(self, row: int) -> list[Task]:
-        """The candidates of a node that this session has not evicted, in the order of eviction (reference 7.3)."""
+        """The candidates of a node that this session has not evicted, in the order of eviction."""
         if row not in self._ordered:
             self._rows[row] = self._order.sorted(self._rows.get(row, []))
             self._ordered.add(row)
@@ -243,7 +243,7 @@ def is_moved(session: Session, victim: Task) -> bool:
 
 
 class EvictionOrder:
-    """The order in which the candidates of one node are evicted (reference 7.3).
+    """The order in which the candidates of one node are evicted.
 
     Queues come in the plugins' order of victim queues, then in reverse queue order. Jobs come in reverse job order, and
     tasks in reverse task order. The keys of queues and jobs are looked up once.

@@ -1,4 +1,4 @@
-"""The action preempt: starving jobs evict tasks within their own queue to get room (reference 3.4).
+"""The action preempt: starving jobs evict tasks within their own queue to get room.
 
 First, jobs evict tasks of other jobs in the queue. Then, within a job, tasks evict tasks of the same job.
 """

@@ -1,6 +1,6 @@
-"""The action reclaim: jobs of queues below their share evict tasks of other, reclaimable queues (reference 3.5).
+"""The action reclaim: jobs of queues below their share evict tasks of other, reclaimable queues.
 
-First, a job gets room for its whole minimum, or none. Then, unlike in the reference, it gets room for further tasks,
+First, a job gets room for its whole minimum, or none. Then, unlike in Volcano, it gets room for further tasks,
 one by one, up to what its queue deserves. A queue is entitled to what it deserves, also beyond the minimum of its jobs.
 """
 

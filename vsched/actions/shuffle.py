@@ -1,4 +1,4 @@
-"""The action shuffle: evicts running tasks that plugins want on other nodes (reference 3.7).
+"""The action shuffle: evicts running tasks that plugins want on other nodes.
 
 A victim is evicted only if another node has room for its successor and its queue may hold it. This is tried with all
 earlier victims evicted and their successors placed. The reference does not check this. A victim whose node must be

@@ -1,4 +1,4 @@
-"""Places jobs with sub-groups: each sub-group gets its minimum as a whole, or nothing (reference 3.2).
+"""Places jobs with sub-groups: each sub-group gets its minimum as a whole, or nothing.
 
 The sub-groups that a job needs go first, then its other ones, and then tasks beyond the minima, one a turn. A sub-group
 that asks for closeness goes into one domain of its own tiers, inside the domain of its job. Where policies form a tree,

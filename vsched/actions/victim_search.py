@@ -1,4 +1,4 @@
-"""Which tasks a job may evict: within its queue, within the job, and in other queues (reference 3.4, 3.5)."""
+"""Which tasks a job may evict: within its queue, within the job, and in other queues."""
 
 from __future__ import annotations
 

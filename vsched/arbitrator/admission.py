@@ -1,4 +1,4 @@
-"""The rules for valid Consumers and Buckets, beyond their syntax (seed 001, "Admission Controller").
+"""The rules for valid Consumers and Buckets, beyond their syntax.
 
 Two parts of vsched use them. The webhook refuses objects that break them. The arbitrator handles objects that got past
 the webhook, or that became invalid later (a quota is tightened, a node is removed): it reports the problem in a

@@ -1,4 +1,4 @@
-"""The conditions in the status of Consumers, Allocations and Buckets (seed 001).
+"""The conditions in the status of Consumers, Allocations and Buckets.
 
 | condition | of | True | reasons where False |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""Which namespaces are short of what they deserve, and which are overused (seed 001, "Preemption").
+"""Which namespaces are short of what they deserve, and which are overused.
 
 Both compare what a namespace *keeps*: what it holds without its terminating pods. A namespace that keeps more than it
 deserves of any resource is never short, so no namespace is both. A namespace that keeps more than its limit is overused

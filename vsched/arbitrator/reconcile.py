@@ -1,4 +1,4 @@
-"""One round of arbitration after the division: objects to write, overused namespaces, pods to evict (seed 001).
+"""One round of arbitration after the division: objects to write, overused namespaces, pods to evict.
 
 The round is level-triggered: its effects follow from the objects as they are now. Since when a namespace is overused is
 read back from the conditions of its Allocation, so a new process continues where the last one stopped. Only promises

@@ -9,7 +9,7 @@ class ArbitrationRules(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of arbitration that people may choose (flags ``--arbitrate-…``), with their defaults."""
 
     interval_seconds: float = 1.0
-    """The cluster is divided at least this often (seed 001: 1 s)."""
+    """The cluster is divided at least this often (1 s)."""
     pause_seconds: float = 0.1
     """The shortest time between two divisions, however much changes."""
     grace_seconds: float = 10.0

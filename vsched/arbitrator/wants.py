@@ -1,4 +1,4 @@
-"""Wants: pending pods, or whole gangs, that would stay within what their namespace deserves (seed 001)."""
+"""Wants: pending pods, or whole gangs, that would stay within what their namespace deserves."""
 
 from __future__ import annotations
 

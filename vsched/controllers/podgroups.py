@@ -1,4 +1,4 @@
-"""The PodGroup that stands for pods which name none, and what is to be done to have it (reference 5.2, 5.5).
+"""The PodGroup that stands for pods which name none, and what is to be done to have it.
 
 Pure: the job that pods stand for, and the object as it is, in; bodies of writes out.
 """

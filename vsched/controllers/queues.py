@@ -1,4 +1,4 @@
-"""The states of queues and the transitions between them (reference 5.1). Pure: facts in, a decision out.
+"""The states of queues and the transitions between them. Pure: facts in, a decision out.
 
 Who asks: a Command, which is carried out once, and the annotation ``scheduling.volcano.sh/queue-state``, which stands.
 A Command is the later word: where there is an annotation it is changed to what the Command asked for, so that there is
@@ -96,7 +96,7 @@ def _shut(queue: QueueState) -> str:
 
 
 def boot_queues(default_queue: str) -> dict[str, dict[str, Any]]:
-    """The queues that must exist, by name, as objects (reference 1.6)."""
+    """The queues that must exist, by name, as objects."""
     specs: dict[str, dict[str, Any]] = {ROOT: {"weight": 1, "reclaimable": False}}
     specs.setdefault(default_queue, {"weight": 1, "reclaimable": True, "parent": ROOT})
     return {

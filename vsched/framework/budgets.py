@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: they apply to every eviction, whatever plugins the policy has (reference 4.18).
+"""PodDisruptionBudgets: they apply to every eviction, whatever plugins the policy has.
 
 The rules are those of the Eviction API:
 

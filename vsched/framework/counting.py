@@ -26,6 +26,6 @@ class TaskCounts:
                 self.best_effort += by
 
     def occupied(self, *, waiting: bool = False, pending: bool = False) -> int:
-        """Number of tasks that count towards the minimum (reference 0.4)."""
+        """Number of tasks that count towards the minimum."""
         count = self.ready + (self.waiting if waiting else 0)
         return count + (self.pending if pending else self.best_effort)

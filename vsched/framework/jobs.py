@@ -61,7 +61,7 @@ class JobView:
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
-        """The amounts its tasks hold or wait for, base units (reference 7.4: pipelined tasks count within a cycle)."""
+        """The amounts its tasks hold or wait for, base units (pipelined tasks count within a cycle)."""
         self.moved: dict[str, tuple[Status, str, Task]] = {}
         """Tasks whose status or node this session changed: uid to (status, node, task)."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
@@ -140,7 +140,7 @@ class JobView:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the minima of the gang and of its sub-groups are met (reference 0.4).
+        """Whether the minima of the gang and of its sub-groups are met.
 
         Pending best-effort tasks count.
         """

@@ -1,6 +1,6 @@
 """Room in a queue that is reserved for pods whose scheduling gate was removed and that have no node yet.
 
-See reference 1.12 and 4.6. vsched removes the gate of a pod when its queue has room for it. A node for it may come much
+vsched removes the gate of a pod when its queue has room for it. A node for it may come much
 later, because an autoscaler may have to add one first. Until the pod is placed, no other job of the queue gets that
 room. While the pod's own job is worked on, its reservation is lifted, so that the job can use the room.
 """

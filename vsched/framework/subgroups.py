@@ -1,4 +1,4 @@
-"""The sub-groups of a job in a session, with counts of their tasks by status (reference 0.5).
+"""The sub-groups of a job in a session, with counts of their tasks by status.
 
 Policies may form a tree: those below another one are its parts, as its sub-groups are.
 """

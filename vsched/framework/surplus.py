@@ -1,4 +1,4 @@
-"""Which tasks a job can lose and still keep what it needs (reference 3.6, step 5)."""
+"""Which tasks a job can lose and still keep what it needs."""
 
 from __future__ import annotations
 

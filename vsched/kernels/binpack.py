@@ -1,4 +1,4 @@
-"""Binpack: scores nodes by how full (or how free) they would be in the requested resources (reference 4.9, 4.24).
+"""Binpack: scores nodes by how full (or how free) they would be in the requested resources.
 
 There is a function for many nodes and one for a single node in plain numbers. Their results are equal bit for bit,
 because both do the same operations on the same doubles in the same order. Doubles hold amounts below 2**53 exactly.

@@ -1,4 +1,4 @@
-"""Dominant resource fairness in integer amounts: progressive filling by weight, starting from floors (seed 001).
+"""Dominant resource fairness in integer amounts: progressive filling by weight, starting from floors.
 
 The source is Ghodsi et al., Dominant Resource Fairness. The amounts of every party grow in proportion to its demand, so
 that ``dominant share / weight`` rises equally for all parties; this common value is the level. When a resource is used

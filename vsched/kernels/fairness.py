@@ -11,7 +11,7 @@ from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Mask
 
 EPSILON = 0.1
-"""Amounts that differ by less than this count as equal; smaller amounts count as nothing (reference 0.1)."""
+"""Amounts that differ by less than this count as equal; smaller amounts count as nothing."""
 
 ROUNDS_MAX = 1000
 """A safety bound. Water-filling ends long before: each round but the last satisfies a queue or uses up the rest."""
@@ -27,7 +27,7 @@ def dominant_share(held: Mapping[int, int], total: Sequence[int] | Mapping[int, 
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole``; if ``whole`` is 0, the result is 0 for ``part`` 0 and 1 otherwise (reference 0.2, Share)."""
+    """``part / whole``; if ``whole`` is 0, the result is 0 for ``part`` 0 and 1 otherwise (Volcano's ``Share``)."""
     if whole == 0:
         return 0.0 if part == 0 else 1.0
     return part / whole
@@ -69,7 +69,7 @@ def water_fill(total: Floats, demand: Demand) -> Floats:
 
     Returns the deserved amounts, ``float64[queue, resource]``. Each round divides the remaining amounts by weight among
     the queues that are not satisfied yet. A queue is satisfied once it deserves all it asks for, or once a round does
-    not change its amounts. What limits and requests cut off remains for the next round (reference 4.5). What is left in
+    not change its amounts. What limits and requests cut off remains for the next round. What is left in
     the end is divided in the same way among queues of weight 0, by their spare weights.
     """
     deserved = np.zeros_like(demand.request)
@@ -82,7 +82,7 @@ def water_fill(total: Floats, demand: Demand) -> Floats:
 
 def _fill(deserved: Floats, remaining: Floats, demand: Demand, weights: Floats, open_queues: Mask) -> Floats:
     """Raise what the open queues deserve, round by round; returns what remains."""
-    counted = np.arange(len(remaining)) != PODS  # leftover pod slots alone do not start another round (reference 0.1)
+    counted = np.arange(len(remaining)) != PODS  # leftover pod slots alone do not start another round
     for _ in range(ROUNDS_MAX):
         weight = weights[open_queues].sum()
         if weight == 0:

@@ -1,4 +1,4 @@
-"""Hierarchical dominant resource fairness (HDRF): saturated jobs, and what a node of the tree holds (reference 4.4).
+"""Hierarchical dominant resource fairness (HDRF): saturated jobs, and what a node of the tree holds.
 
 The source is Bhattacharya et al., Hierarchical Scheduling for Diverse Datacenter Workloads. Before the amounts of the
 children of a node are summed, the children that are not saturated are scaled down to the smallest share among them. So
@@ -46,7 +46,7 @@ def held_together(held: Floats, shares: Floats, saturated: Mask) -> Floats:
 
 
 def dominant(held: Floats, total: Floats) -> float:
-    """The dominant share: the largest ``held / total``; 1 for a held resource with total 0 (reference 0.2)."""
+    """The dominant share: the largest ``held / total``; 1 for a held resource with total 0."""
     parts = np.where(held != 0, 1.0, 0.0)
     np.divide(held, total, out=parts, where=total != 0)
     return float(parts.max(initial=0.0))

@@ -91,7 +91,7 @@ def in_force(quota: QueueQuota, stated: Stated, tree: Tree) -> QueueQuota:
 
 
 def real_limits(top: Floats, quota: QueueQuota, tree: Tree) -> Floats:
-    """The most each queue may hold: what its parent may hold, less what siblings are guaranteed (reference 4.6).
+    """The most each queue may hold: what its parent may hold, less what siblings are guaranteed.
 
     A guarantee of a queue also counts as a guarantee of all queues above it, as far as they may hold it; otherwise
     their siblings could use it. ``top`` is ``float64[resource]``: the amounts available at the root. The root's own

@@ -21,7 +21,7 @@ LEFT_AT_PEAKS = 0.01
 
 
 class Risk(NamedTuple):
-    """When nodes are at risk, so that a higher estimate of their load applies (reference 4.11)."""
+    """When nodes are at risk, so that a higher estimate of their load applies."""
 
     cpu: float
     """The weight of cpu in the load of a node."""

@@ -33,7 +33,7 @@ from vsched.model.topology.hypernodes import NO_TOPOLOGY, TopologyCatalogue
 
 @dataclass(slots=True)
 class QueueUsage:
-    """Sums over the jobs of one queue (reference 4.5, 4.10), base units by column."""
+    """Sums over the jobs of one queue, base units by column."""
 
     jobs: int = 0
     """The number of jobs in the queue."""
@@ -93,7 +93,7 @@ class Snapshot:
     quotas: Mapping[str, Sequence[Quota]] = field(default_factory=dict)
     """ResourceQuotas without scopes, by namespace."""
     priority_range: tuple[int, int] = (0, 0)
-    """The lowest and the highest priority of jobs and queues here; queue scores are scaled by them (seed 004)."""
+    """The lowest and the highest priority of jobs and queues here; queue scores are scaled by them."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     """The classes behind ``priority_range`` and jobs' priorities, by name; the same object while none changes."""
     admitted: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""allocation: limits what namespaces hold to the arbitrator's ceilings, each and together (seed 001).
+"""allocation: limits what namespaces hold to the arbitrator's ceilings, each and together.
 
 A namespace's ceiling is what it deserves plus what no other namespace claims. It is computed before the cycle and does
 not change during it. Unclaimed resources are lent only once: the first namespace to use them gets them, and less is

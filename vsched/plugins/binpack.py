@@ -1,4 +1,4 @@
-"""binpack: prefers nodes that are already fuller in the resources a pod requests (reference 4.9).
+"""binpack: prefers nodes that are already fuller in the resources a pod requests.
 
 Used means not idle: room that leaving pods will free does not count as idle. A node with less idle than the request
 scores 0.

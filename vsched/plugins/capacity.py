@@ -1,4 +1,4 @@
-"""capacity: divides the cluster among queues by amounts of each resource, not by weight (seed 002, reference 4.6).
+"""capacity: divides the cluster among queues by amounts of each resource, not by weight.
 
 A queue states three amounts. It may hold at most its ``capability``. Its ``guarantee`` stays free for it, whichever
 queue asks. It may reclaim its ``deserved`` amount; while it does not use that amount, other queues may. A queue that

@@ -1,4 +1,4 @@
-"""cdp: protects a running pod from eviction for a time after it was scheduled (cool-down protection, reference 4.19).
+"""cdp: protects a running pod from eviction for a time after it was scheduled (cool-down protection).
 
 The pod states this time as ``volcano.sh/cooldown-time``, a label or else an annotation.
 """

@@ -1,4 +1,4 @@
-"""conformance: protects critical pods and the namespace kube-system from eviction (reference 4.3)."""
+"""conformance: protects critical pods and the namespace kube-system from eviction."""
 
 from __future__ import annotations
 

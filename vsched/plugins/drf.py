@@ -1,4 +1,4 @@
-"""drf: dominant resource fairness among the jobs and the namespaces of a queue (reference 4.4, seed 000).
+"""drf: dominant resource fairness among the jobs and the namespaces of a queue.
 
 A job's share is the largest fraction it holds of any resource of the cluster. A namespace's share is the same fraction
 for all it holds in the queue, divided by its weight. The smaller share goes first, and may preempt the larger. With
@@ -31,7 +31,7 @@ from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6
-"""Shares closer than this count as equal (reference 4.4)."""
+"""Shares closer than this count as equal."""
 NO_LARGER = "their jobs hold no larger share"
 
 
@@ -122,7 +122,7 @@ class Drf(
         """Tasks of namespaces with a larger share; where these are equal, of jobs with a larger or equal share.
 
         Shares are compared as they would be with the evictor placed, and with the victim and all candidates before it
-        evicted. Jobs with equal shares may preempt each other; for equal namespaces, their jobs decide (seed 000).
+        evicted. Jobs with equal shares may preempt each other; for equal namespaces, their jobs decide.
         """
         own, shares, by_namespace = self._standing(evictor.job), self._shares, self._by_namespace
         if own is None:
@@ -230,7 +230,7 @@ class DominantShares:
 
 
 class Comparison:
-    """Compares one preemptor with candidates in turn; each candidate counts as evicted for the next (reference 4.4)."""
+    """Compares one preemptor with candidates in turn; each candidate counts as evicted for the next."""
 
     def __init__(self, shares: DominantShares, own: JobState, preemptor: Task, by_namespace: bool) -> None:
         request = preemptor.shape.request

@@ -1,4 +1,4 @@
-"""extender: asks an external service, over HTTP, what a plugin would decide (reference 4.20).
+"""extender: asks an external service, over HTTP, what a plugin would decide.
 
 Each verb is a POST of JSON to ``urlPrefix/verb``. A verb that is not configured is not called, and the plugin abstains
 there. The thread that decides makes the calls. ``httpTimeout`` bounds each call, and ``cycleTimeout`` all calls of a

@@ -1,6 +1,6 @@
-"""gang: places a job's minimum as a whole or not at all (reference 4.2).
+"""gang: places a job's minimum as a whole or not at all.
 
-Roles may have minima of their own, and so may sub-groups, which are gangs within the gang (reference 0.5).
+Roles may have minima of their own, and so may sub-groups, which are gangs within the gang.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""network-topology-aware: prefers fuller domains, and nodes that are close to a job's other pods (reference 4.23).
+"""network-topology-aware: prefers fuller domains, and nodes that are close to a job's other pods.
 
 It also makes tiers of node labels. Whether the pods of a job have to be close to each other does not depend on it.
 """

@@ -1,4 +1,4 @@
-"""nodegroup: limits queues to the node groups that their affinity names (reference 4.17).
+"""nodegroup: limits queues to the node groups that their affinity names.
 
 A node's group is its label ``volcano.sh/nodegroup-name``. A queue may use the groups that it requires or prefers, minus
 those of its required anti-affinity. It may also use groups of its preferred anti-affinity; these score lowest. So a

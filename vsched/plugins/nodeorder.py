@@ -1,4 +1,4 @@
-"""nodeorder: kube-scheduler's node scores, weighted and summed (reference 4.8).
+"""nodeorder: kube-scheduler's node scores, weighted and summed.
 
 Least, most and balanced allocated and image locality depend on each node alone. Node affinity, taints, pod affinity
 and soft spread are normalized over the candidate nodes; where all candidates would score the same, the score is left

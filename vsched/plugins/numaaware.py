@@ -1,4 +1,4 @@
-"""numa-aware: places Guaranteed pods with whole cpus only where the kubelet can align them (reference 4.21).
+"""numa-aware: places Guaranteed pods with whole cpus only where the kubelet can align them.
 
 A node's kubelet aligns what containers ask for with NUMA zones, by a policy of its own, and refuses pods where it
 cannot. The plugin foresees this from reports on the nodes' zones. A pod may also require a policy of its node, in the

@@ -1,4 +1,4 @@
-"""overcommit: admits jobs for more than the cluster has, by a factor (reference 4.10).
+"""overcommit: admits jobs for more than the cluster has, by a factor.
 
 So some admitted jobs always wait, and freed resources are used at once.
 """

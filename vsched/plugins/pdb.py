@@ -1,4 +1,4 @@
-"""pdb: agrees to victims within their PodDisruptionBudgets (reference 4.18).
+"""pdb: agrees to victims within their PodDisruptionBudgets.
 
 The scheduler always respects these budgets, also without this plugin (``framework.budgets``). A policy that names the
 plugin makes its tier agree to victims within the budgets where no other plugin of the tier votes, as in Volcano.

@@ -1,4 +1,4 @@
-"""predicates: filters the nodes that a pod may run on; resource amounts are checked elsewhere (reference 4.7).
+"""predicates: filters the nodes that a pod may run on; resource amounts are checked elsewhere.
 
 Node name, cordons, taints, node selector and node affinity depend on node attributes only, so their results are cached
 until the attributes change. Host ports, pod (anti-)affinity and hard topology spread follow the placements of the
@@ -114,7 +114,7 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed.
 
     With both ``enablePreemptable`` and ``enabledAllocatable`` off, topology-aware preemption compares nodes as if no
-    pod had left them (reference 2).
+    pod had left them.
     """
 
     name = "predicates"

@@ -1,4 +1,4 @@
-"""priority: higher priority first, among jobs, and among the sub-groups and tasks of a job (reference 4.1)."""
+"""priority: higher priority first, among jobs, and among the sub-groups and tasks of a job."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
         return -task.priority
 
     def queue_score(self, queue: Queue) -> float:
-        """The queue's priority, scaled to 0 for the lowest and 1 for the highest; 0 where all are equal (seed 004).
+        """The queue's priority, scaled to 0 for the lowest and 1 for the highest; 0 where all are equal.
 
         PriorityClasses and queues of the cluster define the range. Classes that Kubernetes reserves for the system
         (above 1,000,000,000) count only if a queue has such a priority; else all other scores would be close to 0.

@@ -1,4 +1,4 @@
-"""proportion: divides the cluster among queues by weight; no queue gets more than it requests (reference 4.5).
+"""proportion: divides the cluster among queues by weight; no queue gets more than it requests.
 
 Water-filling computes the deserved amounts of all queues once a cycle. A queue that holds all it deserves is overused.
 A queue gets no request that would take it past its deserved amount.
@@ -128,7 +128,7 @@ class Proportion(
         return (-queue.priority, self.share(queue, self._admitted_too))
 
     def queue_score(self, queue: Queue) -> float:
-        """1 minus the share: a queue with all it deserves scores 0, a queue with more scores less than 0 (seed 004)."""
+        """1 minus the share: a queue with all it deserves scores 0, a queue with more scores less than 0."""
         return 1.0 - self.share(queue)
 
     def queue_admission_score(self, queue: Queue) -> float:

@@ -1,4 +1,4 @@
-"""rescheduling: moves pods from highly used nodes to nodes with little usage (reference 4.12, seed 003).
+"""rescheduling: moves pods from highly used nodes to nodes with little usage.
 
 Once every ``interval`` (counted from the epoch, as with tdm), the strategy ``lowNodeUtilization`` reads what nodes
 really used over ``metricsPeriod``. A node is low if all of cpu, memory and pods are below ``thresholds``. It is high if
@@ -16,7 +16,7 @@ disruption budget protects. A pod placed on a low node after the sample counts a
 A node whose figures are missing or stale is neither low nor high. The strategy names pods for the action ``shuffle``,
 which evicts only pods that fit on another node; with the plugin ``usage`` in the policy, a node with little load.
 
-Three defects of the reference are not copied: it finds figures only for a period of ten minutes and reads all others
+Three defects of Volcano are not copied: it finds figures only for a period of ten minutes and reads all others
 as zero; it finds pods by name, whatever their namespace; it goes on where a budget is exceeded and not exactly used up.
 """
 

@@ -1,4 +1,4 @@
-"""resourcequota: admits a job once its minimum fits the ResourceQuotas of its namespace (reference 4.16).
+"""resourcequota: admits a job once its minimum fits the ResourceQuotas of its namespace.
 
 Otherwise the API server would refuse the job's pods. The plugin compares each resource of a quota with
 ``minResources``: ``requests.cpu`` means ``cpu``, and ``limits.cpu`` counts where ``minResources`` names it. Quotas with

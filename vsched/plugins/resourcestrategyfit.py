@@ -1,4 +1,4 @@
-"""resource-strategy-fit: prefers fuller nodes for some resources and emptier nodes for others (reference 4.24).
+"""resource-strategy-fit: prefers fuller nodes for some resources and emptier nodes for others.
 
 Each requested resource is scored by its own strategy; a pod may set strategies in annotations. As with binpack, used
 means not idle, and a node with less idle than the request scores 0. Two more policies keep nodes with scarce resources

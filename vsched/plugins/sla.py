@@ -1,4 +1,4 @@
-"""sla: permits jobs that have waited longer than their waiting time, whatever later tiers vote (reference 4.13).
+"""sla: permits jobs that have waited longer than their waiting time, whatever later tiers vote.
 
 The waiting time comes from the PodGroup (``volcano.sh/sla-waiting-time``), else from the policy. Jobs are ordered by
 creation time plus waiting time; jobs without a waiting time go last.

@@ -1,4 +1,4 @@
-"""task-topology: places pods of some roles of a job together on a node, and pods of others apart (reference 4.15).
+"""task-topology: places pods of some roles of a job together on a node, and pods of others apart.
 
 The annotations ``volcano.sh/task-topology-*`` of a PodGroup say which. They are wishes: nothing waits for them. The
 pods of the job form buckets, one for each node that they should share. A bucket's pods are placed one after the other;

@@ -1,4 +1,4 @@
-"""tdm: lends nodes to revocable pods for a time of the day (time division multiplexing, reference 4.14).
+"""tdm: lends nodes to revocable pods for a time of the day (time division multiplexing).
 
 A node's label ``volcano.sh/revocable-zone`` names its zone. The policy says when a zone is open (``HH:MM-HH:MM``, UTC).
 A window that ends before it begins counts from its beginning until midnight. While a zone is open, revocable pods may

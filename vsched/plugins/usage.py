@@ -1,4 +1,4 @@
-"""usage: filters and scores nodes by their measured load, not by requests (seed 003, reference 4.11).
+"""usage: filters and scores nodes by their measured load, not by requests.
 
 Filter: a node whose average cpu or memory usage is above its threshold takes no new pods. Without a threshold, all
 nodes pass. ``enablePredicate: false`` turns the filter off and keeps the score.

@@ -1,4 +1,4 @@
-"""What each namespace and bucket deserves of the cluster, and how much more it may hold for now (seed 001).
+"""What each namespace and bucket deserves of the cluster, and how much more it may hold for now.
 
 The cluster is divided level by level. First it is divided among the outer buckets and the namespaces in no bucket. Then
 the part of each bucket is divided among its namespaces and inner buckets. ``kube-system`` comes first and deserves what

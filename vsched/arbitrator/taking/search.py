@@ -1,4 +1,4 @@
-"""The search for victims: the fewest pods on one node whose eviction makes room for another pod (seed 001).
+"""The search for victims: the fewest pods on one node whose eviction makes room for another pod.
 
 Every eviction is tried in the trial of the round first. A pod is a candidate only while its namespace keeps more than
 it deserves of a resource that is lacking on the node. PodDisruptionBudgets and reservations hold at every step.

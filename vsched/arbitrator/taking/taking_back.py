@@ -1,4 +1,4 @@
-"""Taking back: which pods of overused namespaces are evicted for pods of namespaces that are short (seed 001).
+"""Taking back: which pods of overused namespaces are evicted for pods of namespaces that are short.
 
 Pods with an open promise come first. Then the neediest namespace has its turn; its new place counts as its own before
 the next turn is given. If some node has room for the pod already, that room is kept for it and no pod is evicted.

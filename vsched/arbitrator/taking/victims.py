@@ -1,4 +1,4 @@
-"""Pods that may be evicted, and the order in which they are (seed 001); kept in arrays to make the search fast."""
+"""Pods that may be evicted, and the order in which they are; kept in arrays to make the search fast."""
 
 from __future__ import annotations
 

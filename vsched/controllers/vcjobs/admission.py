@@ -1,4 +1,4 @@
-"""What is wrong with a vcjob: all that Volcano's webhooks refuse (reference 7.1), one line each with the field.
+"""What is wrong with a vcjob: all that Volcano's webhooks refuse, one line each with the field.
 
 A webhook keeps such a job out. Where none is installed, the controller says the same and makes nothing of the job.
 """

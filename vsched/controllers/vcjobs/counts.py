@@ -1,4 +1,4 @@
-"""How many pods of a vcjob are in which phase (reference 7.1)."""
+"""How many pods of a vcjob are in which phase."""
 
 from __future__ import annotations
 

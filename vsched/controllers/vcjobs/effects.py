@@ -1,4 +1,4 @@
-"""What follows from the status of a vcjob: pods that go or are made, its PodGroup and other objects (reference 7.2).
+"""What follows from the status of a vcjob: pods that go or are made, its PodGroup and other objects.
 
 All of it is found anew from the objects as they are, by whichever process looks next.
 """

@@ -1,4 +1,4 @@
-"""How the objects of a vcjob are named, labelled and owned: the same as Volcano's controllers do it (reference 7.2)."""
+"""How the objects of a vcjob are named, labelled and owned: the same as Volcano's controllers do it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PodGroup of a vcjob: the gang that its pods are scheduled as (reference 7.2)."""
+"""The PodGroup of a vcjob: the gang that its pods are scheduled as."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def correction(standing: Mapping[str, Any], job: VcJob, priorities: Mapping[str,
 
 
 def minimum(job: VcJob, priorities: Mapping[str, int]) -> Amounts:
-    """What the first ``minAvailable`` pods ask for, tasks of higher priority first (reference 7.2).
+    """What the first ``minAvailable`` pods ask for, tasks of higher priority first.
 
     The minima of tasks come first, if the job wants as many pods as these or more. Otherwise each task comes whole.
     """

@@ -1,4 +1,4 @@
-"""What has happened to a vcjob, and which action its policies want (reference 7.2).
+"""What has happened to a vcjob, and which action its policies want.
 
 Events are read from the state of the pods, not from their changes: a pod that has failed is an event until an action
 has dealt with it. So an event is not lost with the process that has seen it. Every action that does something outdates

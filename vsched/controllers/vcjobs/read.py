@@ -1,4 +1,4 @@
-"""Reads a vcjob: the object as it is written becomes a ``VcJob`` with every default (reference 7.1)."""
+"""Reads a vcjob: the object as it is written becomes a ``VcJob`` with every default."""
 
 from __future__ import annotations
 

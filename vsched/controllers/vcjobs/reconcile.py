@@ -1,4 +1,4 @@
-"""What is to be done about a vcjob now: one pure decision (reference 7.2).
+"""What is to be done about a vcjob now: one pure decision.
 
 An action that is due begins a phase, and the counts of the pods end it. The status that follows decides everything
 else: which pods go, which are made, and what becomes of the PodGroup and of the objects of plugins.

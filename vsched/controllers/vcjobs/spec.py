@@ -1,4 +1,4 @@
-"""A vcjob with every default filled in: what the decisions about it go by (reference 7.1)."""
+"""A vcjob with every default filled in: what the decisions about it go by."""
 
 from __future__ import annotations
 

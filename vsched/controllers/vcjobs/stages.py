@@ -1,4 +1,4 @@
-"""``dependsOn``: which tasks of a vcjob can start, which never will, and the gang of those that can (reference 7.2)."""
+"""``dependsOn``: which tasks of a vcjob can start, which never will, and the gang of those that can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of a vcjob: which action leads from which phase to which, and when a phase is over (reference 7.2).
+"""The states of a vcjob: which action leads from which phase to which, and when a phase is over.
 
 Two kinds of steps change the phase. An action, asked for by a Command or by a policy, begins something: ``begun``. The
 counts of the pods then end it: ``settled``.

@@ -1,4 +1,4 @@
-"""The status of a vcjob as it is written (reference 7.1)."""
+"""The status of a vcjob as it is written."""
 
 from __future__ import annotations
 

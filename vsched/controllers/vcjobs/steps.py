@@ -1,4 +1,4 @@
-"""The next phase of a vcjob: begun by an action, or reached because of the counts of its pods (reference 7.2)."""
+"""The next phase of a vcjob: begun by an action, or reached because of the counts of its pods."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How plugins agree on victims: plugins that protect absolutely come first, then the tiers decide (reference 7.2).
+"""How plugins agree on victims: plugins that protect absolutely come first, then the tiers decide.
 
-In the reference, when a tier agrees to no victim, the next tier decides. So a gang that the first tier protects may
+In Volcano, when a tier agrees to no victim, the next tier decides. So a gang that the first tier protects may
 lose tasks because the second tier names them. Here a plugin may protect absolutely
-(``VictimVotes.protects_absolutely``): then no tier can overrule it. The policy can choose the rule of the reference
-instead (``victimTiers``). Disruption budgets apply in both cases.
+(``VictimVotes.protects_absolutely``): then no tier can overrule it. The policy can choose Volcano's rule instead
+(``victimTiers: reference``). Disruption budgets apply in both cases.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Agreement:
                 yield name, votes
 
     def victims(self, evictor: Task, candidates: Sequence[Task], *, by_tiers: bool) -> list[Task]:
-        """The candidates that the evictor may evict, in their order; ``by_tiers`` applies the reference's rule."""
+        """The candidates that the evictor may evict, in their order; ``by_tiers`` applies Volcano's rule."""
         if by_tiers:
             asked = ((votes.agreed for votes in self._of(tier.all, evictor)) for tier in self._tiers)
             return list(self.budgets.allowed(victims(asked, candidates)))

@@ -1,4 +1,4 @@
-"""Rules that combine the answers of several plugins, beyond plain "all" and "any" (reference 7.1, 7.2)."""
+"""Rules that combine the answers of several plugins, beyond plain "all" and "any"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REJECTED = Refusal("Rejected", "a plugin rejected it", code=Code.REFUSED)
 
 
 def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
-    """The vote of reference 7.1: None where it passes, else the refusal."""
+    """The vote of the tiers: None where it passes, else the refusal."""
     for tier in tiers:
         permitted = False
         for ask in tier:
@@ -33,7 +33,7 @@ def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: Jo
 
 
 def victims(tiers: Iterable[Iterable[Agreed]], candidates: Sequence[Task]) -> list[Task]:
-    """The victims of reference 7.2, in the order of the candidates.
+    """The victims that the tiers agree on, in the order of the candidates.
 
     Every plugin of a tier sees all candidates; those that abstain (None) do not count. An empty answer, or an
     intersection that becomes empty, ends the tier empty, and the next tier is asked.

@@ -1,4 +1,4 @@
-"""The plugins of one session. This folder alone decides how their answers are combined (reference 7.1, 7.2).
+"""The plugins of one session. This folder alone decides how their answers are combined.
 
 Orders are in ``orders``, what must be allowed in ``decisions``, votes on jobs and victims in ``votes``, and shares of
 the cluster in ``division``.

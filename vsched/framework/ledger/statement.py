@@ -93,5 +93,5 @@ class Statement:
         self._open = False
 
     def keep(self) -> None:
-        """Keep the placements for the rest of the session, but do not commit them (reference 3.2)."""
+        """Keep the placements for the rest of the session, but do not commit them."""
         self._open = False

@@ -92,7 +92,7 @@ class NodeSelection:
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
 
-        A nominated row comes before all others, with room now or later (reference 3.2.1 e), if the task fits there.
+        A nominated row comes before all others, with room now or later, if the task fits there.
         The row ``besides`` is never chosen.
         """
         self._checkpoint()

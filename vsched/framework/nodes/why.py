@@ -149,7 +149,7 @@ def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
 def exceeding(
     names: Sequence[str], request: Amounts, limits: Mapping[int, float], held: Mapping[int, int]
 ) -> list[str]:
-    """Names of requested resources that would exceed a limit (reference 0.2: requested dimensions, strict).
+    """Names of requested resources that would exceed a limit (requested dimensions, strict).
 
     The limit of a resource that ``limits`` does not name is 0; the number of pods is then unlimited.
     """

@@ -2,7 +2,7 @@
 
 A plugin gets its data in ``open``, and then answers calls. It must not change the cluster, the session or another
 plugin. Methods that a plugin must provide are abstract. Orders are sort keys (smaller first), not comparisons.
-``framework.combine.pluginset`` combines the answers of several plugins (reference 7.1).
+``framework.combine.pluginset`` combines the answers of several plugins.
 
 Plugins import from here: the classes are in the files beside this one, by what they are about. Those about nodes,
 places and victims have modules of their own.

@@ -13,7 +13,7 @@ from vsched.model.jobs.job import Condition
 
 
 class Vote(IntEnum):
-    """The answer of one plugin where plugins vote (reference 7.1)."""
+    """The answer of one plugin where plugins vote."""
 
     REJECT = -1
     ABSTAIN = 0

@@ -81,7 +81,7 @@ class QueueOrder(Point):
 
 
 class NamespaceOrder(Point):
-    """Which namespace of a queue goes first (seed 000)."""
+    """Which namespace of a queue goes first."""
 
     point = "namespace_order"
     name: ClassVar[str]
@@ -113,7 +113,7 @@ class UserOrder(Point):
 
 
 class QueueScore(Point):
-    """How urgent a queue is, as a number; actions add up the weighted numbers of all plugins (seed 004)."""
+    """How urgent a queue is, as a number; actions add up the weighted numbers of all plugins."""
 
     point = "queue_score_order"
     name: ClassVar[str]

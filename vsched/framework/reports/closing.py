@@ -90,7 +90,7 @@ def _views(session: Session) -> Iterable[JobView]:
 def job_outcome(
     waiting: UnschedulableReasons, view: JobView, condition: Condition | None, advice: Advice | None
 ) -> JobOutcome:
-    """A job's status as it should be written (reference 1.10)."""
+    """A job's status as it should be written."""
     spec, counts = view.spec, view.job.counts
     stays_over = _stays_over(view)
     condition = None if stays_over else condition
@@ -112,7 +112,7 @@ def job_outcome(
     elif condition is not None and condition.kind == "Unschedulable":
         headline = headline if headline.message else waiting.otherwise(view, condition.message)
         message = advised(headline.message, advice)
-        # The reason stays one of the reference's reasons, because tools look for them.
+        # The reason stays one of Volcano's reasons, because tools look for them.
         condition = Condition("Unschedulable", condition.status, condition.reason, message, condition.since)
     else:
         message = advised(headline.message, advice)
@@ -155,7 +155,7 @@ def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:
 
 
 def next_phase(view: JobView, condition: Condition | None) -> str:
-    """The phase of reference 1.10 of a job that does not stay completed.
+    """The phase of a job that does not stay completed.
 
     Tasks that this cycle placed do not count as scheduled until they are bound.
     """

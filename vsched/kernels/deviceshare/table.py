@@ -2,7 +2,7 @@
 
 A slot is the place of a device on its node: slot 0 is the first by index. A device takes a part of a pod if it is
 healthy, of an accepted type, not used by as many containers as may share it, and has enough memory and computing power
-left (reference 4.22): a container that wants all of it needs a device that nobody uses, one that names no computing
+left: a container that wants all of it needs a device that nobody uses, one that names no computing
 power needs a device that has some left.
 """
 

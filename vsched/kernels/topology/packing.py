@@ -1,4 +1,4 @@
-"""Scores of domains by how full they would be, and of nodes by how close they are to pods (reference 4.23)."""
+"""Scores of domains by how full they would be, and of nodes by how close they are to pods."""
 
 from __future__ import annotations
 

@@ -45,13 +45,13 @@ _PODS = re.compile(r"([0-9]{1,9})(%?)")
 
 
 def waiting_seconds_of(annotations: Annotations, remarks: Remarks) -> float | None:
-    """The longest time that a job is to wait, None without the annotation (reference 4.13)."""
+    """The longest time that a job is to wait, None without the annotation."""
     found = (duration_of(annotations, name, remarks) for name in WAITING_TIME)
     return next((seconds for seconds in found if seconds is not None), None)
 
 
 def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | None:
-    """How many pods of a job may be unavailable, None without the annotation (reference 0.4)."""
+    """How many pods of a job may be unavailable, None without the annotation."""
     for name, unavailable in JOB_BUDGET.items():
         text = annotations.get(name)
         if text is not None:
@@ -82,7 +82,7 @@ def wall_seconds_of(annotations: Annotations, remarks: Remarks) -> float:
 def group_limits_of(
     annotations: Annotations, axis: ResourceAxis, remarks: Remarks
 ) -> tuple[tuple[str, Amounts], ...] | None:
-    """A queue's limit on each group of nodes, with zeros; None for an invalid annotation (reference 4.17)."""
+    """A queue's limit on each group of nodes, with zeros; None for an invalid annotation."""
     text = annotations.get(NODE_GROUP_LIMITS)
     if text is None:
         return ()

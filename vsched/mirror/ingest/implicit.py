@@ -1,7 +1,7 @@
 """Implicit PodGroups: jobs of pods that name no PodGroup, from annotations of the pods and of their workload.
 
 A PodGroup object that is made for such pods only records the implicit one, so it may be late or lost. Annotations of
-pods take precedence over those of their workload (reference 5.2, 5.5).
+pods take precedence over those of their workload.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
 
 
 def implied_name(metadata: wire.Metadata) -> str:
-    """The name of a pod's implicit PodGroup, empty where the pod names another one (reference 5.2)."""
+    """The name of a pod's implicit PodGroup, empty where the pod names another one."""
     group = group_named(metadata)
     if group and not group.startswith(IMPLIED):
         return ""

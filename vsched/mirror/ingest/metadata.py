@@ -22,7 +22,7 @@ ANY_ZONE = "*"
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 NUMA_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 IMPLIED = "podgroup-"
-"""The names of PodGroups for pods that name none begin with this; a uid follows (reference 5.2)."""
+"""The names of PodGroups for pods that name none begin with this; a uid follows."""
 MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
 """Label of the PodGroups among them that vsched made, and its value."""
 

@@ -56,7 +56,7 @@ DECISION_MAX = 4096
 ASKS_SECONDS = 3600.0
 """The default of the longest time that a pod is asked to end by itself."""
 DEFAULT_PRIORITY = 1
-"""The priority of a pod without one (reference 0.3)."""
+"""The priority of a pod without one."""
 
 _NONE: Mapping[str, str] = {}
 

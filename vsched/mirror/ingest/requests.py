@@ -1,4 +1,4 @@
-"""The resource requests of a pod: sums over its containers, by the rules of Kubernetes (reference 0.3).
+"""The resource requests of a pod: sums over its containers, by the rules of Kubernetes.
 
 Init containers run one after the other; restartable ones (sidecars) stay. Pod-level resources replace the sums of the
 same resources, and overhead is added. During an in-place resize the larger of desired and allocated counts.

@@ -1,4 +1,4 @@
-"""Annotations of PodGroups about which roles share nodes (reference 4.15)."""
+"""Annotations of PodGroups about which roles share nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NUMA zones of nodes from the two kinds of reports, and what pods ask of zones (reference 4.21)."""
+"""NUMA zones of nodes from the two kinds of reports, and what pods ask of zones."""
 
 from __future__ import annotations
 

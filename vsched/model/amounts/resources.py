@@ -40,7 +40,7 @@ def scale_of(name: str) -> int:
 
 
 def is_schedulable(name: str) -> bool:
-    """Whether the scheduler counts this resource name (reference 0.1: quota-only names are dropped)."""
+    """Whether the scheduler counts this resource name (quota-only names are dropped)."""
     if name in ("cpu", "pods", *_BYTES):
         return True
     if name.startswith(_NATIVE_SCALARS):
@@ -233,7 +233,7 @@ def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
 
 
 def exceeded(left: Mapping[int, int], right: Amounts) -> Amounts:
-    """The positive part of ``left - right`` (reference 0.2, ExceededPart)."""
+    """The positive part of ``left - right`` (Volcano's ``ExceededPart``)."""
     less = dict(right)
     return tuple(
         (column, value - less.get(column, 0)) for column, value in sorted(left.items()) if value > less.get(column, 0)

@@ -1,4 +1,4 @@
-"""The input and output of arbitration as records: Consumers, Buckets, namespaces, and the division (seed 001).
+"""The input and output of arbitration as records: Consumers, Buckets, namespaces, and the division.
 
 Amounts are ``Counted``: base units by counted name (``vsched.model.amounts.counted``). A resource that a limit does not
 name is not limited.
@@ -105,7 +105,7 @@ class NamespaceAccount(msgspec.Struct, frozen=True):
 
     namespace: str
     weight: int = 1
-    """The weight from its ResourceQuotas (seed 000); that of its Consumer takes precedence (``own_weight``)."""
+    """The weight from its ResourceQuotas; that of its Consumer takes precedence (``own_weight``)."""
     quota: Counted = NOTHING
     """The tightest ``hard`` of its ResourceQuotas without scopes."""
     held: Counted = NOTHING

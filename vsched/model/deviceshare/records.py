@@ -1,4 +1,4 @@
-"""Devices on nodes that pods may share, what pods ask of them, and what pods hold (reference 4.22, 5.6).
+"""Devices on nodes that pods may share, what pods ask of them, and what pods hold.
 
 Amounts: computing power is in thousandths of one device, device memory in MiB.
 """

@@ -46,7 +46,7 @@ def _is_about(budget: DisruptionBudget, task: Task) -> bool:
 
 
 class JobBudget(msgspec.Struct, frozen=True):
-    """How many pods of a job have to be available, or may be unavailable (reference 0.4)."""
+    """How many pods of a job have to be available, or may be unavailable."""
 
     number: int
     percent: bool = False

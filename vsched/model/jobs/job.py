@@ -45,7 +45,7 @@ STATED = frozenset({"Scheduled", "Unschedulable"})
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """The content of a PodGroup object (reference 5.2)."""
+    """The content of a PodGroup object."""
 
     namespace: str
     name: str
@@ -306,7 +306,7 @@ class Job:
 
     @property
     def allocated_count(self) -> int:
-        """Tasks in an allocated status (reference 0.3)."""
+        """Tasks in an allocated status."""
         return self.ready - self.counts[Status.SUCCEEDED]
 
 
@@ -316,7 +316,7 @@ def _counts(task: Task) -> bool:
 
 
 class JobUsage(msgspec.Struct, frozen=True):
-    """What one job adds to the usage of its queue (reference 4.5, 4.10); its sums are maintained, never recomputed."""
+    """What one job adds to the usage of its queue; its sums are maintained, never recomputed."""
 
     queue: str
     namespace: str
@@ -364,7 +364,7 @@ def shortfall_of(job: Job) -> Amounts:
 
 
 def without_gated(job: Job, wanted: Amounts) -> Amounts:
-    """``wanted`` minus the requests of pods with gates other than the queue's, not below zero (reference 0.4)."""
+    """``wanted`` minus the requests of pods with gates other than the queue's, not below zero."""
     if not job.gated:
         return wanted
     gated: Vector = {}

@@ -1,4 +1,4 @@
-"""Which roles of a job should share nodes, and which should not (reference 4.15)."""
+"""Which roles of a job should share nodes, and which should not."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class NodeTable:
     """Amounts of all nodes, ``int64[resource, node]``; one instance is one cycle's private copy.
 
     ``idle + used == allocatable`` for every resource and node; idle may be negative where a node was over-used
-    from outside (reference 0.6).
+    from outside.
     """
 
     __slots__ = (

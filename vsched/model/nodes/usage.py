@@ -18,7 +18,7 @@ import numpy.typing as npt
 from vsched.model.pods.shape import Shape
 
 STALE_SECONDS = 300.0
-"""Figures are stale, and do not count, if their newest sample is older than this (reference 4.11)."""
+"""Figures are stale, and do not count, if their newest sample is older than this."""
 DEFAULT_PERIOD = "5m"
 
 _PERIOD = re.compile(r"([1-9][0-9]{0,5})(s|m|h)")

@@ -1,4 +1,4 @@
-"""NUMA zones of nodes: what is free in each, and which pods may not be in the report yet (reference 4.21)."""
+"""NUMA zones of nodes: what is free in each, and which pods may not be in the report yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statuses of a task, and what each one holds of its node and counts for its job (reference 0.3, 0.4, 0.6)."""
+"""The statuses of a task, and what each one holds of its node and counts for its job."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ HOLDS: tuple[Holds, ...] = (
 READY = tuple(status for status in Status if HOLDS[status].ready)
 ALLOCATED = tuple(status for status in Status if HOLDS[status].allocated)
 SCHEDULED = (Status.RUNNING, Status.BOUND, Status.SUCCEEDED, Status.FAILED)
-"""Statuses that count as scheduled for the PodGroup's phase (reference 1.10)."""
+"""Statuses that count as scheduled for the PodGroup's phase."""
 
 
 class Phase:
-    """The phases of a PodGroup, as text (reference 5.2)."""
+    """The phases of a PodGroup, as text."""
 
     PENDING = "Pending"
     INQUEUE = "Inqueue"

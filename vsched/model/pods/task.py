@@ -47,7 +47,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Its eviction was refused and must not be retried for now. As long as this lasts it is not preemptable either."""
 
     awaits_queue: bool = False
-    """Whether its only gate is the queue's, which vsched removes once the queue has room for it (reference 1.12)."""
+    """Whether its only gate is the queue's, which vsched removes once the queue has room for it."""
     reserves: bool = False
     """Whether its gate was removed and it has no node yet: then its queue reserves room for it."""
     owned: bool = False

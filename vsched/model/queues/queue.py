@@ -17,7 +17,7 @@ ROOT = "root"
 
 
 class NodeGroups(msgspec.Struct, frozen=True):
-    """A queue's affinity and anti-affinity to node groups (``spec.affinity``, reference 4.17)."""
+    """A queue's affinity and anti-affinity to node groups (``spec.affinity``)."""
 
     required: tuple[str, ...] = ()
     preferred: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class NodeGroups(msgspec.Struct, frozen=True):
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """A Queue object (reference 5.1)."""
+    """A Queue object."""
 
     name: str
     uid: str = ""
@@ -83,7 +83,7 @@ class Namespace(msgspec.Struct, frozen=True):
 
     name: str
     weight: int = 1
-    """The largest valid ``volcano.sh/namespace.weight`` of its ResourceQuotas, else 1 (seed 000)."""
+    """The largest valid ``volcano.sh/namespace.weight`` of its ResourceQuotas, else 1."""
     labels: tuple[tuple[str, str], ...] = ()
     queue: str = ""
     """The default queue by annotation; empty where there is none."""

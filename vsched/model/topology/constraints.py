@@ -1,4 +1,4 @@
-"""What a job asks of the places of its pods: how close they have to be, and its sub-groups (reference 0.5, 5.2)."""
+"""What a job asks of the places of its pods: how close they have to be, and its sub-groups."""
 
 from __future__ import annotations
 

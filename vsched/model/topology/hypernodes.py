@@ -1,4 +1,4 @@
-"""HyperNodes: sets of nodes that are close to each other, in trees (reference 5.3, appendix A)."""
+"""HyperNodes: sets of nodes that are close to each other, in trees."""
 
 from __future__ import annotations
 

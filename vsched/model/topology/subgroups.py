@@ -1,4 +1,4 @@
-"""Which sub-group of its job a task is in (reference 0.5)."""
+"""Which sub-group of its job a task is in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of the extender plugin (reference 4.20)."""
+"""The arguments of the extender plugin."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 
 
 class Estimator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The load of pods that were placed and are not measured yet (reference 4.11)."""
+    """The load of pods that were placed and are not measured yet."""
 
     request_ratio: Factor = 0.7
     """How much of its request a pod uses."""

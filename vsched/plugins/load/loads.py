@@ -21,7 +21,7 @@ Estimate = tuple[int, int, int, int]
 
 
 class Estimates:
-    """Estimates of what pods will use, by shape (reference 4.11)."""
+    """Estimates of what pods will use, by shape."""
 
     def __init__(self, args: UsageArgs) -> None:
         self._estimator = args.estimator

@@ -1,4 +1,4 @@
-"""The buckets of a job: which of its pods should be placed together on one node (reference 4.15).
+"""The buckets of a job: which of its pods should be placed together on one node.
 
 Pods that hold a node form a bucket with the others on that node. Each further pod joins the bucket to which its role
 has the most affinity: the pods there of roles that it has affinity to, less those of roles that it has anti-affinity

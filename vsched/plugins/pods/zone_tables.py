@@ -1,4 +1,4 @@
-"""What is free in the NUMA zones of nodes before a session places anything (reference 4.21).
+"""What is free in the NUMA zones of nodes before a session places anything.
 
 What a node's report says is free is the start. Pods on the node that the report does not count yet are taken from it:
 

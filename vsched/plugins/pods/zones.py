@@ -1,4 +1,4 @@
-"""What is free in the NUMA zones of nodes during a session (reference 4.21).
+"""What is free in the NUMA zones of nodes during a session.
 
 ``zone_tables`` says what was free before. What the session places is taken from it, and given back where it is undone.
 """

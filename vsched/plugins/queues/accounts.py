@@ -92,7 +92,7 @@ class Account:
         return taken
 
     def share(self, usage: SessionUsage) -> float:
-        """The largest ratio of held to deserved of any resource; 1 where the queue deserves nothing (reference 4.6)."""
+        """The largest ratio of held to deserved of any resource; 1 where the queue deserves nothing."""
         if self.best_effort:
             return 1.0
         held = self.held(usage)
@@ -149,7 +149,7 @@ class Accounts(NamedTuple):
 
 
 def flat_accounts(snapshot: Snapshot) -> Accounts:
-    """Accounts without a tree: each queue may hold the cluster minus what others are guaranteed (reference 4.6)."""
+    """Accounts without a tree: each queue may hold the cluster minus what others are guaranteed."""
     queues = [Queue(ROOT), *snapshot.queues.values()]
     quota, stated = _stated(queues, len(snapshot.total))
     limits = real_limits(_total(snapshot), quota, tree_of([0] * len(queues)))

@@ -1,4 +1,4 @@
-"""Rules of reclaim for the plugin capacity: what a queue can give up, and what it may reclaim (reference 4.6)."""
+"""Rules of reclaim for the plugin capacity: what a queue can give up, and what it may reclaim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of hierarchical DRF: annotations place queues in the tree, and jobs are its leaves (reference 4.4).
+"""The tree of hierarchical DRF: annotations place queues in the tree, and jobs are its leaves.
 
 The plugin drf builds the tree at the first question, so a cycle that asks none pays nothing. A placement makes one job
 stale. The next question computes the nodes above that job again; it computes all nodes again only if the set of

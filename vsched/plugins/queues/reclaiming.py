@@ -1,4 +1,4 @@
-"""Reclaim with the plugin capacity: which tasks of other queues a queue may take (reference 4.6)."""
+"""Reclaim with the plugin capacity: which tasks of other queues a queue may take."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _retries(retries: Mapping[str, int]) -> Metric:
 
 
 def _dominant(held: Vector, snapshot: Snapshot) -> float:
-    """The dominant share: the largest part of the cluster's total of any resource (reference 4.4)."""
+    """The dominant share: the largest part of the cluster's total of any resource."""
     total = snapshot.total
     return max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
 

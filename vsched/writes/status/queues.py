@@ -220,7 +220,7 @@ def _resources_in(answer: WriteResult) -> set[str]:
 
 
 def with_ancestors(held: Mapping[str, dict[str, int]], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
-    """What each queue and its children hold (reference 1.10), where there is a root; base units by resource."""
+    """What each queue and its children hold, where there is a root; base units by resource."""
     if ROOT not in queues:
         return dict(held)
     sums = {name: dict(amounts) for name, amounts in held.items()}
