@@ -117,7 +117,7 @@ async def test_kubectl_is_told_what_is_wrong_with_a_job_and_what_cannot_be_chang
 
 
 @needs_kubectl
-async def test_a_flow_that_runs_in_circles_is_refused(tmp_path: Path) -> None:
+async def test_a_flow_that_runs_in_circles_is_refused_when_it_is_made_and_when_it_is_changed(tmp_path: Path) -> None:
     kubectl = Kubectl(tmp_path)
     flows = [{"name": "a", "dependsOn": {"targets": ["b"]}}, {"name": "b", "dependsOn": {"targets": ["a"]}}]
     circle = {
@@ -129,6 +129,10 @@ async def test_a_flow_that_runs_in_circles_is_refused(tmp_path: Path) -> None:
     async with reviewed() as (cluster, _):
         cluster.write_kubeconfig(tmp_path / "config")
         said = await kubectl("create", "-f", "-", given=json.dumps(circle), code=1)
+        assert "spec.flows: a -> b -> a depend on each other" in said
+        line = {**circle, "spec": {"flows": [{"name": "a"}, flows[1]], "jobRetainPolicy": "retain"}}
+        await kubectl("create", "-f", "-", given=json.dumps(line))
+        said = await kubectl("apply", "-f", "-", given=json.dumps(circle), code=1)
         assert "spec.flows: a -> b -> a depend on each other" in said
 
 

@@ -106,8 +106,8 @@ async def _problems(asked: AdmissionRequest, reviewing: Reviewing, unseen: async
         return [str(error)]
     if reviewing.passes(found):
         return []
-    if asked.operation == "UPDATE":
-        return _changes(asked, found, reviewing) if isinstance(found, wire.VolcanoJob) else []
+    if asked.operation == "UPDATE" and isinstance(found, wire.VolcanoJob):
+        return _changes(asked, found, reviewing)
     return reviewing.refusals(found) or await _queue_problems(found, reviewing, unseen)
 
 
