@@ -261,6 +261,7 @@ class Cache(ObjectIntake):
             claims=self._claims.publish(),
             topology=self.topology.publish(),
             zones=self._zones.publish(),
+            device_shares=self._device_shares.publish(),
         )
 
     def arbitration(self) -> Arbitration:
@@ -368,6 +369,7 @@ class Cache(ObjectIntake):
             "hypernodes": len(self.topology),
             **self._claims.describe(),
             "zoned_nodes": len(self._zones),
+            "nodes_with_shared_devices": len(self._device_shares),
             **self._gangs.describe(),
             "broken": len(self.broken),
             "blemished": len(self.blemished),

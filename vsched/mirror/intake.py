@@ -26,6 +26,7 @@ from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.claims.store import KINDS as CLAIMED
 from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.defaults import ClusterDefaults
+from vsched.mirror.state.deviceshare import DeviceShareStore
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
 from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
@@ -121,6 +122,7 @@ class ObjectIntake(WatchHandler):
         self._claims = ClaimStore(self.on_claim, lambda uid: self._pods.known_uid(uid))
         self.topology = TopologyStore()
         self._zones = ZoneStore()
+        self._device_shares = DeviceShareStore()
         self._responders = ResponderStore()
         self._scheduler_names = scheduler_names
         self._foreign = ForeignPodIndex(scheduler_names)
@@ -142,6 +144,7 @@ class ObjectIntake(WatchHandler):
             self._defaults.judge_pod,
             self._claims,
             self._zones,
+            self._device_shares,
             accounts,
             self.on_arrival,
             self.on_foreign,
@@ -181,7 +184,9 @@ class ObjectIntake(WatchHandler):
                     self._gangs.see(key, found)
                     matters |= self._pods.put(key, found, remarks)
                 case wire.Node():
-                    matters = self._nodes.see(node_of(found, self.axis))
+                    facts = node_of(found, self.axis, remarks)
+                    matters = self._nodes.see(facts)
+                    matters |= self._device_shares.put(key, facts.devices)
                 case wire.PodGroup():
                     spec = job_spec_of(found, self.axis, self._default_queue, remarks)
                     matters = self._groups.put(key, spec)
@@ -269,6 +274,7 @@ class ObjectIntake(WatchHandler):
                 self._gangs.lose(key)
                 return self._native.lose(key) or gone or known
             case "Node":
+                self._device_shares.put(key, ())
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vsched.model.claims.catalogue import ClaimCatalogue
+from vsched.model.deviceshare.records import DeviceShareCatalogue
 from vsched.model.history.records import UsageHistory
 from vsched.model.nodes.zones import ZoneCatalogue
 from vsched.model.snapshot import Snapshot
@@ -36,6 +37,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         learnt=dict(snapshot.learnt),
         claims=_frozen_claims(snapshot.claims),
         zones=_frozen_zones(snapshot.zones),
+        device_shares=_frozen_devices(snapshot.device_shares),
     )
 
 
@@ -53,6 +55,11 @@ def frozen_history(found: UsageHistory) -> UsageHistory:
 def _frozen_zones(found: ZoneCatalogue) -> ZoneCatalogue:
     """The catalogue with copies of its maps."""
     return ZoneCatalogue(dict(found.nodes), dict(found.pods)) if found.nodes else found
+
+
+def _frozen_devices(found: DeviceShareCatalogue) -> DeviceShareCatalogue:
+    """The catalogue with copies of its maps."""
+    return DeviceShareCatalogue(dict(found.nodes), dict(found.pods)) if found.nodes else found
 
 
 def _frozen_claims(found: ClaimCatalogue) -> ClaimCatalogue:

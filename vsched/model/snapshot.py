@@ -13,6 +13,7 @@ from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue
+from vsched.model.deviceshare.records import NO_SHARED_DEVICES, DeviceShareCatalogue
 from vsched.model.history.records import NO_HISTORY, UsageHistory
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.budget import DisruptionBudget
@@ -141,6 +142,8 @@ class Snapshot:
     """HyperNodes."""
     zones: ZoneCatalogue = NO_ZONES
     """NUMA zones of nodes."""
+    device_shares: DeviceShareCatalogue = NO_SHARED_DEVICES
+    """Devices of nodes that pods use whole or in parts."""
 
 
 def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:

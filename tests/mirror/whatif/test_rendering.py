@@ -10,7 +10,7 @@ from tests.support import clusters
 from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror import wire
-from vsched.mirror.ingest.nodes import node_of
+from vsched.mirror.ingest.nodes import NodeFacts, node_of
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import ParsedQueue, queue_of
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
@@ -46,7 +46,7 @@ def test_what_is_written_reads_the_same(text: str) -> None:
         allocatable = tuple((position, value) for position, value in column if value)
         found = wire.decode("Node", encoded(node_manifest(attributes, allocatable, axis)))
         assert isinstance(found, wire.Node)
-        assert node_of(found, axis) == (attributes, allocatable)
+        assert node_of(found, axis) == NodeFacts(attributes, allocatable)
 
 
 GROUPS = {

@@ -8,11 +8,14 @@ from typing import NamedTuple
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
+from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
+from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, node_devices_of, offered_by
 from vsched.mirror.ingest.metadata import BOOLEANS, created_of, naming, scheduling_annotations
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
+from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.shared import shared
 
@@ -23,6 +26,9 @@ OVERSUBSCRIBED = {
 }
 """Annotations with lent amounts, milli-cores and bytes: the resource, and the suffix that makes the number one."""
 
+READ_ELSEWHERE = (OVERSUBSCRIPTION, REGISTER, HANDSHAKE)
+"""Beginnings of annotations that are no attributes: device plugins write theirs every half minute."""
+
 _NONE: Mapping[str, str] = {}
 
 
@@ -31,16 +37,22 @@ class NodeFacts(NamedTuple):
 
     attributes: NodeAttributes
     allocatable: Amounts
+    devices: tuple[NodeDevices, ...] = ()
+    """Its shared devices."""
 
 
-def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
-    """What a Node says; raises BadObject."""
+def node_of(node: wire.Node, axis: ResourceAxis, remarks: Remarks | None = None) -> NodeFacts:
+    """What a Node says; raises BadObject. ``remarks`` gets a line for devices that cannot be read."""
     metadata, spec = node.metadata, node.spec
     with naming("Node", metadata):
         read(metadata.labels, LABELS_MAX, "metadata.labels")
         read(spec.taints, TAINTS_MAX, "spec.taints")
         bounded(sum(len(image.names or ()) for image in node.status.images or ()), IMAGES_MAX, "status.images")
-        allocatable = amounts_of(axis, node.status.allocatable, "status.allocatable")
+        devices = node_devices_of(node, [] if remarks is None else remarks)
+        offered = node.status.allocatable
+        if devices:
+            offered = {**(offered or {}), **offered_by(devices, offered or {})}
+        allocatable = amounts_of(axis, offered, "status.allocatable")
         lent = _oversubscribed(metadata, axis)
     attributes = NodeAttributes(
         name=shared(metadata.name),
@@ -51,12 +63,12 @@ def node_of(node: wire.Node, axis: ResourceAxis) -> NodeFacts:
             shared(name): image.size_bytes or 0 for image in node.status.images or () for name in image.names or ()
         },
         annotations={
-            key: value for key, value in scheduling_annotations(metadata) if not key.startswith(OVERSUBSCRIPTION)
+            key: value for key, value in scheduling_annotations(metadata) if not key.startswith(READ_ELSEWHERE)
         },
         created=created_of(metadata),
     )
     amounts = plus(allocatable, lent) if lent else allocatable
-    return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts))
+    return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts), devices)
 
 
 def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:

@@ -14,6 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
+from vsched.mirror.ingest.deviceshare import assigned_to
 from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name, plain_name
 from vsched.mirror.ingest.metadata import (
@@ -228,6 +229,7 @@ class PodReader:
             claims=None if beyond else claims_of(pod),
             group=shared(native),
             zones=annotations.get(TOPOLOGY_DECISION, "")[:DECISION_MAX] if shape.zones is not None else "",
+            devices=assigned_to(annotations, shape.devices, remarks),
             checkpoint=checkpoint_of(annotations, remarks),
             deletion_cost=deletion_cost_of(annotations, remarks),
             cooperates=cooperation_of(annotations, remarks) if self._asks_seconds else None,

@@ -21,6 +21,7 @@ from vsched.mirror.ingest.bounds import (
     bounded,
     read,
 )
+from vsched.mirror.ingest.deviceshare import device_request_of, in_full, wishes_of
 from vsched.mirror.ingest.metadata import is_revocable, numa_policy_of
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
@@ -144,9 +145,10 @@ class Shaper:
         _bound_parts(pod)
         affinity = decoded(spec.affinity, Affinity, "spec.affinity")
         request = request_of(pod, self._asked)
+        devices = device_request_of(pod)
         every = (*(spec.containers or ()), *(spec.init_containers or ()))
         return self._table.shape(
-            request.amounts,
+            request.amounts if devices is None else in_full(request.amounts, devices, self._axis),
             scoring_cpu=request.scoring_cpu,
             scoring_memory=request.scoring_memory,
             rules=rules_of(spec.node_selector, affinity, spec.tolerations, is_revocable(metadata)),
@@ -159,6 +161,7 @@ class Shaper:
             burst=request.burst,
             limits=self._limits_of(pod, self._asked),
             zones=zones_asked_by(pod, self._asked, numa_policy_of(metadata)),
+            devices=devices,
         )
 
     def _requests(self, pod: Pod, axis: Columns) -> Shape:
@@ -234,6 +237,7 @@ def _key(pod: Pod) -> Hashable:
         bytes(spec.tolerations),
         is_revocable(pod.metadata),
         numa_policy_of(pod.metadata),
+        wishes_of(pod.metadata),
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,

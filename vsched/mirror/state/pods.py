@@ -19,6 +19,7 @@ from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS
 from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.claims.store import ClaimStore
+from vsched.mirror.state.deviceshare import DeviceShareStore
 from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
@@ -51,6 +52,7 @@ class PodStore:
         judge_class: Callable[[str], tuple[int, str]],
         claims: ClaimStore,
         zones: ZoneStore,
+        device_shares: DeviceShareStore,
         accounts: NamespaceAccounts | None = None,
         on_arrival: Callable[[str], None] = lambda uid: None,
         on_foreign: Callable[[Task], None] = lambda task: None,
@@ -65,6 +67,7 @@ class PodStore:
         self._judge_class = judge_class
         self.claims = claims
         self._zones = zones
+        self._device_shares = device_shares
         self.accounts = accounts
         """None where nobody arbitrates."""
         self._durations = DurationStore()
@@ -181,6 +184,7 @@ class PodStore:
         self.claims.move(task, None)
         self.claims.forget(uid)
         self._zones.move(task, None)
+        self._device_shares.move(task, None)
         self._jobs.drop(task)
         if self.accounts is not None:
             self.accounts.move(task, None)
@@ -248,6 +252,7 @@ class PodStore:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
                 self._zones.decide(bind)
+                self._device_shares.decide(bind)
                 task = self._assumed.begin(task, Status.BINDING, bind.node)
                 self._store(task)
                 if bind.claims is not None:
@@ -285,6 +290,7 @@ class PodStore:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING:
                 self._zones.decide(bind, on_paper=task.shape.zones is not None)
+                self._device_shares.decide(bind)
                 self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
                 came.append(task)
         for eviction in report.evictions:
@@ -413,6 +419,8 @@ class PodStore:
             self.claims.move(before, task)
         if task.shape.zones is not None or (before is not None and before.shape.zones is not None):
             self._zones.move(before, task)
+        if task.shape.devices is not None or (before is not None and before.shape.devices is not None):
+            self._device_shares.move(before, task)
         self._jobs.put(task)
         if self.accounts is not None:
             self.accounts.move(before, task)
@@ -435,9 +443,9 @@ def _same(left: Task, right: Task) -> bool:
 def _matters(before: Task, after: Task) -> bool:
     """Whether a changed pod can change a decision.
 
-    The text of a condition, the arrival of an assumed binding, what was decided about its zones, a start, a longer
-    cool-down, the expected duration, readiness and what an eviction costs cannot: none of them makes a placement
-    possible.
+    The text of a condition, the arrival of an assumed binding, what was decided about its zones and devices, a
+    start, a longer cool-down, the expected duration, readiness and what an eviction costs cannot: none of them makes a
+    placement possible.
     """
     arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
     as_before = msgspec.structs.replace(
@@ -452,6 +460,7 @@ def _matters(before: Task, after: Task) -> bool:
         unready=before.unready,
         finished=before.finished,
         zones=before.zones,
+        devices=before.devices,
         checkpoint=before.checkpoint,
         deletion_cost=before.deletion_cost,
         cooperates=before.cooperates,

@@ -106,6 +106,7 @@ class RestoredMirror(PaperMirror):
             condition="",
             started=0.0,
             protected_until=0.0,
+            devices="",
             checkpoint=0.0,
             asked=None,
             spared=False,
@@ -125,6 +126,7 @@ class RestoredMirror(PaperMirror):
         self._pods.adopt(tasks)
         self._paper.adopt(origin.claims)
         self._zones.adopt(origin.zones, tasks)
+        self._device_shares.adopt(origin.device_shares)
         self._jobs.adopt(origin)
         groups = {key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit}
         self._groups.adopt(groups)

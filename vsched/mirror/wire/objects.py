@@ -36,6 +36,7 @@ class NodeStatus(Wire):
     """The status of a node."""
 
     allocatable: ResourceList | None = None
+    capacity: ResourceList | None = None
     images: list[ContainerImage] | None = None
 
 

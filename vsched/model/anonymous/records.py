@@ -6,6 +6,7 @@ Each field that can hold text has a rule here (a test checks that). Fields witho
 from __future__ import annotations
 
 from vsched.model.anonymous.claims import CLAIM_RULES
+from vsched.model.anonymous.deviceshare import DEVICE_RULES, assigned, bound
 from vsched.model.anonymous.rules import (
     Rule,
     address,
@@ -127,6 +128,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "unsupported": sentence,
         "claims": shared,
         "zones": word,
+        "devices": assigned,
         "asked": parts,
     },
     EvictionRequest: {"action": word, "beneficiary": name, "answer": parts},
@@ -142,6 +144,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "strategy": parts,
         "limits": _AMOUNTS,
         "zones": parts,
+        "devices": parts,
     },
     ZoneRequest: {"policy": word},
     Rules: {
@@ -228,7 +231,7 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     Arbitration: {"parties": pairs(name, parts), "buckets": pairs(name, parts), "storage": _AMOUNTS},
     # decisions
-    Bind: {**_POD, "node": node, "claims": parts, "annotations": pairs(word, word)},
+    Bind: {**_POD, "node": node, "claims": parts, "annotations": bound},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
     Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
     AskResponders: _POD,
@@ -266,6 +269,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "spans": lambda renaming, found: (),
     },
     **CLAIM_RULES,
+    **DEVICE_RULES,
     **TOPOLOGY_RULES,
     **ZONE_RULES,
 }

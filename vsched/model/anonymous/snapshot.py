@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
+from vsched.model.anonymous.deviceshare import renamed_devices
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
 from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.anonymous.zones import renamed_zones
@@ -49,6 +50,7 @@ OWN = (
     "claims",
     "topology",
     "zones",
+    "device_shares",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -94,6 +96,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "claims": renamed_catalogue(renaming, snapshot.claims, selects),
         "topology": renamed_topology(renaming, snapshot.topology),
         "zones": renamed_zones(renaming, snapshot.zones),
+        "device_shares": renamed_devices(renaming, snapshot.device_shares),
     }
     return replace(snapshot, **made)
 

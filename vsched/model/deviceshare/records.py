@@ -17,6 +17,17 @@ DEVICES_MAX = 64
 """The most devices of a node that are read."""
 
 
+VGPU_NUMBER, VGPU_MEMORY = "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory"
+VGPU_PERCENT, VGPU_CORES = "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores"
+GPU_MEMORY, GPU_NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
+
+VGPU_IDS = "volcano.sh/vgpu-ids-new"
+"""Annotation of pods: the devices that they were given, for device plugins."""
+VGPU_IDS_TO_ALLOCATE, VGPU_NODE = "volcano.sh/devices-to-allocate", "volcano.sh/vgpu-node"
+GPU_INDEX = "volcano.sh/gpu-index"
+"""The same of devices of the kind ``gpu``: their numbers."""
+
+
 class DeviceKind(StrEnum):
     """How devices of a node are registered, and how pods ask for them. A node has devices of one kind or several."""
 
@@ -92,6 +103,7 @@ class HeldPart(msgspec.Struct, frozen=True):
     """What one container holds of one device."""
 
     index: int
+    """-1 where only the uuid is known."""
     thousandths: int = 0
     memory: int = 0
     uuid: str = ""
@@ -110,6 +122,8 @@ class DevicePod(msgspec.Struct, frozen=True):
     """Namespace and name."""
     kind: str
     parts: HeldParts
+    leaving: bool = False
+    """Whether it is terminating, so that its devices come free."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,3 +138,6 @@ class DeviceShareCatalogue:
 
 NO_SHARED_DEVICES = DeviceShareCatalogue()
 """The catalogue of a cluster where no node registers shared devices."""
+
+ASSIGNED: Mapping[str, str] = {DeviceKind.VGPU: VGPU_IDS, DeviceKind.GPU: GPU_INDEX}
+"""By kind: the annotation of pods that says which devices they hold."""

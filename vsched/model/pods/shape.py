@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from vsched.model.amounts.resources import Amounts
+from vsched.model.deviceshare.records import DeviceRequest
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
 _INT64 = 1 << 63
@@ -206,6 +207,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """Sums of its containers' limits by the names of quotas (``limits.cpu``), sorted; base units."""
     zones: ZoneRequest | None = None
     """What it asks of NUMA zones; None for pods that the kubelet does not align."""
+    devices: DeviceRequest | None = None
+    """What it asks of shared devices; None for pods that ask for none."""
 
 
 ShapeKey = tuple[
@@ -221,6 +224,7 @@ ShapeKey = tuple[
     tuple[int, int],
     tuple[tuple[str, int], ...],
     ZoneRequest | None,
+    DeviceRequest | None,
 ]
 
 
@@ -260,11 +264,26 @@ class ShapeTable:
         burst: tuple[int, int] = (0, 0),
         limits: tuple[tuple[str, int], ...] = (),
         zones: ZoneRequest | None = None,
+        devices: DeviceRequest | None = None,
     ) -> Shape:
         """The interned shape with these values."""
         rules = self.rules(rules or Rules())
         scoring = (scoring_cpu, scoring_memory)
-        key = (request, scoring, rules, ports, affinity, spread, images, containers, strategy, burst, limits, zones)
+        key = (
+            request,
+            scoring,
+            rules,
+            ports,
+            affinity,
+            spread,
+            images,
+            containers,
+            strategy,
+            burst,
+            limits,
+            zones,
+            devices,
+        )
         shape = self._shapes.get(key)
         if shape is None:
             self._made += 1
@@ -284,6 +303,7 @@ class ShapeTable:
                 burst=burst,
                 limits=limits,
                 zones=zones,
+                devices=devices,
             )
         return shape
 

@@ -71,6 +71,9 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """The native PodGroup (``spec.schedulingGroup``) that it names; empty where it names none."""
     zones: str = ""
     """What it was given of NUMA zones when it was bound, as its annotation ``volcano.sh/topology-decision`` says."""
+    devices: str = ""
+    """The shared devices that it was given, as its annotation ``volcano.sh/vgpu-ids-new`` or ``volcano.sh/gpu-index``
+    says."""
     checkpoint: float = 0.0
     """When it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 where not stated."""
     deletion_cost: int = 0
@@ -134,6 +137,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
             self.claims,
             self.group,
             self.zones,
+            self.devices,
             self.checkpoint,
             self.deletion_cost,
             self.cooperates,

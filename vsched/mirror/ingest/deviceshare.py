@@ -1,0 +1,344 @@
+"""Shared devices: what nodes register, what pods ask for, and what pods hold (reference 4.22, 5.6).
+
+Device plugins write the devices of a node into ``volcano.sh/node-vgpu-register``: for each of them
+``uuid,sharers,MiB,type,healthy,mode`` and a colon; 0 sharers stand for no bound, and 0 MiB for memory that does not
+count. HAMi's other two forms are read too: ``uuid,sharers,MiB,cores,type,numa,healthy``, and a JSON list. Devices of
+the kind ``gpu`` follow from the capacity of the node. What cannot be read is left out, with a remark: the node and its
+pods are used as if it were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from vsched.errors import UNREADABLE, BadObject, BadQuantity
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.metadata import BOOLEANS
+from vsched.mirror.ingest.requests import Resources
+from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.wire.base import ResourceList
+from vsched.mirror.wire.pods import Container, Pod
+from vsched.model.amounts.resources import Amounts, ResourceAxis, parse_scaled
+from vsched.model.deviceshare.records import (
+    ASSIGNED,
+    DEVICES_MAX,
+    GPU_MEMORY,
+    GPU_NUMBER,
+    VGPU_CORES,
+    VGPU_MEMORY,
+    VGPU_NUMBER,
+    VGPU_PERCENT,
+    WHOLE,
+    DeviceAsk,
+    DeviceKind,
+    DeviceRequest,
+    HeldPart,
+    HeldParts,
+    NodeDevices,
+    SharedDevice,
+)
+from vsched.model.shared import shared
+
+REGISTER, HANDSHAKE = "volcano.sh/node-vgpu-register", "volcano.sh/node-vgpu-handshake"
+UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
+USE_TYPE, AVOID_TYPE = "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"
+USE_UUID, AVOID_UUID = "volcano.sh/vgpu-use-gpuuuid", "volcano.sh/vgpu-nouse-gpuuuid"
+MODE = "volcano.sh/vgpu-mode"
+WISHES = (USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, MODE)
+"""Annotations of pods about devices."""
+
+TEXT_MAX = 16384
+"""The longest text about the devices of a node or a pod that is read."""
+WORDS_MAX = 64
+"""Types or uuids that one pod names."""
+AMOUNT_MAX = 1 << 40
+"""MiB, and other amounts: no device has more."""
+UNBOUND_SHARERS = 1000
+"""How many containers count as able to share a device that has no bound."""
+CORES = WHOLE // 100
+"""Thousandths of a device in one per cent of its cores."""
+MODES = ("hami-core", "mps")
+"""Other modes but ``mig`` count as the first."""
+MIG = "mig"
+
+_NONE: Mapping[str, str] = {}
+
+
+class HamiDevice(msgspec.Struct):
+    """A device in HAMi's JSON list."""
+
+    id: str
+    count: int = 0
+    devmem: int = 0
+    devcore: int = 100
+    type: str = ""
+    numa: int = -1
+    mode: str = ""
+    health: bool = True
+
+
+# -- nodes ----------------------------------------------------------------------------------------------------------
+
+
+def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...]:
+    """The devices of a node by kind; what cannot be read is left out, with a remark."""
+    annotations, capacity = node.metadata.annotations or _NONE, node.status.capacity or {}
+    found: list[NodeDevices] = []
+    if GPU_MEMORY in capacity and GPU_NUMBER in capacity:
+        try:
+            found.append(_equal_devices(node.metadata.name, capacity, annotations.get(UNHEALTHY, "")))
+        except BadObject as error:
+            remarks.append(f"{error}: its devices are left out")
+    text = annotations.get(REGISTER, "")
+    if ":" in text and _is_there(annotations.get(HANDSHAKE)):
+        try:
+            found.append(registered(node.metadata.name, text))
+        except BadObject as error:
+            remarks.append(f"metadata.annotations[{REGISTER}]: {error}: its devices are left out")
+    return tuple(found)
+
+
+def _is_there(handshake: str | None) -> bool:
+    """Whether the device plugin is there: it says so, and says where it leaves."""
+    return handshake is not None and "Deleted" not in handshake
+
+
+def registered(node: str, text: str) -> NodeDevices:
+    """What the annotation ``volcano.sh/node-vgpu-register`` says; raises BadObject."""
+    if len(text) > TEXT_MAX:
+        raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
+    rows = list(_json(text) if text.lstrip().startswith("[") else _lines(text))
+    if len(rows) > DEVICES_MAX:
+        raise BadObject(f"{len(rows)} devices ({DEVICES_MAX} are read at most)")
+    if len({one.id for _, one in rows}) < len(rows):
+        raise BadObject("two devices have one uuid")
+    mode = rows[-1][1].mode if rows else ""
+    if mode == MIG:
+        raise BadObject("its devices are divided by MIG, which is not supported (expected hami-core or mps)")
+    devices = tuple(
+        SharedDevice(
+            index,
+            shared(one.id),
+            shared(one.type),
+            _amount(one.devmem, "MiB"),
+            _amount(one.count, "sharers"),
+            one.health,
+            min(WHOLE, CORES * _amount(one.devcore, "cores")),
+            one.numa,
+        )
+        for index, one in rows
+    )
+    return NodeDevices(shared(node), DeviceKind.VGPU, mode if mode in MODES else MODES[0], devices)
+
+
+def _json(text: str) -> Iterable[tuple[int, HamiDevice]]:
+    try:
+        return list(enumerate(msgspec.json.decode(text, type=list[HamiDevice])))
+    except UNREADABLE:
+        raise BadObject(f"{text[:40]!r} (expected a list of devices)") from None
+
+
+def _lines(text: str) -> Iterable[tuple[int, HamiDevice]]:
+    for index, line in enumerate(text.split(":")):
+        if "," in line:
+            yield index, _line(line.split(","))
+
+
+def _line(fields: Sequence[str]) -> HamiDevice:
+    match fields:
+        case [uuid, sharers, memory, cores, kind, numa, healthy, *_] if cores.isdecimal():
+            zone = _whole(numa) if numa.isdecimal() else -1
+            return HamiDevice(uuid, _whole(sharers), _whole(memory), _whole(cores), kind, zone, "", _flag(healthy))
+        case [uuid, sharers, memory, kind, healthy, *mode]:
+            return HamiDevice(
+                uuid, _whole(sharers), _whole(memory), 100, kind, -1, mode[0] if mode else "", _flag(healthy)
+            )
+    raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,sharers,MiB,type,healthy,mode)")
+
+
+def _flag(text: str) -> bool:
+    if text not in BOOLEANS:
+        raise BadObject(f"{text[:40]!r} (expected true or false)")
+    return BOOLEANS[text]
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 12:
+        raise BadObject(f"{text[:40]!r} (expected a whole number)")
+    return int(text)
+
+
+def _amount(value: int, what: str) -> int:
+    if not 0 <= value <= AMOUNT_MAX:
+        raise BadObject(f"{value} {what} (expected 0 to {AMOUNT_MAX:,})")
+    return value
+
+
+def _equal_devices(node: str, capacity: ResourceList, unhealthy: str) -> NodeDevices:
+    """Devices of the kind ``gpu``: so many, with an equal share of the memory."""
+    number, memory = (_quantity(capacity, name, "status.capacity") for name in (GPU_NUMBER, GPU_MEMORY))
+    if number > DEVICES_MAX:
+        raise BadObject(f"status.capacity.{GPU_NUMBER}: {number} ({DEVICES_MAX} are read at most)")
+    ill = {word.strip() for word in unhealthy[:TEXT_MAX].split(",")}
+    return NodeDevices(
+        shared(node),
+        DeviceKind.GPU,
+        devices=tuple(
+            SharedDevice(index, memory=memory // number, healthy=str(index) not in ill) for index in range(number)
+        ),
+    )
+
+
+def _quantity(found: ResourceList, name: str, at: str) -> int:
+    if name not in found:
+        return 0
+    try:
+        return min(AMOUNT_MAX, parse_scaled(name, found[name], 1))
+    except BadQuantity as error:
+        raise BadObject(f"{at}.{error}") from None
+
+
+def offered_by(devices: Iterable[NodeDevices], stated: ResourceList) -> ResourceList:
+    """What a node with these devices offers of vGPU resources: sums, as the requests of pods are.
+
+    Whether a pod finds devices is decided for each device. The node's own numbers count only for ``vgpu-number``, where
+    it states one: device plugins state the others in units of their own, or not at all.
+    """
+    offered: ResourceList = {}
+    for found in devices:
+        if found.kind == DeviceKind.VGPU and found.devices:
+            if VGPU_NUMBER not in stated:
+                offered[VGPU_NUMBER] = sum(one.sharers or UNBOUND_SHARERS for one in found.devices)
+            offered[VGPU_CORES] = sum(one.thousandths for one in found.devices) // CORES
+            offered[VGPU_PERCENT] = 100 * len(found.devices)
+            if all(one.memory for one in found.devices):
+                offered[VGPU_MEMORY] = sum(one.memory for one in found.devices)
+    return offered
+
+
+# -- what pods ask for ----------------------------------------------------------------------------------------------
+
+
+def wishes_of(metadata: wire.Metadata) -> tuple[str | None, ...] | None:
+    """The annotations of a pod about devices, in the order of ``WISHES``; None without annotations."""
+    annotations = metadata.annotations
+    return None if annotations is None else tuple(map(annotations.get, WISHES))
+
+
+def device_request_of(pod: Pod) -> DeviceRequest | None:
+    """What a pod asks of shared devices, None where it asks for none. Raises BadObject."""
+    containers = pod.spec.containers or ()
+    if not any(b"volcano.sh/" in bytes(one.resources) for one in (*containers, *(pod.spec.init_containers or ()))):
+        return None
+    asks = [(number, ask) for number, one in enumerate(containers) for ask in _asks(one, f"spec.containers[{number}]")]
+    if not asks:
+        return _gpu_request(pod)
+    wishes = wishes_of(pod.metadata) or (None,) * len(WISHES)
+    types, others, uuids, other_uuids = (_words(text, at) for text, at in zip(wishes[:4], WISHES, strict=False))
+    return DeviceRequest(
+        DeviceKind.VGPU,
+        tuple(ask for _, ask in asks),
+        tuple(number for number, _ in asks),
+        types,
+        () if wishes[0] is not None else others,
+        uuids,
+        other_uuids,
+        (wishes[4] or "")[:40],
+    )
+
+
+def in_full(amounts: Amounts, request: DeviceRequest, axis: ResourceAxis) -> Amounts:
+    """A pod's request with the memory and the cores of all devices: containers state those of one device."""
+    if request.kind != DeviceKind.VGPU:
+        return amounts
+    sums = {
+        axis.find(VGPU_MEMORY): sum(ask.number * ask.memory for ask in request.asks),
+        axis.find(VGPU_PERCENT): sum(ask.number * ask.percent for ask in request.asks),
+        axis.find(VGPU_CORES): sum(ask.number * ask.thousandths // CORES for ask in request.asks),
+    }
+    return tuple((column, 1000 * sums[column] if sums.get(column) else value) for column, value in amounts)
+
+
+def _limits(container: Container, at: str) -> ResourceList:
+    """The limits of a container; requests where it has no such limit."""
+    found = decoded(container.resources, Resources, f"{at}.resources")
+    return {} if found is None else {**(found.requests or {}), **(found.limits or {})}
+
+
+def _asks(container: Container, at: str) -> Iterable[DeviceAsk]:
+    """What a container asks for: nothing, or one ask."""
+    limits, at = _limits(container, at), f"{at}.resources.limits"
+    if VGPU_NUMBER not in limits and VGPU_MEMORY not in limits:
+        return
+    number = _quantity(limits, VGPU_NUMBER, at) if VGPU_NUMBER in limits else 1
+    memory, percent = _quantity(limits, VGPU_MEMORY, at), _quantity(limits, VGPU_PERCENT, at)
+    if not memory and VGPU_PERCENT not in limits:
+        percent = 100
+    if number:
+        cores = _quantity(limits, VGPU_CORES, at)
+        yield DeviceAsk(min(number, DEVICES_MAX + 1), CORES * cores, memory, 0 if memory else min(percent, 1000))
+
+
+def _gpu_request(pod: Pod) -> DeviceRequest | None:
+    """Of the kind ``gpu``: memory of one device, or whole devices."""
+    for name in (GPU_MEMORY, GPU_NUMBER):
+        apps = [
+            _quantity(_limits(one, ""), name, f"spec.containers[{at}].resources.limits")
+            for at, one in enumerate(pod.spec.containers or ())
+        ]
+        steps = [
+            _quantity(_limits(one, ""), name, f"spec.initContainers[{at}].resources.limits")
+            for at, one in enumerate(pod.spec.init_containers or ())
+        ]
+        amount = max(sum(apps), max(steps, default=0))
+        if amount:
+            ask = DeviceAsk(1, memory=amount) if name == GPU_MEMORY else DeviceAsk(min(amount, DEVICES_MAX + 1), WHOLE)
+            return DeviceRequest(DeviceKind.GPU, (ask,), (0,))
+    return None
+
+
+def _words(text: str | None, at: str) -> tuple[str, ...]:
+    """The words of a list, sorted."""
+    if not text:
+        return ()
+    words = {word.strip() for word in text[: TEXT_MAX + 1].split(",")} - {""}
+    if len(text) > TEXT_MAX or len(words) > WORDS_MAX:
+        raise BadObject(f"metadata.annotations[{at}]: more than {WORDS_MAX} words or {TEXT_MAX:,} letters")
+    return tuple(sorted(words))
+
+
+# -- what pods hold -------------------------------------------------------------------------------------------------
+
+
+def assigned_to(annotations: Mapping[str, str], request: DeviceRequest | None, remarks: Remarks) -> str:
+    """The text that says which devices a pod holds; empty where there is none, or it cannot be read."""
+    text = "" if request is None else annotations.get(ASSIGNED[request.kind], "")
+    if request is None or not text:
+        return ""
+    try:
+        parts_of(text, request)
+    except BadObject as error:
+        remarks.append(f"metadata.annotations[{ASSIGNED[request.kind]}]: {error}: passed over")
+        return ""
+    return text
+
+
+def parts_of(text: str, request: DeviceRequest) -> HeldParts:
+    """The parts of devices that a pod with this request holds, by such a text; raises BadObject."""
+    if len(text) > TEXT_MAX:
+        raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
+    if request.kind == DeviceKind.GPU:
+        ask = request.asks[0]
+        return (tuple(HeldPart(_whole(word.strip()), ask.thousandths, ask.memory) for word in text.split(",")),)
+    return tuple(
+        tuple(_held(part.split(",")) for part in container.split(":") if "," in part) for container in text.split(";")
+    )
+
+
+def _held(fields: Sequence[str]) -> HeldPart:
+    if len(fields) < 4 or not fields[0]:
+        raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,type,MiB,cores)")
+    return HeldPart(-1, CORES * _whole(fields[3]), _whole(fields[2]), shared(fields[0]))
