@@ -148,6 +148,27 @@ class DeviceTable:
         """The opposite of ``take``."""
         self._add(ask, chosen, 1)
 
+    def shift(self, slot: int, node: int, thousandths: int, memory: int, sign: int) -> None:
+        """Take a part of one device (``sign`` -1), or give it back (1)."""
+        if self.total_memory[slot, node]:
+            self.memory[slot, node] += sign * memory
+        self.thousandths[slot, node] += sign * thousandths
+        if self.sharers[slot, node] < NO_BOUND:
+            self.sharers[slot, node] += sign
+        self.users[slot, node] -= sign
+
+    def tightest(self, other: DeviceTable) -> DeviceTable:
+        """What is free in this table and in another one of the same devices."""
+        return DeviceTable(
+            self.healthy,
+            self.types,
+            self.total_memory,
+            np.minimum(self.memory, other.memory),
+            np.minimum(self.thousandths, other.thousandths),
+            np.minimum(self.sharers, other.sharers),
+            np.maximum(self.users, other.users),
+        )
+
     def _add(self, ask: DeviceAsk, chosen: Mask, sign: int) -> None:
         self.memory += np.where(chosen & (self.total_memory > 0), sign * self.memory_of(ask), 0)
         self.thousandths += np.where(chosen, sign * ask.thousandths, 0)
