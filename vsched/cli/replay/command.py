@@ -19,8 +19,11 @@ Examples:
   vsched replay vsched-17.json.gz --config policy.yaml  (what another policy would have decided)
   vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
+  vsched replay --trace nodes.csv pods.csv --fill 1.3 --seeds 42-51 --policy a.yaml --json
   vsched replay --trace jobs.csv.gz --from 2017-10-16 --days 7 --machines 88x8 --policy a.yaml --policy b.yaml
 """
+FILL_FLAGS = {"fill", "seeds", "policies", "share", "jobs", "out", "plots", "quiet"}
+"""Those of --trace that the fill test knows as well, and its own; the rest is about time and queues."""
 
 
 @click.command("replay", epilog=EPILOG)
@@ -35,6 +38,7 @@ Examples:
 )
 @click.option("--profile", is_flag=True, help="show the time by action and by plugin")
 @output_flags_of("text", "json", "yaml")
+@click.option("--json", "as_json", is_flag=True, help="the same as --output json")
 @trace_options
 def command(
     files: tuple[Path, ...],
@@ -42,6 +46,7 @@ def command(
     cycles: int,
     profile: bool,
     output: Output,
+    as_json: bool,
     trace: Path | None,
     **asked: Any,
 ) -> None:
@@ -50,6 +55,8 @@ def command(
     Nothing is written to a cluster and nobody outside is asked: what extenders answered is in the file. Exits 1 where
     something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
     """
+    if as_json:
+        output = output._replace(output="json")
     if trace is not None:
         # The second file of OpenB reaches us as an argument, because --trace takes one or two.
         if len(files) > 1 or config is not None:
@@ -58,7 +65,7 @@ def command(
             )
         if useless := _given(("cycles", "profile")):
             raise click.UsageError(f"{useless}: not with --trace")
-        import_module("vsched.lab.trace.command").replay_trace((trace, *files), output, **asked)
+        _replay_trace((trace, *files), output, asked)
         return
     if useless := _given(asked):
         raise click.UsageError(f"{useless}: only with --trace")
@@ -74,6 +81,20 @@ def command(
     show(found, output)
     if not found.same and config is None:
         raise click.exceptions.Exit(1)
+
+
+def _replay_trace(files: tuple[Path, ...], output: Output, asked: dict[str, Any]) -> None:
+    """Replay a trace in time, or run the fill test with its pods."""
+    if asked["fill"] is None:
+        if useless := _given({"seeds"}):
+            raise click.UsageError(f"{useless}: only with --fill")
+        asked = {name: value for name, value in asked.items() if name not in ("fill", "seeds")}
+        import_module("vsched.lab.trace.command").replay_trace(files, output, **asked)
+        return
+    if useless := _given(asked.keys() - FILL_FLAGS):
+        raise click.UsageError(f"{useless}: not with --fill")
+    asked = {name: value for name, value in asked.items() if name in FILL_FLAGS}
+    import_module("vsched.lab.fill.command").fill_test(files, output, **asked)
 
 
 def _given(names: Iterable[str]) -> str:

@@ -76,6 +76,26 @@ def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
     raise click.BadParameter(problem, ctx, param)
 
 
+MOST_SEEDS = 1000
+
+
+def seeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """``42-51`` or ``1,5,7`` as numbers."""
+    found: list[int] = []
+    for part in value.split(","):
+        first, dash, last = part.strip().partition("-")
+        numbers = [first, last] if dash else [first]
+        if not all(number.isascii() and number.isdecimal() and len(number) < 10 for number in numbers):
+            found = []
+            break
+        begin, end = int(numbers[0]), int(numbers[-1])
+        found += range(begin, min(end, begin + MOST_SEEDS) + 1)
+    if not 0 < len(found) <= MOST_SEEDS or len(set(found)) < len(found):
+        problem = f"{value!r} (expected numbers and ranges, each once, at most {MOST_SEEDS}, such as 42-51 or 1,5,7)"
+        raise click.BadParameter(problem, ctx, param)
+    return tuple(found)
+
+
 trace_options = options(
     click.option(
         "--trace",
@@ -140,9 +160,25 @@ trace_options = options(
         multiple=True,
         metavar="QUEUE=N",
     ),
+    _option(
+        "--fill",
+        says="the fill test: pods come in random order until they ask for so many times all GPUs, and none ends.",
+        type=click.FloatRange(0, 10, min_open=True),
+        metavar="TIMES",
+    ),
+    _option("--seeds", says="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
     _option("--seed", says="draws other uids.", type=click.IntRange(0), default=1),
-    _option("--jobs", says="policies replayed at a time.", type=click.IntRange(1, 64), default=2),
-    _option("--out", says="where comparison.json and the plots go.", type=click.Path(file_okay=False, path_type=Path)),
+    _option(
+        "--jobs",
+        says="policies replayed at a time; with --fill, policies and seeds.",
+        type=click.IntRange(1, 64),
+        default=2,
+    ),
+    _option(
+        "--out",
+        says="where comparison.json or fill.json and the plots go.",
+        type=click.Path(file_okay=False, path_type=Path),
+    ),
     _option("--plots/--no-plots", says="draw, or not.  [default: where there is --out]", default=None),
     _option("--quiet", says="say nothing of how far it is.", is_flag=True),
 )

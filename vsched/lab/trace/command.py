@@ -7,11 +7,9 @@ replayed in this process.
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +21,6 @@ import orjson
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
-from vsched.lab.children import child, scratch
 from vsched.lab.trace.files import TIMES, WHOLE_GPU, ClusterTrace, read_trace
 from vsched.lab.trace.load import (
     capacity_of,
@@ -36,22 +33,21 @@ from vsched.lab.trace.load import (
     with_share_of_nodes,
 )
 from vsched.lab.trace.philly import MachineKind, read_jobs
+from vsched.lab.trace.processes import Replay, Say, side_by_side
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
 from vsched.settings.installed import registry
 from vsched.sim.tables.ages import short_duration
-from vsched.together import first_error, run_fast, together
+from vsched.together import first_error, run_fast
 
 BUILT_IN = "default"
 """The name of the built-in policy."""
 PHILLY_APART_SECONDS = 60.0
 """Between sessions while pods wait: hundreds of jobs wait for hours; half of all run for 20 minutes and more."""
-LOOK_SECONDS = 1.0
 DIGITS = 4
 
 Document = dict[str, Any]
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +134,8 @@ def replay_trace(
         check_installed()
     prepared, facts = prepare(request)
     if out is not None:
-        _make(out)
-    document = {"trace": facts, "policies": run_all(request, prepared, _silent if quiet else _say)}
+        make_folder(out)
+    document = {"trace": facts, "policies": run_all(request, prepared, silent if quiet else tell)}
     # Shown first, so that the result is not lost where the files cannot be written.
     _show(document, output)
     if out is not None:
@@ -232,54 +228,9 @@ async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Docum
 
 
 async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:
-    places = asyncio.Semaphore(request.jobs)
-    async with scratch() as folder, asyncio.TaskGroup() as group:
-        # SIGINT from a terminal reaches the whole process group; after SIGTERM we have to end the children.
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        running = [
-            group.create_task(_in_a_process(request, name, path, folder, places, say))
-            for name, path in names_of(request.policies).items()
-            if path is not None
-        ]
-        return await together(*running)
-
-
-async def _in_a_process(
-    request: ReplayRequest, name: str, policy: Path, folder: Path, places: asyncio.Semaphore, say: Say
-) -> Document:
-    printed, errors = folder / f"{name}.json", folder / f"{name}.log"
-    async with places, child(f"replay under {name}", request.arguments(policy), errors, output=printed) as started:
-        following = asyncio.create_task(_follow(errors, say))
-        try:
-            code = await started.process.wait()
-        finally:
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
-        if code:
-            raise started.death()
-        document: Document = orjson.loads(await asyncio.to_thread(printed.read_bytes))["policies"][0]
-        return document
-
-
-async def _follow(path: Path, say: Say) -> None:
-    """Pass on the lines that a process writes to a file."""
-    seen = 0
-    while True:
-        try:
-            await asyncio.sleep(LOOK_SECONDS)
-        finally:
-            seen += _pass_on(path, seen, say)
-
-
-def _pass_on(path: Path, seen: int, say: Say) -> int:
-    """Pass on the lines after the first ``seen``; returns how many there were."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[seen:-1]
-    for line in lines:
-        say(line)
-    return len(lines)
+    policies = [(name, path) for name, path in names_of(request.policies).items() if path is not None]
+    replays = [Replay(name, request.arguments(path)) for name, path in policies]
+    return [document["policies"][0] for document in await side_by_side(replays, request.jobs, say)]
 
 
 def as_line(name: str, progress: ReplayProgress) -> str:
@@ -292,15 +243,15 @@ def as_line(name: str, progress: ReplayProgress) -> str:
     )
 
 
-def _say(line: str) -> None:
+def tell(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _silent(line: str) -> None:
+def silent(line: str) -> None:
     """With --quiet nothing is said."""
 
 
-def _make(out: Path) -> None:
+def make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -8,7 +8,7 @@ they cannot be replayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsched.errors import BadInput
@@ -120,6 +120,23 @@ def read_trace(nodes: Path, pods: Path) -> ClusterTrace:
     return ClusterTrace(tuple(read_nodes), tuple(read_pods), timed=timed)
 
 
+def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
+    """The same without times, in the order of the file; models of GPUs that pods name have to be those of nodes."""
+    read_nodes = read_rows(nodes, NODE_COLUMNS, _node, lambda node: node.name)
+    models = {node.model for node in read_nodes if node.model}
+
+    def pod_of(row: Row) -> TracePod:
+        pod = _asking(row)
+        unknown = [model for model in pod.models if model not in models]
+        if unknown:
+            known = ", ".join(sorted(models)) or "none"
+            raise BadInput(f"gpu_spec: no node has {unknown[0]!r} (expected models of nodes: {known})")
+        return pod
+
+    read_pods = read_rows(pods, POD_COLUMNS, pod_of, lambda pod: pod.name)
+    return ClusterTrace(tuple(read_nodes), tuple(read_pods), timed=False)
+
+
 def _node(row: Row) -> TraceNode:
     gpus = row.number("gpu", 128)
     model = row.text("model")
@@ -133,11 +150,19 @@ def _node(row: Row) -> TraceNode:
 
 
 def _pod(row: Row) -> TracePod:
+    pod = _asking(row)
+    if not row.has(TIMES[0]):
+        return pod
+    created, runs = _times(row)
+    return replace(pod, created=created, run_seconds=runs)
+
+
+def _asking(row: Row) -> TracePod:
+    """A pod without times."""
     gpus = row.number("num_gpu", 128)
     milli = row.number("gpu_milli", WHOLE_GPU) if gpus else 0
     if gpus and not milli:
         raise BadInput(f"gpu_milli: 0 of {gpus} GPUs (expected 1 to {WHOLE_GPU})")
-    created, runs = _times(row) if row.has(TIMES[0]) else (0, 0)
     qos = row.text("qos")
     return TracePod(
         name=row.name("name", POD_LETTERS),
@@ -147,8 +172,8 @@ def _pod(row: Row) -> TracePod:
         gpu_milli=milli,
         models=tuple(row.label("gpu_spec", model) for model in row.text("gpu_spec").split("|") if model),
         qos=row.service("qos", qos) if qos else "",
-        created=created,
-        run_seconds=runs,
+        created=0,
+        run_seconds=0,
     )
 
 

@@ -7,6 +7,7 @@ it, so that shares, quotas and utilisation count parts and whole GPUs alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from vsched.lab.trace.files import WHOLE_GPU, TraceGang, TraceNode, TracePod
@@ -122,12 +123,11 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
     }
     wanted = []
     if pod.models and pod.gpus:
-        wanted.append({"key": GPU_MODEL, "operator": "In", "values": list(pod.models)})
+        wanted.append(_one_of_models(pod))
     if pod.gpus and not pod.takes_whole_gpus:
         wanted.append({"key": LARGEST_FREE, "operator": "Gt", "values": [str(pod.gpu_milli - 1)]})
     if wanted:
-        terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
-        spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+        spec["affinity"] = _on_nodes_with(wanted)
     annotations = {QUEUE_NAME: queue}
     if group:
         annotations[GROUP_NAME] = group
@@ -135,3 +135,17 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
         annotations[EXPECTED_DURATION] = f"{pod.declared_seconds}s"
     metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def models_affinity(pod: TracePod) -> Obj:
+    """Affinity to nodes with one of the models of GPUs that a pod accepts."""
+    return _on_nodes_with([_one_of_models(pod)])
+
+
+def _one_of_models(pod: TracePod) -> Obj:
+    return {"key": GPU_MODEL, "operator": "In", "values": list(pod.models)}
+
+
+def _on_nodes_with(wanted: Sequence[Obj]) -> Obj:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [*wanted]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

@@ -67,7 +67,7 @@ def draw(document: Document, path: Path) -> None:
     """
     policies = document["policies"]
     looks_back = all("fairness_of_a_week" in policy["series"] for policy in policies)
-    with _figure(document, path) as figure:
+    with titled_figure(title_of(document["trace"]), path) as figure:
         (gpu, other), (waits, fairness) = figure.subplots(2, 2)
         _over_time(gpu, policies, "gpu")
         if document["trace"]["shares_gpus"]:
@@ -76,7 +76,7 @@ def draw(document: Document, path: Path) -> None:
             _lost(other, policies)
         _by_size(waits, policies)
         _over_time(fairness, policies, "fairness_of_a_week" if looks_back else "fairness")
-        _legend(figure, gpu)
+        legend(figure, gpu)
 
 
 def draw_shares(document: Document, path: Path) -> None:
@@ -84,13 +84,13 @@ def draw_shares(document: Document, path: Path) -> None:
     policies = document["policies"]
     columns = min(3, len(policies))
     rows = -(-len(policies) // columns)
-    with _figure(document, path, (INCHES[0], 1.2 + 2.6 * rows)) as figure:
+    with titled_figure(title_of(document["trace"]), path, (INCHES[0], 1.2 + 2.6 * rows)) as figure:
         panels = [*figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat]
         for axes, policy in zip(panels, policies, strict=False):
             _stacked(axes, policy, largest_queues(policies))
         for axes in panels[len(policies) :]:
             axes.set_visible(False)
-        _legend(figure, panels[0])
+        legend(figure, panels[0])
 
 
 def largest_queues(policies: Sequence[Document]) -> list[str]:
@@ -103,20 +103,20 @@ def largest_queues(policies: Sequence[Document]) -> list[str]:
 
 
 @contextmanager
-def _figure(document: Document, path: Path, inches: tuple[float, float] = INCHES) -> Iterator[Figure]:
-    """A figure with a title, which is written to a file at the end."""
+def titled_figure(title: str, path: Path, inches: tuple[float, float] = INCHES) -> Iterator[Figure]:
+    """A figure with a title, which is written to a file at the end; a line of the title ends with ``; ``."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=inches, layout="constrained")
         yield figure
-        figure.suptitle(title_of(document["trace"]).replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
+        figure.suptitle(title.replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
         metadata = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, dpi=DOTS_AN_INCH, metadata=metadata)
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     columns = len(labels) if len(labels) <= 4 else 3
     figure.legend(handles, labels, loc="outside upper right", ncols=columns, frameon=False)

@@ -1,0 +1,131 @@
+"""One policy on one seed: pod by pod through the mirror and a cycle of the decision core, as the daemon runs it.
+
+Only HTTP is left out: what the API server would show of nodes, pods and bindings goes straight to the mirror. A pod
+that a cycle does not bind is deleted and never tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from vsched.daemon.system.tuning import listed
+from vsched.errors import BadInput
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
+from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
+from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
+from vsched.lab.trace.files import ClusterTrace, TracePod
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.model.plan import Bind
+from vsched.settings import default_settings, load_file
+from vsched.settings.installed import registry
+from vsched.sim.store.kinds import Obj
+
+TELL_SECONDS = 5.0
+SHARING = "deviceshare"
+"""The plugin under which GPUs are devices that pods share."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillProgress:
+    """How far a run is."""
+
+    arrived_percent: float
+    """What the pods so far asked for, of all GPUs."""
+    allocated_percent: float
+    pods: int
+    dropped: int
+    took_seconds: float
+
+
+def policy_of(path: Path | None) -> Policy:
+    """The policy in a file, or the built-in one."""
+    return (default_settings(registry()) if path is None else load_file(path, registry())).policy
+
+
+def fill_up(
+    trace: ClusterTrace, policy: Policy, fill: float, seed: int, tell: Callable[[FillProgress], None]
+) -> Filled:
+    """Run the test."""
+    cluster = FilledCluster(trace, policy)
+    curve = Curve(gpus_of(trace))
+    pods = dropped = dropped_with_room = 0
+    began = told = perf_counter()
+
+    def progress() -> FillProgress:
+        arrived = FULL * curve.arrived / curve.capacity
+        return FillProgress(arrived, curve.allocation_percent, pods, dropped, perf_counter() - began)
+
+    for pod in arrivals(trace, fill, seed):
+        placed = cluster.place(pod, f"{pod.name}-{pods}")
+        pods += 1
+        if not placed:
+            dropped += 1
+            dropped_with_room += cluster.machines.has_room(pod)
+        curve.see(pod.gpu_amount, placed=placed)
+        if perf_counter() - told > TELL_SECONDS:
+            told = perf_counter()
+            tell(progress())
+    tell(progress())
+    return Filled(seed, tuple(curve.percents), curve.allocation_percent, pods, dropped, dropped_with_room)
+
+
+class FilledCluster:
+    """A mirror, and a cycle for every pod."""
+
+    def __init__(self, trace: ClusterTrace, policy: Policy) -> None:
+        self.machines = Machines(trace)
+        self._policy = policy
+        self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
+        self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
+        self._told = Told()
+        self._now = 0.0
+        for node in trace.nodes:
+            self._apply("Node", "ADDED", self._gpus.node(node))
+        self._cache.snapshot(0.0)
+        listed()
+
+    def place(self, pod: TracePod, name: str) -> bool:
+        """Whether a cycle finds a node for a pod; a pod without one is deleted."""
+        made = self._gpus.pod(pod, name)
+        self._apply("Pod", "ADDED", made)
+        # A cycle a second, so that plugins that remember see time go by.
+        self._now += 1.0
+        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), told=self._told)
+        self._cache.assume(report)
+        if report.evictions:
+            raise BadInput("--fill: the policy evicts pods, and here none ends (expected one without victims)")
+        if not report.binds:
+            self._apply("Pod", "DELETED", made)
+            return False
+        (bind,) = report.binds
+        self._confirm(pod, made, bind)
+        return True
+
+    def _confirm(self, pod: TracePod, made: Obj, bind: Bind) -> None:
+        """Show the mirror what the API server and the device plugin would make of a binding."""
+        self.machines.take(pod, bind.node, self._gpus.slots(pod, bind, self.machines))
+        metadata = made["metadata"]
+        annotations = {**metadata["annotations"], **dict(bind.annotations)}
+        bound = {
+            **made,
+            "metadata": {**metadata, "annotations": annotations},
+            "spec": {**made["spec"], "nodeName": bind.node},
+            "status": {"phase": "Running"},
+        }
+        self._apply("Pod", "MODIFIED", bound)
+        after = self._gpus.node_after(bind.node, self.machines)
+        if after is not None:
+            self._apply("Node", "MODIFIED", after)
+
+    def _apply(self, kind: str, event: str, found: Mapping[str, Any]) -> None:
+        self._cache.apply(kind, event, wire.decode(kind, orjson.dumps(found)))
