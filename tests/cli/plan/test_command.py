@@ -173,6 +173,8 @@ def test_whose_pods_are_planned_for(scheduler: str | None, arguments: tuple[str,
     objects[-1]["spec"]["schedulerName"] = scheduler
 
     assert bool(plan_of(*arguments, stdin=written(objects))["cycles"][0]["binds"]) is is_ours
+    told = invoke("-f", "-", *arguments, stdin=written(objects)).stderr
+    assert (f"1 pod of scheduler {scheduler} left out (a.0)" in told) is not is_ours
 
 
 def test_a_pod_without_a_group_is_bound_and_is_no_job_of_its_own() -> None:

@@ -19,6 +19,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
 from vsched.kernels.topology.membership import membership
+from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests
@@ -120,6 +121,7 @@ def decide_on_paper(
     for found in cache.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
         say(f"vsched: {origin}: {found.message}", err=True)
+    _tell_of_other_schedulers(manifests.objects.get("Pod", ()), names)
     cache.bind_volumes(new_volume_claims(manifests))
     rounds = None if rules is None else Rounds(cache, rules, policy)
     if rounds is not None:
@@ -144,6 +146,22 @@ def decide_on_paper(
     shares = None if rounds is None else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
     return OnPaper(planned, cache, policy, rounds, moment)
+
+
+def _tell_of_other_schedulers(pods: Iterable[wire.Object], names: Sequence[str]) -> None:
+    """One line for each scheduler that is not planned for and has pods that wait."""
+    theirs: dict[str, list[str]] = {}
+    for pod in pods:
+        if isinstance(pod, wire.Pod) and not pod.spec.node_name:
+            scheduler = pod.spec.scheduler_name or ""
+            if scheduler not in names:
+                theirs.setdefault(scheduler or "default-scheduler", []).append(pod.metadata.name)
+    for scheduler, found in sorted(theirs.items()):
+        which = f"{counted(len(found), 'pod', 'pods')} of scheduler {scheduler} left out ({', '.join(found[:3])})"
+        say(
+            f"vsched: {which}: expected scheduler {' or '.join(filter(None, names))}; --scheduler-name says otherwise",
+            err=True,
+        )
 
 
 def _tell_of_broken_trees(snapshot: Snapshot) -> None:
