@@ -6,7 +6,7 @@ Pure. Nothing here knows a kind. What the table or the object does not say is re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vsched.errors import BadInput, BadObject
@@ -19,8 +19,6 @@ from vsched.mirror.ingest.workload_rules import JvmMemory, MadeObject, RoleRule,
 from vsched.mirror.wire.manifests import Origin, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
-Find = Callable[[str, str, str], Manifest | None]
-"""Finds an object by kind, namespace and name."""
 MOST_PODS = 20_000
 """An object that would make more is refused: somebody has mistyped a number."""
 
@@ -64,32 +62,37 @@ def _is_of_group(manifest: Manifest, group: str) -> bool:
     return str(manifest.get("apiVersion") or "").rpartition("/")[0] == group
 
 
-def finder(manifests: Iterable[Manifest]) -> Find:
+class ManifestIndex:
     """Finds objects among manifests; those that do not say their namespace are those of any."""
-    known: dict[tuple[str, str], list[Manifest]] = {}
-    for each in manifests:
-        metadata = each.get("metadata")
-        if isinstance(metadata, dict):
-            known.setdefault((each["kind"], str(metadata.get("name"))), []).append(each)
 
-    def find(kind: str, namespace: str, name: str) -> Manifest | None:
-        for one in known.get((kind, name), ()):
+    def __init__(self, manifests: Iterable[Manifest] = ()) -> None:
+        self._known: dict[tuple[str, str], list[Manifest]] = {}
+        self.add(manifests)
+
+    def add(self, manifests: Iterable[Manifest]) -> None:
+        """Find these, too."""
+        for each in manifests:
+            metadata = each.get("metadata")
+            if isinstance(metadata, dict):
+                self._known.setdefault((each["kind"], str(metadata.get("name"))), []).append(each)
+
+    def find(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """The first object of this kind and name; None where there is none."""
+        for one in self._known.get((kind, name), ()):
             if one["metadata"].get("namespace") in (None, "", namespace):
                 return one
         return None
 
-    return find
 
-
-def operated_at(origin: Origin, manifest: Manifest, entry: WorkloadKind, find: Find) -> Operated:
+def operated_at(origin: Origin, manifest: Manifest, entry: WorkloadKind, among: ManifestIndex) -> Operated:
     """What its operator would make of an object; raises BadInput with its origin where its fields make no sense."""
     try:
-        return operated(manifest, entry, find)
+        return operated(manifest, entry, among)
     except (BadObject, BadInput) as error:
         raise BadInput(f"{origin}: {error}") from None
 
 
-def operated(manifest: Manifest, entry: WorkloadKind, find: Find) -> Operated:
+def operated(manifest: Manifest, entry: WorkloadKind, among: ManifestIndex) -> Operated:
     """What its operator would make of an object; raises BadObject or BadInput where its fields make no sense."""
     owner = _identified(manifest, entry)
     document = without_nulls(owner)
@@ -101,7 +104,7 @@ def operated(manifest: Manifest, entry: WorkloadKind, find: Find) -> Operated:
     if facts.idle:
         return Operated(owner, (), (), ("it is suspended, or has no replicas: no pods are made of it",))
     pods = tuple(_pods(owner, entry, facts, place, notes))
-    others = tuple(_others(owner, entry, document, find, notes))
+    others = tuple(_others(owner, entry, document, among, notes))
     return Operated(owner, pods, others, notes)
 
 
@@ -179,13 +182,13 @@ def _reference(owner: Manifest) -> Manifest:
 
 
 def _others(
-    owner: Manifest, entry: WorkloadKind, document: Manifest, find: Find, notes: list[str]
+    owner: Manifest, entry: WorkloadKind, document: Manifest, among: ManifestIndex, notes: list[str]
 ) -> Iterator[Manifest]:
     for made in entry.makes:
         place = Place(document)
         if made.reference is not None:
             kind, name = value_of(made.reference.kind, place), place.first(made.reference.name)
-            found = find(str(kind), owner["metadata"]["namespace"], str(name))
+            found = among.find(str(kind), owner["metadata"]["namespace"], str(name))
             if found is None:
                 notes.append(f"its {kind} {name} is not among the manifests: no {made.kind} is made of it")
                 continue

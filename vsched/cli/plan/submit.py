@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
-from vsched.cli.plan.operators import finder, operated_at, operator_kind
+from vsched.cli.plan.operators import operated_at, operator_kind
 from vsched.cli.plan.server import WORKLOADS, Made
 from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
@@ -46,7 +46,7 @@ class Submit:
     def apply(self, trial: PlanTrial) -> None:
         """Make the change; raises BadInput where the API server would refuse an object."""
         ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
-        trial.submitted += [manifest for _, manifest in self.objects]
+        trial.submitted.add(manifest for _, manifest in self.objects)
         for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
             entry = operator_kind(trial.mirror.workloads, manifest)
             if entry is None:
@@ -120,7 +120,7 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
 
 def _submit_operated(trial: PlanTrial, origin: Origin, manifest: Manifest, entry: WorkloadKind) -> None:
     """An object whose operator makes pods of it, as the table of workload kinds says."""
-    made = operated_at(origin, manifest, entry, finder(trial.submitted))
+    made = operated_at(origin, manifest, entry, trial.submitted)
     owner = made.owner
     trial.notes += [f"{origin}: {owner['kind']} {owner['metadata']['name']}: {note}" for note in made.notes]
     namespace = owner["metadata"]["namespace"]

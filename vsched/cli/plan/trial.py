@@ -6,9 +6,10 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vsched.cli.plan.claims import Known
+from vsched.cli.plan.operators import ManifestIndex
 from vsched.errors import BadInput
 from vsched.mirror.whatif.editor import ClusterEditor
 
@@ -64,7 +65,7 @@ class PlanTrial:
     def __init__(self, mirror: ClusterEditor) -> None:
         self.mirror = mirror
         self.sent: list[Sent] = []
-        self.submitted: list[dict[str, Any]] = []
+        self.submitted = ManifestIndex()
         """Every object that was submitted, as it was written."""
         self.notes: list[str] = []
         """What has to be said of the changes, a sentence each."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
-from vsched.cli.plan.operators import finder, may_concern, operated_at, operator_kind
+from vsched.cli.plan.operators import ManifestIndex, may_concern, operated_at, operator_kind
 from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
@@ -163,6 +163,7 @@ class _Maker:
         self._manifests = manifests
         self._found = found
         self._table = table
+        self._objects = ManifestIndex(each for _, each in found)
 
     @cached_property
     def _server(self) -> PaperServer:
@@ -196,7 +197,7 @@ class _Maker:
 
     def made_by_operator(self, origin: Origin, manifest: Manifest, entry: WorkloadKind) -> list[Found]:
         """An object and what its operator makes of it; raises BadInput where its fields make no sense."""
-        made = operated_at(origin, manifest, entry, finder(each for _, each in self._found))
+        made = operated_at(origin, manifest, entry, self._objects)
         for note in made.notes:
             _say(origin, manifest, note)
         complete: list[Found] = [(origin, made.owner)]
