@@ -16,7 +16,7 @@ from vsched.mirror.ingest.gangs import GANG, GangFacts, Role, count_of, facts_of
 from vsched.mirror.ingest.paths import EVERY, Place, changed_at, path_of, with_value
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.ingest.workload_rules import JvmMemory, MadeObject, RoleRule, Source, Sources, sources_of
-from vsched.mirror.wire.manifests import Origin, made_up_uid, without_nulls
+from vsched.mirror.wire.manifests import Origin, group_and_kind, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
 MOST_PODS = 20_000
@@ -41,8 +41,7 @@ class Operated(NamedTuple):
 
 def operator_kind(table: WorkloadTable, manifest: Manifest) -> WorkloadKind | None:
     """The entry of a kind that an operator makes pods of; None for others, Kubernetes' own included."""
-    group = str(manifest.get("apiVersion") or "").rpartition("/")[0]
-    entry = table.by_owner.get((group, manifest["kind"]))
+    entry = table.by_owner.get(group_and_kind(manifest))
     return None if entry is None or entry.is_kept_anyway else entry
 
 
@@ -54,12 +53,8 @@ def may_concern(manifest: Manifest) -> bool:
         return True
     kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
     return kind not in wire.HEEDED and (
-        kind not in wire.KINDS or not _is_of_group(manifest, wire.RESOURCES[kind].group)
+        kind not in wire.KINDS or group_and_kind(manifest)[0] != wire.RESOURCES[kind].group
     )
-
-
-def _is_of_group(manifest: Manifest, group: str) -> bool:
-    return str(manifest.get("apiVersion") or "").rpartition("/")[0] == group
 
 
 class ManifestIndex:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
+from vsched.mirror.wire.manifests import group_and_kind
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.native import OLDEST_VERSION
 from vsched.model.queues.queue import PriorityClass
@@ -111,8 +112,8 @@ class PaperServer:
 
     def served(self, manifest: Obj) -> list[str]:
         """The versions in which a kind of this name and group is served."""
-        group = str(manifest.get("apiVersion") or "").rpartition("/")[0]
-        known = (kind for kind in self._store.registry if kind.kind == manifest["kind"] and kind.group == group)
+        wanted = group_and_kind(manifest)
+        known = (kind for kind in self._store.registry if (kind.group, kind.kind) == wanted)
         return sorted(kind.api_version for kind in known)
 
     def kind_of(self, manifest: Obj) -> Kind | None:

@@ -20,7 +20,7 @@ from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.objects import class_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable
-from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, without_nulls
+from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, group_and_kind, without_nulls
 from vsched.settings.workloads import load_table
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ def _uid(manifest: Manifest) -> str:
 
 
 def _is_workload(manifest: Manifest) -> bool:
-    version = manifest.get("apiVersion")
-    group = WORKLOADS.get(manifest["kind"])
-    return group is not None and (not version or str(version).rpartition("/")[0] == group)
+    group, kind = group_and_kind(manifest)
+    return kind in WORKLOADS and (not manifest.get("apiVersion") or group == WORKLOADS[kind])
 
 
 def _makes_pods(manifest: Manifest) -> bool:

@@ -21,6 +21,7 @@ from vsched.mirror.whatif.queues import edit_queue
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.mirror.whatif.topology import hypernode_manifest
+from vsched.mirror.wire.manifests import group_and_kind
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -173,7 +174,7 @@ class ClusterEditor(EditableMirror):
     def tell(self, manifest: Manifest) -> None:
         """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
         kind = wire.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
-        workload = self.workloads.by_owner.get((str(manifest.get("apiVersion") or "").rpartition("/")[0], kind))
+        workload = self.workloads.by_owner.get(group_and_kind(manifest))
         if workload is not None:
             kind = workload.id
             self.set_refused(kind, refused=False)  # there is one

@@ -24,7 +24,7 @@ STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
 """Generated uids are derived from this and the object's name."""
 _MAXIMUM_DEPTH = 100
-NO_WORKLOADS: Mapping[tuple[str, str], str] = {}
+NO_NAMES: Mapping[tuple[str, str], str] = {}
 
 
 Name = tuple[str, str]
@@ -70,7 +70,7 @@ def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str
 def decode_manifests(
     objects: Iterable[tuple[Origin, dict[str, Any]]],
     wanted: frozenset[str] = frozenset(),
-    workloads: Mapping[tuple[str, str], str] = NO_WORKLOADS,
+    workloads: Mapping[tuple[str, str], str] = NO_NAMES,
 ) -> Manifests:
     """Decode objects of mirrored kinds, keep those of ``wanted`` kinds as they are, and count the rest.
 
@@ -83,7 +83,7 @@ def decode_manifests(
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
         kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
-        workload = workloads.get((str(manifest.get("apiVersion") or "").rpartition("/")[0], manifest["kind"]), "")
+        workload = workloads.get(group_and_kind(manifest), "")
         kept = bool(workload) or (kind in wire.KINDS and _is_of_group(kind, manifest))
         kind = workload or kind
         if not kept and kind not in wanted:
@@ -157,8 +157,12 @@ def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Or
 
 
 def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
-    version = manifest.get("apiVersion")
-    return not version or str(version).rpartition("/")[0] == wire.RESOURCES[kind].group
+    return not manifest.get("apiVersion") or group_and_kind(manifest)[0] == wire.RESOURCES[kind].group
+
+
+def group_and_kind(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """The API group and the kind that a manifest names; no group where it names no version."""
+    return str(manifest.get("apiVersion") or "").rpartition("/")[0], manifest["kind"]
 
 
 def _completed(origin: Origin, kind: str, manifest: dict[str, Any], *, namespaced: bool) -> dict[str, Any]:
