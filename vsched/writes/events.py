@@ -6,6 +6,7 @@ smaller part of the budget. Dropped Events are counted.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
 NORMAL, WARNING = "Normal", "Warning"
+_NUMBER = re.compile(r"\d+")
 
 
 class EventSettings(msgspec.Struct, frozen=True):
@@ -74,6 +76,11 @@ class Known(NamedTuple):
     """When it was last written, by the monotonic clock."""
     unsaid: int = 0
     """How often it has happened since."""
+
+
+def without_numbers(message: str) -> str:
+    """The cause of an Event whose messages differ in numbers alone."""
+    return _NUMBER.sub("", message)
 
 
 class EventRecorder:

@@ -8,7 +8,6 @@ twice. Where Volcano's own controllers run, it stands back with the controller o
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,7 +20,7 @@ from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, decide
 from vsched.controllers.flows.jobflows import JobFlow
 from vsched.controllers.flows.jobtemplates import JobTemplate, template_status
-from vsched.controllers.flows.made import Body, MadeJob, maker_key
+from vsched.controllers.flows.made import Body, MadeJob
 from vsched.controllers.flows.prober import Prober, ProbeSettings
 from vsched.controllers.flows.progress import FlowPlan, proceed
 from vsched.controllers.flows.records import UNREADABLE, BadMaker, Kept, MakerRecords
@@ -33,7 +32,7 @@ from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference, deletion_options, status_replacement
-from vsched.writes.events import NORMAL, WARNING, EventRecorder
+from vsched.writes.events import NORMAL, WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer
@@ -44,7 +43,6 @@ MESSAGE_MAX = 1000
 """So many characters has an Event at most."""
 _OFTEN = ("ProbeFailed", "ForbidConcurrent", "MissSchedule")
 """Reasons whose messages differ in numbers again and again: they are one Event with a count."""
-_DIGITS = re.compile(r"\d+")
 _GONE = (404, 409)
 """Answers to a deletion after which the object is not there: it was deleted, or replaced by another one."""
 
@@ -151,7 +149,7 @@ class MakerController:
             self.prober.forget(key)
             return  # looked at again once that has changed
         try:
-            settled = await self._settle(maker)
+            settled = await self._settle(key, maker)
         except VschedError:
             settled = False
         if settled:
@@ -159,12 +157,12 @@ class MakerController:
         elif self._records.maker(key) is not None:
             self._workqueue.put(key, None, self._back_offs.next_seconds(key))
 
-    async def _settle(self, maker: Kept) -> bool:
+    async def _settle(self, key: str, maker: Kept) -> bool:
         """Bring one object up to date; False if part of it failed."""
         if isinstance(maker, JobTemplate):
             return await self._finish(maker, template_status(maker, self._records.of_template(maker)))
         if isinstance(maker, BadMaker):
-            self.prober.forget(maker_key(maker.reference.kind, maker.reference.namespace, maker.reference.name))
+            self.prober.forget(key)
             self._blame(maker.reference, f"Invalid{maker.reference.kind}", maker.problem)
             return True
         return await (self._settle_cron(maker) if isinstance(maker, CronJob) else self._settle_flow(maker))
@@ -213,7 +211,7 @@ class MakerController:
         """Say what is wrong, once."""
         if reason and self._blamed.get((about.uid, reason)) != message:
             self._blamed[about.uid, reason] = message
-            cause = _DIGITS.sub("", message) if reason in _OFTEN else ""
+            cause = without_numbers(message) if reason in _OFTEN else ""
             self._events.record(about, WARNING, reason, message[:MESSAGE_MAX], cause=cause[:MESSAGE_MAX])
 
     # -- requests

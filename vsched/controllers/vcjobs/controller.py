@@ -8,7 +8,6 @@ between two writes, the next one continues.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,15 +35,13 @@ from vsched.kube.errors import NotFound
 from vsched.mirror.resources import VCJOBS
 from vsched.model.jobs.advice import headline_of
 from vsched.writes.bodies import Reference
-from vsched.writes.events import WARNING, EventRecorder
+from vsched.writes.events import WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
 CHANGED = "ChangedUnderWay"
 """The reason of Events about changes that do not reach what a job has already."""
-DIGITS = re.compile(r"\d+")
-"""Messages that differ in numbers alone are one Event."""
 
 
 class JobControllerSettings(msgspec.Struct, frozen=True):
@@ -225,7 +222,7 @@ class JobController:
             return
         # What a PodGroup said before this process began was told by the process before it.
         again = before is None and group.waits_since < self._began
-        message, cause = f"its PodGroup waits: {waits}", DIGITS.sub("", waits)
+        message, cause = f"its PodGroup waits: {waits}", without_numbers(waits)
         self._events.record(job_reference(job), WARNING, "PodGroupPending", message, cause=cause, again=again)
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
