@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import orjson
+from aiohttp import web
 
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import NO_BYTES, Raw
-from vsched.web.serve.bodies import RequestError, decoded
+from vsched.web.serve.bodies import Intake, RequestError, decoded
 
 REVIEW_VERSION = "admission.k8s.io/v1"
 MOST_BYTES = 8 << 20
@@ -56,6 +57,14 @@ class AdmissionRequest(msgspec.Struct, rename="camel"):
             raise RequestError(400, f"request.object: missing (expected the object of a {self.operation})")
 
 
+class ReadyToReview(Protocol):
+    """Who answers AdmissionReviews."""
+
+    def ready(self) -> str:
+        """Why there is no answer now; empty if there is."""
+        ...
+
+
 class _Review(msgspec.Struct, rename="camel"):
     api_version: str
     kind: str
@@ -64,6 +73,18 @@ class _Review(msgspec.Struct, rename="camel"):
 
 class _Specified(msgspec.Struct):
     spec: Any = None
+
+
+async def asked(request: web.Request, intake: Intake, reviewing: ReadyToReview) -> AdmissionRequest:
+    """What the API server asks; raises RequestError for an invalid request, and while there is no answer."""
+    async with intake.body(request) as body:
+        problem = reviewing.ready()
+        if problem:
+            raise RequestError(503, problem)
+        found = request_of(body)
+        if found.writes:
+            found.check_object()
+        return found
 
 
 def request_of(body: bytes) -> AdmissionRequest:

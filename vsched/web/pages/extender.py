@@ -123,7 +123,7 @@ class Unseen:
         self._waiting = 0
 
     async def judged(self, admitting: Admitting, asking: PlacementRequest) -> str | None:
-        """Why the pod may not be placed, None where it may; raises BadRequest where there is no such pod."""
+        """Why the pod may not be placed, None where it may; raises RequestError where there is no such pod."""
         answer = admitting.judge(asking)
         if answer.seen:
             return answer.refusal
@@ -169,7 +169,7 @@ def _absent(verb: str) -> Route:
 
 
 def question_of(body: bytes) -> Question:
-    """The request in a body; raises BadRequest, or BadObject for an invalid pod."""
+    """The request in a body; raises RequestError, or BadObject for an invalid pod."""
     arguments = decoded(body, _Arguments)
     pod = _first(arguments.pod, arguments.old_pod)
     if not pod:
@@ -184,7 +184,7 @@ def question_of(body: bytes) -> Question:
 
 
 def asking_of(data: bytes) -> PlacementRequest:
-    """The pod that is to be placed; raises BadObject, or BadRequest without a namespace."""
+    """The pod that is to be placed; raises BadObject, or RequestError without a namespace."""
     try:
         pod = wire.decode("Pod", data)
     except (UnicodeDecodeError, RecursionError) as error:

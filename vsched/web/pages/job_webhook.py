@@ -16,7 +16,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VCJOBS, VOLCANO_CRON_JOB
 from vsched.mirror.wire.base import Raw
-from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, answer_to, request_of
+from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 
@@ -40,12 +40,8 @@ _BASE, _SUFFIX = 58, "xxxxx"
 Data = dict[str, Any]
 
 
-class Reviewing(Protocol):
+class Reviewing(ReadyToReview, Protocol):
     """What the routes need of whoever looks after vcjobs."""
-
-    def ready(self) -> str:
-        """Why there is no answer now; empty if there is."""
-        ...
 
     def passes(self, found: wire.Object) -> bool:
         """Whether an object is let through as it is."""
@@ -72,23 +68,13 @@ def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> li
     """The routes for vcjobs at the webhook's own address."""
     intake, unseen = Intake(most_bytes), asyncio.Semaphore(UNSEEN_MOST)
 
-    async def asked(request: web.Request) -> AdmissionRequest:
-        async with intake.body(request) as body:
-            problem = reviewing.ready()
-            if problem:
-                raise RequestError(503, problem)
-            found = request_of(body)
-            if found.writes:
-                found.check_object()
-            return found
-
     async def validate(request: web.Request) -> web.StreamResponse:
-        found = await asked(request)
+        found = await asked(request, intake, reviewing)
         problems = [] if not found.writes or found.keeps_spec else await _problems(found, reviewing, unseen)
         return as_json(answer_to(found.uid, problems))
 
     async def mutate(request: web.Request) -> web.StreamResponse:
-        found = await asked(request)
+        found = await asked(request, intake, reviewing)
         patch = _patch(found, reviewing) if found.writes and found.operation == "CREATE" else []
         return as_json(answer_to(found.uid, (), patch))
 
@@ -98,26 +84,26 @@ def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> li
     ]
 
 
-async def _problems(asked: AdmissionRequest, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
+async def _problems(request: AdmissionRequest, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
     """Why a request is denied. Raises RequestError for an invalid request."""
     try:
-        found = _read(asked, asked.object)
+        found = _read(request, request.object)
     except BadObject as error:
         return [str(error)]
     if reviewing.passes(found):
         return []
-    if asked.operation == "UPDATE" and isinstance(found, wire.VolcanoJob):
-        return _changes(asked, found, reviewing)
+    if request.operation == "UPDATE" and isinstance(found, wire.VolcanoJob):
+        return _changes(request, found, reviewing)
     return reviewing.refusals(found) or await _queue_problems(found, reviewing, unseen)
 
 
-def _changes(asked: AdmissionRequest, found: wire.VolcanoJob, reviewing: Reviewing) -> list[str]:
+def _changes(request: AdmissionRequest, found: wire.VolcanoJob, reviewing: Reviewing) -> list[str]:
     try:
-        before = _read(asked, asked.old_object)
+        before = _read(request, request.old_object)
     except BadObject:
         before = None
     were = before if isinstance(before, wire.VolcanoJob) else None
-    old, new = (decoded(raw, dict[str, Any], "request.object") for raw in (asked.old_object, asked.object))
+    old, new = (decoded(raw, dict[str, Any], "request.object") for raw in (request.old_object, request.object))
     return reviewing.changes(old, new, were, found)
 
 
@@ -133,10 +119,10 @@ async def _queue_problems(found: wire.Object, reviewing: Reviewing, unseen: asyn
     return [problem] if problem else []
 
 
-def _patch(asked: AdmissionRequest, reviewing: Reviewing) -> list[Data]:
+def _patch(request: AdmissionRequest, reviewing: Reviewing) -> list[Data]:
     """The defaults of a new vcjob; none for one that cannot be read, which is refused elsewhere."""
     try:
-        found = _read(asked, asked.object)
+        found = _read(request, request.object)
     except BadObject:
         return []
     if not isinstance(found, wire.VolcanoJob) or reviewing.passes(found):
@@ -144,20 +130,20 @@ def _patch(asked: AdmissionRequest, reviewing: Reviewing) -> list[Data]:
     return reviewing.defaults(found)
 
 
-def _read(asked: AdmissionRequest, raw: Raw) -> wire.Object:
+def _read(request: AdmissionRequest, raw: Raw) -> wire.Object:
     """An object of a request; raises BadObject, or RequestError where it is of another kind.
 
     One that is still to be named has a name of the same length.
     """
-    kind = KINDS.get((asked.kind.group, asked.kind.kind))
+    kind = KINDS.get((request.kind.group, request.kind.kind))
     if kind is None:
         known = ", ".join(f"{name}.{group}" for group, name in KINDS)
-        raise RequestError(400, f"request.kind: {asked.kind.kind}.{asked.kind.group} (expected {known})")
+        raise RequestError(400, f"request.kind: {request.kind.kind}.{request.kind.group} (expected {known})")
     body = decoded(raw, dict[str, Any], "request.object")
     metadata = body.get("metadata")
     if isinstance(metadata, dict):
         base = metadata.get("generateName")
         if not metadata.get("name") and isinstance(base, str):
             metadata["name"] = f"{base[:_BASE]}{_SUFFIX}"
-        metadata.setdefault("namespace", asked.namespace or "")
+        metadata.setdefault("namespace", request.namespace or "")
     return wire.decode(kind, msgspec.json.encode(body))

@@ -14,19 +14,15 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.model.arbitration.records import Bucket, Claim
-from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, answer_to, request_of
+from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, guarded
 from vsched.web.serve.routing import Route, as_json
 
 PATH = "/validate/consumers"
 
 
-class Reviewing(Protocol):
+class Reviewing(ReadyToReview, Protocol):
     """What the route needs of arbitration."""
-
-    def ready(self) -> str:
-        """Why there is no answer now; empty if there is."""
-        ...
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:
         """The problems of a new or changed object, one line each."""
@@ -38,46 +34,39 @@ def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[R
     intake = Intake(most_bytes)
 
     async def validate(request: web.Request) -> web.StreamResponse:
-        async with intake.body(request) as body:
-            problem = reviewing.ready()
-            if problem:
-                raise RequestError(503, problem)
-            asked = request_of(body)
-            return as_json(answer_to(asked.uid, problems_of(asked, reviewing)))
+        found = await asked(request, intake, reviewing)
+        return as_json(answer_to(found.uid, _problems(found, reviewing)))
 
     return [Route(PATH, guarded(validate, "error"), "validates Consumers and Buckets", "POST")]
 
 
-def problems_of(asked: AdmissionRequest, reviewing: Reviewing) -> tuple[str, ...]:
-    """Why a request is denied; empty if it is allowed. Raises BadRequest for an invalid request.
+def _problems(request: AdmissionRequest, reviewing: Reviewing) -> tuple[str, ...]:
+    """Why a request is denied; empty if it is allowed. Raises RequestError for an invalid request.
 
     A change that leaves the spec as it is passes, so that an object that has become invalid can still lose its
     finalizers or get a status.
     """
-    if not asked.writes:
-        return ()
-    asked.check_object()
-    if asked.keeps_spec:
+    if not request.writes or request.keeps_spec:
         return ()
     try:
-        found = _read(asked)
+        found = _read(request)
     except BadObject as error:
         return (str(error),)
     return reviewing.review(found)
 
 
-def _read(asked: AdmissionRequest) -> Claim | Bucket:
-    """The new object; raises BadObject, or BadRequest where it is of another kind."""
-    kind = asked.kind.kind
+def _read(request: AdmissionRequest) -> Claim | Bucket:
+    """The new object; raises BadObject, or RequestError where it is of another kind."""
+    kind = request.kind.kind
     if kind not in ("Consumer", "Bucket"):
         raise RequestError(400, f"request.kind.kind: {kind!r} (expected Consumer or Bucket)")
     try:
-        found = wire.decode(kind, asked.object)
+        found = wire.decode(kind, request.object)
     except UnicodeDecodeError as error:
         raise RequestError(400, f"request.object: {error}") from None
     if isinstance(found, wire.Bucket):
         return bucket_of(found)
     if not isinstance(found, wire.Consumer):
         raise BadObject(f"{kind}: cannot be read")
-    found.metadata.namespace = found.metadata.namespace or asked.namespace or ""
+    found.metadata.namespace = found.metadata.namespace or request.namespace or ""
     return claim_of(found)

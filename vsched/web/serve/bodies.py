@@ -45,7 +45,7 @@ class Intake:
 
     @asynccontextmanager
     async def body(self, request: web.Request) -> AsyncIterator[bytes]:
-        """The body of a request, which counts as long as the block runs; raises BadRequest.
+        """The body of a request, which counts as long as the block runs; raises RequestError.
 
         Its type must be JSON, which other sites cannot make a browser send without a preflight request.
         """
@@ -72,7 +72,7 @@ class Intake:
             self.at_hand -= length
 
     def _admit(self, length: int, counted: int) -> None:
-        """Raise BadRequest if a body of this length is too much; ``counted`` of it is in ``at_hand`` already."""
+        """Raise RequestError if a body of this length is too much; ``counted`` of it is in ``at_hand`` already."""
         if length > self._most:
             raise RequestError(413, f"the body is too large (expected at most {format_bytes(self._most)})")
         if self.at_hand + length - counted > self._together:
@@ -80,7 +80,7 @@ class Intake:
 
 
 def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
-    """JSON as a struct; raises BadRequest naming the field."""
+    """JSON as a struct; raises RequestError naming the field."""
     try:
         if isinstance(body, bytes):
             body.decode()  # the decoder does not check skipped fields for valid UTF-8
