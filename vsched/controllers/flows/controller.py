@@ -23,7 +23,7 @@ from vsched.controllers.flows.jobtemplates import JobTemplate, template_status
 from vsched.controllers.flows.made import Body, MadeJob
 from vsched.controllers.flows.prober import Prober, ProbeSettings
 from vsched.controllers.flows.progress import FlowPlan, proceed
-from vsched.controllers.flows.records import UNREADABLE, BadMaker, Kept, MakerRecords
+from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerRecords
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.controllers.vcjobs.view import PodState
@@ -110,7 +110,7 @@ class MakerController:
         counts = {
             "jobFlows": sum(flows.values()),
             "cronJobs": sum(crons.values()),
-            "unreadable": flows[UNREADABLE] + crons[UNREADABLE],
+            "unreadable": flows[NOT_DECODED] + crons[NOT_DECODED],
             "probed": len(self.prober),
             "retried": len(self._back_offs),
         }

@@ -13,9 +13,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from vsched.controllers.flows.made import FAILED, FINISHED, Body, MadeJob, maker_key
+from vsched.controllers.flows.made import FAILED, Body, MadeJob, maker_key
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.kube.times import time_stamp
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS

@@ -15,8 +15,6 @@ from vsched.mirror.wire.base import seconds_of
 
 Body = dict[str, Any]
 """An API object as JSON data."""
-FINISHED = frozenset((JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED))
-"""The phases in which a vcjob has ended. One that was aborted may be resumed."""
 FAILED = frozenset((JobPhase.FAILED, JobPhase.TERMINATED))
 MAKERS = {
     (VOLCANO_CRON_JOBS.api_version, "CronJob"): VOLCANO_CRON_JOB,

@@ -21,12 +21,13 @@ from vsched.controllers.flows.jobflows import (
     problems,
 )
 from vsched.controllers.flows.jobtemplates import JobTemplate
-from vsched.controllers.flows.made import BY_FLOW, BY_TEMPLATE, FAILED, FINISHED, Body, MadeJob
+from vsched.controllers.flows.made import BY_FLOW, BY_TEMPLATE, FAILED, Body, MadeJob
 from vsched.controllers.flows.patches import patched
 from vsched.controllers.flows.probes import Answers, Ask
 from vsched.controllers.flows.turns import Pods, Turn, turn_of
 from vsched.controllers.podgroups import Owner
 from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.status import compact
 from vsched.kube.times import time_stamp
 from vsched.mirror.resources import JOB_FLOWS, VCJOBS

@@ -22,7 +22,7 @@ from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference
 
-UNREADABLE = "unreadable"
+NOT_DECODED = "unreadable"
 """As what those are counted that could not be decoded."""
 REMEMBERED = 10_000
 """How many of the uids that this process has deleted are remembered."""
@@ -85,19 +85,19 @@ class MakerRecords:
 
     def flow_counts(self) -> dict[str, float]:
         """How many JobFlows there are, by phase."""
-        counts = dict.fromkeys((*FLOW_PHASES, UNREADABLE), 0.0)
+        counts = dict.fromkeys((*FLOW_PHASES, NOT_DECODED), 0.0)
         for flow in self._flows.found.values():
-            counts[flow_phase(flow) if isinstance(flow, JobFlow) else UNREADABLE] += 1
+            counts[flow_phase(flow) if isinstance(flow, JobFlow) else NOT_DECODED] += 1
         return counts
 
     def cron_counts(self) -> dict[str, float]:
         """How many CronJobs there are, by whether they are suspended."""
-        counts = dict.fromkeys(("scheduled", "suspended", UNREADABLE), 0.0)
+        counts = dict.fromkeys(("scheduled", "suspended", NOT_DECODED), 0.0)
         for cron in self._crons.found.values():
             if isinstance(cron, CronJob):
                 counts["suspended" if cron.suspended else "scheduled"] += 1
             else:
-                counts[UNREADABLE] += 1
+                counts[NOT_DECODED] += 1
         return counts
 
     def is_ready(self, maker: Kept) -> bool:

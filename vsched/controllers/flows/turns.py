@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.controllers.flows.jobflows import Flow, JobFlow, TaskProbe
-from vsched.controllers.flows.made import FINISHED, MadeJob
+from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, NetworkProbe, asks_of
 from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import PodState
 
 Pods = Mapping[str, Sequence[PodState]]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.controllers.vcjobs.counts import ENDED
 from vsched.controllers.vcjobs.naming import (
     JOB_NAME,
     JOB_RETRY_COUNT,
@@ -23,8 +24,6 @@ from vsched.mirror.wire.base import moment_of, part_of, seconds_of
 from vsched.mirror.wire.manifests import without_nulls
 from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
 from vsched.model.plan import UNSCHEDULABLE
-
-_ENDED = ("Succeeded", "Failed")
 
 
 class JobPod(NamedTuple):
@@ -122,7 +121,7 @@ def _since(pod: wire.Pod, phase: str) -> float:
     created = seconds_of(pod.metadata.creation_timestamp)
     if phase == "Pending":
         return created
-    if phase not in _ENDED:
+    if phase not in ENDED:
         return seconds_of(pod.status.start_time) or created
     ends = (seconds_of(end.finished_at) for end in _ends(pod.status.container_statuses or ()))
     return max(ends, default=0.0) or seconds_of(pod.status.start_time) or created

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from vsched.clock import Clock
+from vsched.controllers.vcjobs.counts import ENDED
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound
@@ -21,7 +22,6 @@ from vsched.mirror import wire
 VOLCANO_NAMESPACE = "volcano-system"
 VOLCANO_LEASE = "vc-controller-manager"
 VOLCANO_LABEL, VOLCANO_CONTROLLER = "app", "volcano-controller"
-_ENDED = ("Succeeded", "Failed")
 
 Say = Callable[..., None]
 """Logs a sentence, with fields."""
@@ -137,5 +137,5 @@ def is_volcano_controller(item: wire.Object, namespace: str) -> bool:
         and bool(namespace)
         and metadata.namespace == namespace
         and (metadata.labels or {}).get(VOLCANO_LABEL) == VOLCANO_CONTROLLER
-        and item.status.phase not in _ENDED
+        and item.status.phase not in ENDED
     )

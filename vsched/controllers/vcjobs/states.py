@@ -24,7 +24,7 @@ _ENDS = {
 UNDER_WAY = frozenset({JobPhase.NEW, JobPhase.PENDING, JobPhase.RUNNING})
 """The phases in which pods are made."""
 FINISHED = frozenset({JobPhase.COMPLETED, JobPhase.TERMINATED, JobPhase.FAILED})
-"""The phases that a job never leaves."""
+"""The phases that a job never leaves. One that was aborted may be resumed."""
 _KILLED = {
     JobPhase.ABORTING: JobPhase.ABORTED,
     JobPhase.COMPLETING: JobPhase.COMPLETED,

@@ -12,6 +12,7 @@ from vsched.cli.migrate.check.differences import POINTS
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict, key_of, of_many
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import JobPhase
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.podgroups import job_spec_of
@@ -22,7 +23,6 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.queues.queue import ROOT
 
 PART, POD_PART = "objects", "pods"
-_ENDED = (JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED)
 _UNSUPPORTED = "what is not supported makes the pod wait"
 Said = list[tuple[str, str]]
 """Names of objects, and what is to be said of each."""
@@ -96,7 +96,7 @@ def vcjob_findings(jobs: Sequence[Obj]) -> Iterator[Finding]:
     broken, remarked = Said(), Said()
     for obj in jobs:
         name = key_of(obj)
-        if _job_phase(obj) in _ENDED:
+        if _job_phase(obj) in FINISHED:
             continue
         try:
             read = job_of(_decoded(VCJOB, obj, wire.VolcanoJob))
