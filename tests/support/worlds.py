@@ -9,6 +9,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
+from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.pods.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
@@ -23,6 +24,12 @@ class World:
         if previous is not None:
             self._cache.snapshot(previous)
         self.turn(now)
+
+    def add(self, text: str) -> None:
+        """Objects of this text come, or take the place of those of their name; the next cycle sees them."""
+        decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(manifests(text)))
+        for kind, found in decoded.objects.items():
+            self._cache.replace(kind, found)
 
     def turn(self, now: float) -> None:
         """The next cycle begins."""

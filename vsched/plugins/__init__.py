@@ -14,6 +14,7 @@ from vsched.plugins.drf import Drf
 from vsched.plugins.easybackfill import EasyBackfill
 from vsched.plugins.evictioncost import EvictionCost
 from vsched.plugins.extender import Extender
+from vsched.plugins.fragmentation import Fragmentation
 from vsched.plugins.gang import Gang
 from vsched.plugins.joblimits import JobLimits
 from vsched.plugins.minruntime import MinRuntime
@@ -65,6 +66,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     NodeOrder,
     Binpack,
     ResourceStrategyFit,
+    Fragmentation,
     Usage,
     NodeGroup,
     NumaAware,

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.kernels.deviceshare.fragments import Free, Mix
-from vsched.model.nodes.table import Floats, Ints, Mask
+from vsched.model.deviceshare.records import WHOLE
+from vsched.model.nodes.table import Floats, Ints
 
 SEQUENCES = 24
 """Sequences of pods offered to each state. Twice as many give 0.05 points more GPU allocation on OpenB."""
@@ -24,6 +25,8 @@ OFFERS_MAX = 400
 """The most pods offered to a state."""
 _STEP, _START = 0.7548776662466927, 0.5698402909980532
 """The plastic number's lattice: points of equal density in two dimensions (M. Roberts, 2018)."""
+
+_MOST = np.iinfo(np.int64).max
 
 
 class Offers(NamedTuple):
@@ -58,39 +61,37 @@ def offers_of(mix: Mix, devices: Ints, most: int, sequences: int = SEQUENCES) ->
 
 def expected_leftover(mix: Mix, offers: Offers, free: Free, offers_a_device: float = OFFERS) -> Floats:
     """float64[states]: thousandths of the free devices that are left over, on average."""
-    sequences = offers.kinds.shape[2]
-    states = free.devices.shape[1]
-    total = free.devices.sum(axis=0)
-    length = np.ceil(offers_a_device * offers.rate[free.model] * total / 1000).astype(np.int64)
+    sequences, states = offers.kinds.shape[2], free.devices.shape[1]
+    length = np.ceil(offers_a_device * offers.rate[free.model] * free.devices.sum(axis=0) / WHOLE).astype(np.int64)
     length = np.clip(length, 2, offers.kinds.shape[1])
-    devices = np.repeat(free.devices, sequences, axis=1)
-    others = np.repeat(free.others, sequences, axis=1)
-    model = np.repeat(free.model, sequences)
-    ends = np.repeat(length, sequences)
-    sequence = np.tile(np.arange(sequences), states)
+    # The longest first, so that those with offers left are the first columns.
+    order = np.argsort(-length, kind="stable")
+    length, model = length[order], free.model[order]
+    devices = np.repeat(free.devices[:, order], sequences, axis=1)
+    others = np.repeat(free.others[:, order], sequences, axis=1)
     for position in range(int(length.max(initial=0))):
-        kinds = offers.kinds[model, position, sequence]
-        offered = (kinds >= 0) & (position < ends)
-        _offer(mix, kinds, offered, devices, others)
-    found: Floats = devices.sum(axis=0).reshape(states, sequences).mean(axis=1)
+        count = int(np.searchsorted(-length, -position, side="left"))
+        kinds, end = offers.kinds[model[:count], position].reshape(-1), count * sequences
+        _offer(mix, kinds, devices[:, :end], others[:, :end])
+    found = np.empty(states)
+    found[order] = devices.sum(axis=0).reshape(states, sequences).sum(axis=1) / sequences
     return found
 
 
-def _offer(mix: Mix, kinds: Ints, offered: Mask, devices: Ints, others: Ints) -> None:
+def _offer(mix: Mix, kinds: Ints, devices: Ints, others: Ints) -> None:
     """Offer a pod of its kind to each state; where it fits, its parts go to the fullest devices."""
     size, number, wanted = mix.thousandths[kinds], mix.number[kinds], mix.others[:, kinds]
     enough = devices >= size
-    takes = offered & (enough.sum(axis=0) >= number) & (others >= wanted).all(axis=0)
+    takes = (enough.sum(axis=0) >= number) & (others >= wanted).all(axis=0) & (kinds >= 0)
     at = np.flatnonzero(takes)
     if not len(at):
         return
     others[:, at] -= wanted[:, at]
-    ranked = np.where(enough[:, at], devices[:, at], np.iinfo(np.int64).max)
     one = number[at] == 1
-    single = at[one]
+    single, several = at[one], at[~one]
     if len(single):
-        devices[ranked[:, one].argmin(axis=0), single] -= size[single]
-    several = at[~one]
+        devices[np.where(enough[:, single], devices[:, single], _MOST).argmin(axis=0), single] -= size[single]
     if len(several):
-        place = np.argsort(np.argsort(ranked[:, ~one], axis=0, kind="stable"), axis=0)
+        ranked = np.where(enough[:, several], devices[:, several], _MOST)
+        place = np.argsort(np.argsort(ranked, axis=0, kind="stable"), axis=0)
         devices[:, several] -= np.where(place < number[several], size[several], 0)

@@ -8,6 +8,8 @@ expected value for a pod drawn from the mix. Amounts are thousandths of a device
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,17 @@ import numpy as np
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 
-class Mix(NamedTuple):
+class Sizes(NamedTuple):
+    """The distinct sizes of parts that a mix asks for."""
+
+    thousandths: Ints
+    """int64[sizes]: ascending."""
+    of_kind: Ints
+    """int64[kinds]: the position of each kind's size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
     """The kinds of pods that come and ask for devices, and how often."""
 
     share: Floats
@@ -28,6 +40,12 @@ class Mix(NamedTuple):
     """int64[resources, kinds]: what a pod asks for besides."""
     accepts: Mask
     """bool[models, kinds]: whether a pod takes devices of a model."""
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of parts: nodes are compared with each of them once."""
+        found, of_kind = np.unique(self.thousandths, return_inverse=True)
+        return Sizes(found, of_kind.reshape(-1).astype(np.int64))
 
 
 class Free(NamedTuple):
@@ -43,20 +61,27 @@ class Free(NamedTuple):
 
 def fits(mix: Mix, free: Free) -> Mask:
     """bool[kinds, nodes]: which pods of the mix fit which nodes."""
-    found: Mask = mix.accepts[free.model].T.copy()
-    for asked, left in zip(mix.others, free.others, strict=True):
-        found &= left >= asked[:, None]
-    sizes, kind_of = np.unique(mix.thousandths, return_inverse=True)
-    enough = np.stack([(free.devices >= size).sum(axis=0) for size in sizes])
-    found &= enough[kind_of] >= mix.number[:, None]
-    return found
+    return _fits(mix, free, _enough(mix, free))
 
 
 def expected_fragments(mix: Mix, free: Free) -> Floats:
     """float64[nodes]: thousandths of what is free that a pod of the mix cannot use, on average."""
-    total = free.devices.sum(axis=0)
-    sizes, kind_of = np.unique(mix.thousandths, return_inverse=True)
-    too_small = np.stack([np.where(free.devices < size, free.devices, 0).sum(axis=0) for size in sizes])
-    lost = np.where(fits(mix, free), too_small[kind_of], total)
+    enough = _enough(mix, free)
+    usable = np.where(enough, free.devices, 0).sum(axis=1)[mix.sizes.of_kind]
+    lost = free.devices.sum(axis=0) - np.where(_fits(mix, free, enough), usable, 0)
     found: Floats = mix.share @ lost
+    return found
+
+
+def _enough(mix: Mix, free: Free) -> Mask:
+    """bool[sizes, slots, nodes]: devices with enough left for a part."""
+    found: Mask = free.devices >= mix.sizes.thousandths[:, None, None]
+    return found
+
+
+def _fits(mix: Mix, free: Free, enough: Mask) -> Mask:
+    found: Mask = mix.accepts.T[:, free.model]
+    for asked, left in zip(mix.others, free.others, strict=True):
+        found &= left >= asked[:, None]
+    found &= enough.sum(axis=1)[mix.sizes.of_kind] >= mix.number[:, None]
     return found

@@ -7,6 +7,7 @@ a GPU goes to the fullest device with enough room. Amounts are thousandths of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -109,5 +110,5 @@ class TypicalPods:
         if found is None:
             found = self._number_of[name] = len(self._number_of)
             accepts = np.array([not models or name in models for models in self._models], np.bool_)
-            self._mix = self._mix._replace(accepts=np.vstack([self._mix.accepts, accepts]))
+            self._mix = replace(self._mix, accepts=np.vstack([self._mix.accepts, accepts]))
         return found

@@ -1,0 +1,149 @@
+"""fragmentation: places pods so that what is left of the devices stays usable for the pods that come.
+
+Each node is judged by what a mix of pods could not use of its free devices, before and after the pod (Weng et al.,
+"Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023). With
+``measure: gradient`` that is the expected fragmentation for one further pod. With ``measure: filling`` the nodes that
+are best by the gradient are judged by what would be left over of their devices once many pods of the mix had been
+offered to them.
+
+The mix is learnt from the pods of the cluster. Devices are what the resources of ``resources`` count, each as one whole
+device. Of several devices of a node, a pod is taken to get the fullest that have room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
+from vsched.framework.points.nodes import NodeScore
+from vsched.framework.policy import Seconds
+from vsched.kernels.deviceshare.filling import OFFERS, SEQUENCES
+from vsched.kernels.selectors import selector_mask
+from vsched.model.deviceshare.records import WHOLE
+from vsched.model.nodes.table import Floats, Mask, NodeTable
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.task import Task
+from vsched.plugins.pods.device_mix import Kind, count_pods, mix_of, weights
+from vsched.plugins.pods.device_states import DeviceStates, Filling
+from vsched.plugins.pods.free_devices import FreeDevices
+
+GRADIENT, FILLING = "gradient", "filling"
+MAX_SCORE = 100.0
+DAY_SECONDS = 86_400.0
+Count = Annotated[int, msgspec.Meta(ge=1, le=1024)]
+
+
+class FragmentationArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is measured, and how the mix is learnt."""
+
+    weight: Annotated[int, msgspec.Meta(ge=0)] = 1
+    """Of the score; 0 turns the plugin off."""
+    measure: Literal["gradient", "filling"] = "gradient"
+    half_life: Seconds = msgspec.field(default=DAY_SECONDS, name="halfLife")
+    """A pod that is so much older than the newest counts half in the mix; 0: all pods count alike."""
+    resources: str = "nvidia.com/gpu"
+    """Resources that count whole devices, by name, comma-separated."""
+    candidates: Count = 16
+    """With ``filling``: how many distinct states of nodes are judged for a pod."""
+    offers: Annotated[float, msgspec.Meta(gt=0, le=64)] = OFFERS
+    """With ``filling``: how many pods are offered for each free device."""
+    sequences: Count = SEQUENCES
+    """With ``filling``: how many sequences of pods are offered to each state."""
+
+
+class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener):
+    """Scores nodes by how usable their devices would stay."""
+
+    name = "fragmentation"
+    args_type = FragmentationArgs
+
+    def open(self, context: SessionContext) -> None:
+        """Nodes and pods are looked at once the first score is asked for."""
+        self._context = context
+        self._opened = not self.args.weight
+        self._states: DeviceStates | None = None
+
+    def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
+        """0 to 100 times the weight: 50 where the pod changes nothing, more where it lessens the fragments."""
+        states = self._look()
+        if states is None or self._is_filled(shape):
+            return None
+        gradient = states.gradient(self._free.want(shape))
+        at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        return _bounded(gradient[at]) * self.args.weight
+
+    def is_relative(self, shape: Shape, labels: PodLabels) -> bool:
+        """Whether nodes are compared by what would be left over."""
+        return self._look() is not None and self._is_filled(shape)
+
+    def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
+        """For the best candidates by the gradient 100 to 200 times the weight, by what would be left over.
+
+        The others have 0 to 100 by the gradient.
+        """
+        states = self._look()
+        if states is None or not self._is_filled(shape):
+            return None
+        want = self._free.want(shape)
+        rows, worth = states.fillings(want, candidates)
+        found = _bounded(states.gradient(want))
+        found[rows] = MAX_SCORE + _bounded(worth)
+        return found * self.args.weight
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Note that devices of the node changed."""
+        if self._states is not None:
+            self._states.touch(row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """Note that devices of the node changed."""
+        if self._states is not None:
+            self._states.touch(row)
+
+    def _is_filled(self, shape: Shape) -> bool:
+        return self.args.measure == FILLING and self._free.want(shape).number > 0
+
+    # -- the mix --------------------------------------------------------------------------------------------------
+
+    def _look(self) -> DeviceStates | None:
+        """The nodes as the mix sees them; None where the cluster has no devices, or no pod asks for any."""
+        if not self._opened:
+            self._opened = True
+            self._free = FreeDevices(self._context.nodes, [name.strip() for name in self.args.resources.split(",")])
+            if self._free.slots:
+                self._states = self._learnt()
+        return self._states
+
+    def _learnt(self) -> DeviceStates | None:
+        nodes, args = self._context.nodes, self.args
+        counts = count_pods(self._context.snapshot, nodes.statics, args.half_life, args.resources, self._asks)
+        kinds = [
+            Kind(self._free.want(shape), self._accepts(shape), weight) for shape, weight in weights(counts).items()
+        ]
+        found = mix_of(kinds, np.minimum(self._free.count, self._free.slots))
+        return (
+            None
+            if found is None
+            else DeviceStates(found, self._free, Filling(args.offers, args.sequences, args.candidates))
+        )
+
+    def _asks(self, shape: Shape) -> bool:
+        return self._free.want(shape).number > 0
+
+    def _accepts(self, shape: Shape) -> Mask:
+        """bool[nodes]: where such a pod could use the devices, by its node selector and the devices themselves."""
+        chosen = selector_mask(shape.rules, self._context.nodes.statics)
+        found = self._free.accepts(shape)
+        return found if chosen is None else found & chosen
+
+
+def _bounded(worth: Floats) -> Floats:
+    """Thousandths as 0 to 100: 50 for none, 75 for one device. The same to the bit for one row as for all."""
+    devices = worth / WHOLE
+    found: Floats = (devices / (1.0 + np.abs(devices)) + 1.0) * (MAX_SCORE / 2)
+    return found
