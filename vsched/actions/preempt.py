@@ -67,8 +67,11 @@ def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> No
 
 def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
     """Evict tasks of a starving job for other tasks of the same job, until one task finds no victims."""
+    tasks = unplaced(session, job)
+    if len(tasks) == 1 and not job.job.holding:
+        return  # no task to evict, and room without victims was looked for before
     search = PreemptWithinJob(session, job)
-    for task in unplaced(session, job):
+    for task in tasks:
         if not session.plugins.job_starving(job):
             return
         with beside_its_own(session, job, task), session.statement() as statement:

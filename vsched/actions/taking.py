@@ -36,6 +36,8 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     job = search.job
     if session.plugins.tasks_missing(job) > job.waiting + len(tasks) or not may_start(session, job):
         return False
+    if not any(search.may_take(task) for task in tasks):
+        return False
     pool = pools.of(search, tasks[0])
     asked = signature(session, search, tasks), _closeness(session, job)
     if asked in pool.hopeless and pool.hopeless[asked] is session.ledger.latest:
