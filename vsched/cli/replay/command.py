@@ -1,4 +1,4 @@
-"""``vsched replay``: runs a recorded cycle again, or with ``--trace`` the trace of a cluster."""
+"""``vsched replay``: a recorded cycle again, or the trace of a cluster, or with ``--kueue`` a test of Kueue."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ Examples:
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
   vsched replay --trace nodes.csv pods.csv --fill 1.3 --seeds 42-51 --policy a.yaml --json
   vsched replay --trace jobs.csv.gz --from 2017-10-16 --days 7 --machines 88x8 --policy a.yaml --policy b.yaml
+  vsched replay --kueue test/performance/scheduler/configs/baseline --json
 """
 FILL_FLAGS = {"fill", "seeds", "policies", "share", "jobs", "out", "plots", "quiet"}
 """Those of --trace that the fill test knows as well, and its own; the rest is about time and queues."""
+KUEUE_FLAGS = {"policies", "apart", "quiet"}
+"""Those of --trace that --kueue knows as well."""
 
 
 @click.command("replay", epilog=EPILOG)
@@ -39,6 +42,12 @@ FILL_FLAGS = {"fill", "seeds", "policies", "share", "jobs", "out", "plots", "qui
 @click.option("--profile", is_flag=True, help="show the time by action and by plugin")
 @output_flags_of("text", "json", "yaml")
 @click.option("--json", "as_json", is_flag=True, help="the same as --output json")
+@click.option(
+    "--kueue",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="DIR",
+    help="Replay a performance test of Kueue: generator.yaml and, for the gates, rangespec.yaml; or a generator file.",
+)
 @trace_options
 def command(
     files: tuple[Path, ...],
@@ -47,6 +56,7 @@ def command(
     profile: bool,
     output: Output,
     as_json: bool,
+    kueue: Path | None,
     trace: Path | None,
     **asked: Any,
 ) -> None:
@@ -57,6 +67,9 @@ def command(
     """
     if as_json:
         output = output._replace(output="json")
+    if kueue is not None:
+        _replay_kueue(kueue, files, output, asked)
+        return
     if trace is not None:
         # The second file of OpenB reaches us as an argument, because --trace takes one or two.
         if len(files) > 1 or config is not None:
@@ -95,6 +108,16 @@ def _replay_trace(files: tuple[Path, ...], output: Output, asked: dict[str, Any]
         raise click.UsageError(f"{useless}: not with --fill")
     asked = {name: value for name, value in asked.items() if name in FILL_FLAGS}
     import_module("vsched.lab.fill.command").fill_test(files, output, **asked)
+
+
+def _replay_kueue(kueue: Path, files: tuple[Path, ...], output: Output, asked: dict[str, Any]) -> None:
+    """Replay a performance test of Kueue."""
+    if files:
+        raise click.UsageError(f"{files[0]}: not with --kueue (expected no FILE)")
+    if useless := _given(("trace", "config", "cycles", "profile", *(asked.keys() - KUEUE_FLAGS))):
+        raise click.UsageError(f"{useless}: not with --kueue")
+    known = {name: asked[name] for name in KUEUE_FLAGS}
+    import_module("vsched.lab.kueue.command").replay_kueue(kueue, output, **known)
 
 
 def _given(names: Iterable[str]) -> str:

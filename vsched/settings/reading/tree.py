@@ -85,45 +85,53 @@ def got(node: Node) -> str:
             return repr(node.text if len(node.text) <= 60 else node.text[:57] + "...")
 
 
-def parse(text: str, problems: Problems, line_of: Callable[[int], int] = lambda line: line) -> Node | None:
+def parse(
+    text: str,
+    problems: Problems,
+    line_of: Callable[[int], int] = lambda line: line,
+    *,
+    what: str = "policy",
+    holds: str = "actions and tiers",
+) -> Node | None:
     """The tree of one YAML document; None when it is empty or not YAML, which is then among the problems.
 
-    ``line_of`` maps a line of ``text`` to the line people see, for text that is embedded in another file.
+    ``line_of`` maps a line of ``text`` to the line people see, for text that is embedded in another file. ``what`` is
+    the document called in messages, and ``holds`` says what is expected in it.
     """
     if is_too_deep(text, MOST_DEPTH):
-        problems.add(line_of(1), "", "nested too deeply for a policy")
+        problems.add(line_of(1), "", f"nested too deeply for a {what}")
         return None
     if len(_PIECES.findall(text)) > MOST_NODES:
-        problems.add(line_of(1), "", f"too large for a policy: more than {MOST_NODES} lines, commas and brackets")
+        problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} lines, commas and brackets")
         return None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is not None:
-            return _Growth(problems, line_of).grow(root, "", 0)
-        problems.add(line_of(1), "", "empty; expected a policy with actions and tiers")
+            return _Growth(problems, line_of, what).grow(root, "", 0)
+        problems.add(line_of(1), "", f"empty; expected a {what} with {holds}")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(line_of(mark.line + 1 if mark else 1), "", f"not YAML: {_why(error)}")
+        problems.add(line_of(mark.line + 1 if mark else 1), "", f"not YAML: {_why(error, what)}")
     except yaml.YAMLError as error:
         problems.add(line_of(1), "", f"not YAML: {str(error).splitlines()[0]}")
     except (RecursionError, _TooDeep):
-        problems.add(line_of(1), "", "nested too deeply for a policy")
+        problems.add(line_of(1), "", f"nested too deeply for a {what}")
     except _TooMuch:
-        problems.add(line_of(1), "", f"too large for a policy: more than {MOST_NODES} values once aliases are expanded")
+        problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} values once aliases are expanded")
     return None
 
 
 _EXPLAINED = {
     "mapping values are not allowed here": "a ':' where none can be; drop it, or put the value in quotes",
-    "but found another document": "a second document; expected one policy",
+    "but found another document": "a second document; expected one {what}",
     "second occurrence": "the same anchor twice",
 }
 
 
-def _why(error: yaml.MarkedYAMLError) -> str:
+def _why(error: yaml.MarkedYAMLError, what: str) -> str:
     problem = " ".join((error.problem or error.context or "cannot be parsed").split())
     column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
-    return _EXPLAINED.get(problem, problem) + column
+    return _EXPLAINED.get(problem, problem).replace("{what}", what) + column
 
 
 class _TooMuch(Exception):
@@ -137,9 +145,10 @@ class _TooDeep(Exception):
 class _Growth:
     """Turns composed nodes into the tree, reporting what no policy may contain."""
 
-    def __init__(self, problems: Problems, line_of: Callable[[int], int]) -> None:
+    def __init__(self, problems: Problems, line_of: Callable[[int], int], what: str) -> None:
         self.problems = problems
         self.line_of = line_of
+        self.what = what
         self.left = MOST_NODES
 
     def grow(self, node: yaml.Node, path: str, depth: int) -> Node:
@@ -172,7 +181,7 @@ class _Growth:
     def _kind(self, node: yaml.Node, path: str) -> str:
         tag = str(node.tag)
         if not tag.startswith(_CORE_TAG) or "/" in tag:
-            self.problems.add(self._line(node), path, f"the tag {tag!r} has no meaning in a policy")
+            self.problems.add(self._line(node), path, f"the tag {tag!r} has no meaning in a {self.what}")
             return "str"
         return tag.removeprefix(_CORE_TAG)
 

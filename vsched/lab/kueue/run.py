@@ -1,0 +1,251 @@
+"""A generator of Kueue in virtual time: workloads are created, decided on, run and end, and time jumps between.
+
+Decided is by whole cycles of the deciding core, on a mirror that gets the objects as a watch would bring them. After
+all that happens at a moment, cycles follow until one evicts nobody. They take no virtual time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter, process_time
+
+import orjson
+
+from vsched.daemon.system.tuning import listed
+from vsched.errors import Unavailable
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.framework.reports.verdicts import Told
+from vsched.lab.kueue.accounts import KueueAccounts
+from vsched.lab.kueue.generator import Arrival, Generator
+from vsched.lab.kueue.objects import (
+    Made,
+    Obj,
+    node_objects,
+    priority_objects,
+    queue_objects,
+    tiers_of,
+    workload_objects,
+)
+from vsched.mirror import wire
+from vsched.mirror.cache import Cache
+from vsched.model.plan import CycleReport
+
+ROUNDS = 50
+"""Cycles at one moment, at most; each but the last has evicted pods."""
+REPORT_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class WorkloadState:
+    """A workload that has been created and has not ended."""
+
+    arrival: Arrival
+    number: int
+    attempt: int = 0
+    pods: dict[str, Obj] = field(default_factory=dict)
+    """Its pods, by uid."""
+    group: Obj | None = None
+    bound: set[str] = field(default_factory=set)
+    """Uids of its pods on nodes."""
+
+    @property
+    def admitted(self) -> bool:
+        """Whether all its pods are on nodes."""
+        return len(self.bound) == len(self.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class KueueProgress:
+    """The progress of a run."""
+
+    at_ms: int
+    created: int
+    admitted: int
+    ended: int
+    workloads: int
+    cycles: int
+    took_seconds: float
+
+
+Tell = Callable[[KueueProgress], None]
+
+
+class KueueReplay:
+    """One generator under one policy, from its first workload to the end of its last."""
+
+    def __init__(
+        self, generator: Generator, policy: Policy, registry: Registry, tell: Tell, *, apart_ms: int = 0
+    ) -> None:
+        """``apart_ms`` is the least time between cycles while workloads wait."""
+        self._policy = policy
+        self._registry = registry
+        self._tell = tell
+        self._apart_ms = apart_ms
+        self._not_before = 0
+        """No cycle before this moment, because workloads still waited after the last one."""
+        self._owed = False
+        """Whether a cycle waits for that moment."""
+        self._told = Told()
+        self._cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self._tiers = tiers_of(generator)
+        queues = [*generator.queues()]
+        for made in (queue_objects(queues), priority_objects(generator), node_objects(generator)):
+            self._feed_all(made)
+        self._arrivals: Sequence[Arrival] = generator.arrivals()
+        self._next = 0
+        self._ends: list[tuple[int, int, int]] = []
+        """When workloads end, by number and attempt; those of evicted ones are passed over."""
+        self._states: dict[int, WorkloadState] = {}
+        self._of_pod: dict[str, WorkloadState] = {}
+        self._now = 0
+        self._cycles = 0
+        self._began = self._told_at = perf_counter()
+        self._began_cpu = process_time()
+        self.accounts = KueueAccounts(queues, self._arrivals)
+        listed()
+
+    def run(self) -> None:
+        """Run until all workloads have ended, or nothing more can happen."""
+        while (moment := self._next_moment()) is not None:
+            self._now = moment
+            self._end()
+            self._arrive()
+            self._owed = self._waiting > 0
+            if self._owed and self._now >= self._not_before:
+                self._decide()
+                self._owed = False
+                self._not_before = self._now + (self._apart_ms if self._waiting else 0)
+            self._report()
+        self._tell(self._progress())
+
+    @property
+    def _waiting(self) -> int:
+        return len(self._states) - self.accounts.running
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time since the beginning."""
+        return process_time() - self._began_cpu
+
+    @property
+    def cycles(self) -> int:
+        """Cycles so far."""
+        return self._cycles
+
+    def _next_moment(self) -> int | None:
+        while self._ends and not self._is_current(*self._ends[0][1:]):
+            heapq.heappop(self._ends)
+        moments = [self._ends[0][0]] if self._ends else []
+        if self._next < len(self._arrivals):
+            moments.append(self._arrivals[self._next].at_ms)
+        if self._owed:
+            moments.append(self._not_before)
+        return min(moments, default=None)
+
+    def _is_current(self, number: int, attempt: int) -> bool:
+        state = self._states.get(number)
+        return state is not None and state.attempt == attempt
+
+    # -- what happens
+
+    def _end(self) -> None:
+        while self._ends and self._ends[0][0] <= self._now:
+            _, number, attempt = heapq.heappop(self._ends)
+            if self._is_current(number, attempt):
+                state = self._states.pop(number)
+                self._take_away(state)
+                self.accounts.end(state.arrival, number, self._now)
+
+    def _arrive(self) -> None:
+        while self._next < len(self._arrivals) and self._arrivals[self._next].at_ms <= self._now:
+            state = WorkloadState(self._arrivals[self._next], self._next)
+            self._states[self._next] = state
+            self._next += 1
+            self.accounts.arrive()
+            self._create(state)
+
+    def _create(self, state: WorkloadState) -> None:
+        for kind, made in workload_objects(state.arrival, state.number, state.attempt, self._tiers):
+            self._feed(kind, made)
+            if kind == "Pod":
+                uid = made["metadata"]["uid"]
+                state.pods[uid] = made
+                self._of_pod[uid] = state
+            else:
+                state.group = made
+
+    def _take_away(self, state: WorkloadState) -> None:
+        for uid, pod in state.pods.items():
+            self._feed("Pod", pod, "DELETED")
+            del self._of_pod[uid]
+        if state.group is not None:
+            self._feed("PodGroup", state.group, "DELETED")
+        state.pods, state.bound, state.group = {}, set(), None
+
+    def _decide(self) -> None:
+        for _ in range(ROUNDS):
+            report = run_cycle(self._cache.snapshot(self._now / 1000), self._policy, self._registry, told=self._told)
+            self._cycles += 1
+            self._cache.assume(report)
+            if not self._carry_out(report):
+                return
+            self._report()
+        raise Unavailable(f"{ROUNDS} cycles at one moment, and each evicts again: this policy comes to no rest")
+
+    def _carry_out(self, report: CycleReport) -> bool:
+        """Bind and evict as decided; returns whether anybody was evicted."""
+        evicted = {self._of_pod[one.uid].number: self._of_pod[one.uid] for one in report.evictions}
+        started = [self._bind(bind.uid, bind.node) for bind in report.binds]
+        for state in evicted.values():
+            self._evict(state)
+        for state in {state.number: state for state in started if state.admitted and state.pods}.values():
+            if state.number not in evicted:
+                self._start(state)
+        return bool(evicted)
+
+    def _bind(self, uid: str, node: str) -> WorkloadState:
+        state = self._of_pod[uid]
+        pod = state.pods[uid]
+        state.pods[uid] = bound = {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
+        state.bound.add(uid)
+        self._feed("Pod", bound, "MODIFIED")
+        return state
+
+    def _start(self, state: WorkloadState) -> None:
+        self.accounts.start(state.arrival, state.number, self._now)
+        heapq.heappush(self._ends, (self._now + state.arrival.template.runtime_ms, state.number, state.attempt))
+
+    def _evict(self, state: WorkloadState) -> None:
+        """Have a workload wait again, as a whole; what it has done is lost."""
+        if state.admitted:
+            self.accounts.evict(state.arrival, state.number, self._now)
+        self._take_away(state)
+        state.attempt += 1
+        self._create(state)
+
+    # -- the mirror
+
+    def _feed_all(self, objects: Made) -> None:
+        for kind, found in objects:
+            self._feed(kind, found)
+
+    def _feed(self, kind: str, found: Obj, change: str = "ADDED") -> None:
+        self._cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+
+    # -- how far it is
+
+    def _progress(self) -> KueueProgress:
+        accounts = self.accounts
+        took = perf_counter() - self._began
+        return KueueProgress(
+            self._now, self._next, accounts.running, accounts.ended, len(self._arrivals), self._cycles, took
+        )
+
+    def _report(self) -> None:
+        if perf_counter() - self._told_at >= REPORT_SECONDS:
+            self._told_at = perf_counter()
+            self._tell(self._progress())
