@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vsched.cli.plan.told import MOST_PODS
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
@@ -19,8 +20,6 @@ from vsched.mirror.ingest.workload_rules import JvmMemory, MadeObject, RoleRule,
 from vsched.mirror.wire.manifests import Origin, group_and_kind, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
-MOST_PODS = 20_000
-"""An object that would make more is refused: somebody has mistyped a number."""
 
 _JVM_AMOUNT = re.compile(r"([0-9]+)\s*([bkmgtp]?)b?", re.IGNORECASE)
 _JVM_UNITS = {"b": 1, "k": 2**10, "": 2**20, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from vsched.cli.plan.told import MOST_PODS, WORKLOADS
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
 from vsched.mirror.wire.manifests import group_and_kind
@@ -37,10 +38,6 @@ from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 
 SEED = 7
-MOST_PODS = 20_000
-"""Workloads that would make more are refused: somebody has mistyped a number."""
-WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
-"""Kinds that become pods here."""
 NEWEST_VERSION = "v1beta1"
 _FORBIDDEN, _CONFLICT = 403, 409
 _SETS, _CLAIMS = "apps/replicasets", "persistentvolumeclaims"

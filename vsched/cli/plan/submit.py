@@ -8,8 +8,8 @@ from typing import Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
 from vsched.cli.plan.operators import operated_at, operator_kind
-from vsched.cli.plan.server import WORKLOADS, Made
-from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
+from vsched.cli.plan.server import Made
+from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
 from vsched.cli.plan.vcjobs import expanded
 from vsched.errors import BadInput, BadObject

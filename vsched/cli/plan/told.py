@@ -1,13 +1,24 @@
-"""Objects of a plan as a watch would tell of them, and the kinds of which it makes no pods."""
+"""Objects of a plan as a watch would tell of them, and the kinds of which it makes pods, or none."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB
 
 Manifest = dict[str, Any]
+WORKLOADS: Mapping[str, str] = {
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+}
+"""Kinds that become pods here, with their API groups."""
+MOST_PODS = 20_000
+"""An object that would make more is refused: somebody has mistyped a number."""
 PODLESS = frozenset({"CronJob", "JobFlow", "ReplicationController", "PodTemplate"})
 """Kinds that make pods in a cluster, but not here."""
 

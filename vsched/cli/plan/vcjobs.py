@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.cli.plan.told import MOST_PODS
 from vsched.controllers.vcjobs.podgroup import podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
 from vsched.controllers.vcjobs.read import job_of
@@ -20,8 +21,6 @@ from vsched.mirror.resources import VCJOB
 from vsched.mirror.wire.manifests import Origin, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
-MOST_PODS = 20_000
-"""A vcjob that would make more is refused: somebody has mistyped a number."""
 
 
 def expanded(origin: Origin, manifest: Manifest, priorities: Mapping[str, int]) -> tuple[list[Manifest], str]:

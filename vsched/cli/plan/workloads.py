@@ -6,14 +6,14 @@ has none of them, that is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
 from vsched.cli.plan.operators import ManifestIndex, may_concern, operated_at, operator_kind
-from vsched.cli.plan.told import PODLESS, as_told, is_vcjob, names_scheduler
+from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
@@ -32,15 +32,6 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 """Phases in which a vcjob needs no pods."""
 Manifest = dict[str, Any]
 Found = tuple[Origin, Manifest]
-
-WORKLOADS: Mapping[str, str] = {
-    "Deployment": "apps",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
-}
-"""Kinds that become pods here, with their API groups."""
 
 
 def decode_with_pods(objects: Iterable[Found], table: WorkloadTable = NO_WORKLOADS) -> Manifests:
