@@ -18,6 +18,8 @@ ATTEMPT = "vsched.io/attempt"
 """The annotation that counts the requests for the same gang and shape, from 1 on."""
 ENDED = ("Failed", "BookingExpired", "CapacityRevoked")
 """Conditions after which no nodes are on their way for a request."""
+WORDS_MAX = 300
+"""So many characters are kept of what the autoscaler says."""
 
 
 class Request(NamedTuple):
@@ -95,4 +97,9 @@ def _since(found: ObjectCondition | None, metadata: wire.Metadata) -> float:
 def _says(over: ObjectCondition | None, conditions: list[ObjectCondition] | tuple[()]) -> str:
     """What the autoscaler says: of the end, else why nothing is provisioned yet."""
     found = over or next((one for one in conditions if one.type == "Provisioned" and one.status != "True"), None)
-    return "" if found is None else " ".join((found.message or found.reason or "").split())[:300]
+    return words_of(found)
+
+
+def words_of(found: ObjectCondition | None) -> str:
+    """What the autoscaler says by a condition, in one line; empty without one."""
+    return "" if found is None else " ".join((found.message or found.reason or "").split())[:WORDS_MAX]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.controllers.provisioning.records import words_of
 from vsched.mirror import wire
 
 
@@ -63,5 +64,5 @@ def buffer_of(item: wire.Object) -> Buffer | None:
         of,
         spec.provisioning_strategy,
         "new" if found is None else "provisioned" if done else "not provisioned",
-        "" if found is None or done else " ".join((found.message or found.reason or "").split())[:300],
+        "" if done else words_of(found),
     )
