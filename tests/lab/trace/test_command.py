@@ -151,6 +151,19 @@ def test_a_bad_line_is_named_and_nothing_is_replayed(tmp_path: Path) -> None:
     assert refusal(result).startswith(f"{pods}:7: gpu_milli: '2000'")
 
 
+def test_a_table_of_ours_is_replayed_as_it_says_and_several_policies_read_it_alike(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.csv"
+    lines = ["arrival,timestamp,duration,cpu,gpus,user", "0,,60,2,1,ada", "30,,60,500m,8,ben"]
+    jobs.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    line = ["replay", "--trace", str(jobs), "--machines", "1x8", "--quiet"]
+    assert "columns arrival and timestamp are of different formats" in refusal(CliRunner().invoke(cli, line))
+    policies = ["--policy", str(SPREADING), "--policy", str(PACKING)]
+    result = CliRunner().invoke(cli, [*line, "--trace-format", "plain", *policies])
+    assert result.exit_code == 0, result.output
+    assert "2 pods on 1 node with 8 GPUs, as recorded" in result.stdout
+    assert re.search(r"wait, p99, user ben +30s +30s", result.stdout)
+
+
 def test_a_list_without_times_is_not_replayed(tmp_path: Path) -> None:
     nodes, pods = write_trace(small_trace(4, 5), tmp_path)
     pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\n", encoding="utf-8")

@@ -9,7 +9,8 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.lab.trace.files import ClusterTrace, TraceGang
-from vsched.lab.trace.philly import MachineKind, read_jobs
+from vsched.lab.trace.fleet import MachineKind, nodes_of
+from vsched.lab.trace.philly import read_jobs
 from vsched.settings import load_file
 from vsched.settings.installed import registry
 
@@ -22,7 +23,7 @@ JOB = "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
 def read(folder: Path, text: str, *machines: MachineKind) -> ClusterTrace:
     path = folder / "jobs.csv"
     path.write_text(text, encoding="utf-8")
-    return read_jobs(path, machines)
+    return read_jobs(path, nodes_of(machines))
 
 
 def test_a_job_is_read_with_all_that_it_says(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +271,28 @@ def test_pods_of_all_queues_can_wait_in_one_line_and_are_still_counted_by_queue(
     assert {name: one["count"] for name, one in found["waiting_seconds"]["by_queue"].items()} == {"a": 2, "b": 2}
     books, _ = replayed(one_node(*pods), POLICIES / "gang-only.yaml")
     assert [name for name, _, _ in books.starts] == ["first", "a-1", "b-1", "b-2"], "queue by queue without it"
+
+
+def test_users_have_namespaces_and_a_higher_priority_starts_first() -> None:
+    def of(name: str, user: str, created: int, priority: int = 0) -> TracePod:
+        return replace(a_pod(name, created, 100, gpus=2), user=user, priority=priority)
+
+    pods = (of("first", "default", 0), of("plain", "ada", 10), of("urgent", "ben", 20, priority=100))
+    books, found = replayed(one_node(*pods), POLICIES / "volcano-default.yaml")
+    assert [(name, now) for name, _, now in books.starts] == [("first", 0.0), ("urgent", 100.0), ("plain", 200.0)]
+    assert {user: waits["max"] for user, waits in found["waiting_seconds"]["by_user"].items()} == {
+        "ada": 190.0, "ben": 80.0, "default": 0.0
+    }  # fmt: skip
+
+
+def test_a_gang_asks_for_cpu_and_memory_and_has_the_priority_of_its_pods() -> None:
+    gang = TraceGang("gang", 2, 0, WHOLE_GPU, 8000, 200)
+    members = [
+        TracePod(f"gang-{n}", 4000, 100, 0, 0, (), "", 5, 50, queue="q", gang=gang, member=n, user="ada", priority=7)
+        for n in range(2)
+    ]
+    before = TracePod("before", 4000, 100, 0, 0, (), "", 0, 30, queue="q")
+    late = TracePod("late", 2000, 100, 0, 0, (), "", 6, 10, queue="q")
+    books, _ = replayed(machines_of_8(1, before, *members, late), POLICIES / "volcano-default.yaml")
+    starts = {name: now for name, _, now in books.starts}
+    assert (starts["gang-0"], starts["gang-1"]) == (30.0, 30.0), "both once the first pod has ended"

@@ -20,6 +20,7 @@ Examples:
   vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
   vsched replay --trace nodes.csv pods.csv --fill 1.3 --seeds 42-51 --policy a.yaml --json
+  vsched replay --trace jobs.csv --machines 4x8         (a table of yours: arrival, duration, cpu, gpus and more)
   vsched replay --trace jobs.csv.gz --from 2017-10-16 --days 7 --machines 88x8 --policy a.yaml --policy b.yaml
   vsched replay --kueue test/performance/scheduler/configs/baseline --json
 """
@@ -71,7 +72,7 @@ def command(
         _replay_kueue(kueue, files, output, asked)
         return
     if trace is not None:
-        # The second file of OpenB reaches us as an argument, because --trace takes one or two.
+        # The second file reaches us as an argument, because --trace takes one or two.
         if len(files) > 1 or config is not None:
             raise click.UsageError(
                 "--trace: replays one or two CSV files (expected no FILE and no --config; --policy names one)"

@@ -15,6 +15,7 @@ from vsched.cli.options import Decorator, options
 MOST_WEIGHT = 1_000_000
 MOST_MACHINES, MOST_GPUS = 100_000, 128
 MOST_DAYS = 36_500
+FORMATS = ("plain", "openb", "philly")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -100,8 +101,13 @@ trace_options = options(
     click.option(
         "--trace",
         type=FILE,
-        metavar="JOBS | NODES PODS",
-        help="Replay a trace of a cluster: one CSV file (.csv or .csv.gz) in Philly's format, or two in OpenB's.",
+        metavar="JOBS | NODES JOBS",
+        help="Replay a trace of a cluster: a CSV file (.csv, .csv.gz) of jobs, and one of its nodes before it if any.",
+    ),
+    _option(
+        "--trace-format",
+        says="the format of the jobs.  [default: the one that has these columns]",
+        type=click.Choice(FORMATS),
     ),
     click.option(
         "--policy", "policies", multiple=True, type=FILE, help="For --trace; repeat it to compare.  [default: built-in]"
@@ -116,7 +122,7 @@ trace_options = options(
     ),
     _option(
         "--machines",
-        says="of Philly, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: of 8 GPUs, for the trace's peak]",
+        says="where no file says them, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: 8 GPUs, for the peak]",
         callback=machines,
         multiple=True,
         metavar="COUNTxGPUS",

@@ -17,7 +17,7 @@ from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
 from vsched.lab.trace.machines import Machine
 from vsched.lab.trace.measures import Floats, averages, contentment, jain, mean_and_extremes, spread
-from vsched.lab.trace.objects import queue_of
+from vsched.lab.trace.objects import namespace_of, queue_of
 from vsched.lab.trace.shares import QueueShares
 
 POINTS = 240
@@ -33,7 +33,7 @@ SERIES = ("cpu", "memory", "gpu", "fragmentation", "fairness", "waiting")
 
 
 def size_of(pod: TracePod) -> str:
-    """The class in SIZES of a pod; gangs are those whose GPUs no machine has alone."""
+    """The class in SIZES of a pod; gangs are jobs of several pods that start together."""
     if pod.gang is not None:
         return SIZES[5]
     if not pod.gpus:
@@ -71,6 +71,7 @@ class TraceAccounts:
         runs = max(pod.run_seconds for pod in trace.pods)
         self.horizon = self.end + (self.end - self.begin or runs)
         """... and drawn until here, to show how long the last pods still wait."""
+        self._users = sorted({pod.user for pod in trace.pods} - {""})
         self._stays: dict[str, _Stay] = {}
         """Pods that wait or run, by name in the trace."""
         self.used: Counter[str] = Counter()
@@ -205,6 +206,7 @@ class TraceAccounts:
                 "all": self._waits_by(lambda _: "all", ["all"])["all"],
                 "by_queue": self._waits_by(queue_of, sorted(self._weights)),
                 "by_size": self._waits_by(size_of, SIZES),
+                **({"by_user": self._waits_by(namespace_of, self._users)} if self._users else {}),
             },
             "measured_seconds": {"begin": self.begin, "end": self.end},
             "last_start_seconds": self._last_start,

@@ -21,7 +21,9 @@ import orjson
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
-from vsched.lab.trace.files import TIMES, WHOLE_GPU, ClusterTrace, read_trace
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace
+from vsched.lab.trace.fleet import MachineKind
+from vsched.lab.trace.formats import TraceFormat, format_of, read_files
 from vsched.lab.trace.load import (
     capacity_of,
     declaring,
@@ -32,7 +34,6 @@ from vsched.lab.trace.load import (
     scarcest,
     with_share_of_nodes,
 )
-from vsched.lab.trace.philly import MachineKind, read_jobs
 from vsched.lab.trace.processes import Replay, Say, side_by_side
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
@@ -55,7 +56,9 @@ class ReplayRequest:
     """The arguments of the command."""
 
     files: tuple[Path, ...]
-    """One in Philly's format, or two in OpenB's."""
+    """One of jobs, or one of nodes and one of jobs."""
+    format: TraceFormat | None
+    """Of the jobs; None where the header decides."""
     policies: tuple[Path, ...]
     share: float
     machines: tuple[tuple[int, int], ...]
@@ -77,6 +80,7 @@ class ReplayRequest:
         """The arguments of a process that replays one of the policies."""
         return (
             *("replay", "--trace", *map(str, self.files), "--policy", str(policy), "--nodes", repr(self.share)),
+            *(() if self.format is None else ("--trace-format", self.format)),
             *(part for count, gpus in self.machines for part in ("--machines", f"{count}x{gpus}")),
             *(() if self.begin is None else ("--from", _written(self.begin))),
             *(() if self.days is None else ("--days", repr(self.days))),
@@ -97,6 +101,7 @@ def replay_trace(
     trace: tuple[Path, ...],
     output: Output,
     *,
+    trace_format: str | None,
     policies: Sequence[Path],
     share: float,
     machines: tuple[tuple[int, int], ...],
@@ -117,10 +122,24 @@ def replay_trace(
     if plots and out is None:
         raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
     plots = out is not None if plots is None else plots
+    format = None if trace_format is None else TraceFormat(trace_format)
     if apart is None:
-        apart = PHILLY_APART_SECONDS if len(trace) == 1 else 0.0
+        apart = PHILLY_APART_SECONDS if format_of(trace[-1], format) is TraceFormat.PHILLY else 0.0
     request = ReplayRequest(
-        trace, tuple(policies), share, machines, begin, days, apart, one_queue, declared, load, weights, seed, jobs
+        trace,
+        format,
+        tuple(policies),
+        share,
+        machines,
+        begin,
+        days,
+        apart,
+        one_queue,
+        declared,
+        load,
+        weights,
+        seed,
+        jobs,
     )
     strangers = [name for name in one_queue if name not in names_of(request.policies)]
     if strangers:
@@ -173,18 +192,9 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
 
 
 def _read(request: ReplayRequest) -> ClusterTrace:
-    match request.files:
-        case [jobs]:
-            return read_jobs(jobs, [MachineKind(*kind) for kind in request.machines])
-        case [nodes, pods]:
-            if request.machines:
-                raise BadInput(f"--machines: {nodes} says which there are (expected it with a trace in one file)")
-            trace = read_trace(nodes, pods)
-            if not trace.timed:
-                raise BadInput(f"{pods}:1: no column {', '.join(TIMES)} (expected both: a replay follows them)")
-            return trace
-        case _:
-            raise AssertionError("the command line takes one file or two")
+    *nodes, jobs = request.files
+    kinds = [MachineKind(*kind) for kind in request.machines]
+    return read_files(nodes[0] if nodes else None, jobs, kinds, request.format)
 
 
 def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:

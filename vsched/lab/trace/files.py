@@ -43,7 +43,11 @@ class TraceGang:
     name: str
     pods: int
     gpus: int
-    """Of all its pods together."""
+    """Of all its pods together, as the amounts below."""
+    gpu_milli: int = WHOLE_GPU
+    """Thousandths of each GPU."""
+    cpu_milli: int = 0
+    memory_mib: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,9 @@ class TracePod:
     """Its number in the gang."""
     declared_seconds: int = 0
     """How long it says that it will run; 0 where it does not say."""
+    user: str = ""
+    """Its user, where the trace names one, in whose namespace it is."""
+    priority: int = 0
 
     @property
     def gpu_amount(self) -> int:
@@ -112,18 +119,28 @@ class ClusterTrace:
 
 def read_trace(nodes: Path, pods: Path) -> ClusterTrace:
     """The trace in two files, ``.csv`` or ``.csv.gz``; raises BadInput with file and line of all errors."""
-    timed = any(column in TIMES for column in columns_of(pods))
-    read_nodes = read_rows(nodes, NODE_COLUMNS, _node, lambda node: node.name)
-    read_pods = read_rows(pods, POD_COLUMNS + TIMES if timed else POD_COLUMNS, _pod, lambda pod: pod.name)
+    found, timed = read_pods(pods)
+    return ClusterTrace(read_nodes(nodes), found, timed=timed)
+
+
+def read_nodes(path: Path) -> tuple[TraceNode, ...]:
+    """The nodes in a file; raises BadInput."""
+    return tuple(read_rows(path, NODE_COLUMNS, _node, lambda node: node.name))
+
+
+def read_pods(path: Path) -> tuple[tuple[TracePod, ...], bool]:
+    """The pods in a file, and whether it says when they come and how long they run; raises BadInput."""
+    timed = any(column in TIMES for column in columns_of(path))
+    found = read_rows(path, POD_COLUMNS + TIMES if timed else POD_COLUMNS, _pod, lambda pod: pod.name)
     if timed:
-        read_pods.sort(key=lambda pod: (pod.created, pod.name))
-    return ClusterTrace(tuple(read_nodes), tuple(read_pods), timed=timed)
+        found.sort(key=lambda pod: (pod.created, pod.name))
+    return tuple(found), timed
 
 
 def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
     """The same without times, in the order of the file; models of GPUs that pods name have to be those of nodes."""
-    read_nodes = read_rows(nodes, NODE_COLUMNS, _node, lambda node: node.name)
-    models = {node.model for node in read_nodes if node.model}
+    found = read_nodes(nodes)
+    models = {node.model for node in found if node.model}
 
     def pod_of(row: Row) -> TracePod:
         pod = _asking(row)
@@ -133,8 +150,8 @@ def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
             raise BadInput(f"gpu_spec: no node has {unknown[0]!r} (expected models of nodes: {known})")
         return pod
 
-    read_pods = read_rows(pods, POD_COLUMNS, pod_of, lambda pod: pod.name)
-    return ClusterTrace(tuple(read_nodes), tuple(read_pods), timed=False)
+    asking = read_rows(pods, POD_COLUMNS, pod_of, lambda pod: pod.name)
+    return ClusterTrace(found, tuple(asking), timed=False)
 
 
 def _node(row: Row) -> TraceNode:

@@ -15,13 +15,14 @@ from vsched.clock import Clock
 from vsched.lab.trace.devices import Devices
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.objects import (
-    NAMESPACE,
     ONE_QUEUE,
     group_object,
     namespace_object,
+    namespace_of,
     node_object,
     offering,
     pod_object,
+    priority_class_object,
     queue_object,
     queue_of,
 )
@@ -117,9 +118,13 @@ class Machines:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
     def set_up(self, trace: ClusterTrace, weights: dict[str, int]) -> None:
-        """Create the nodes of a trace, the queues with these weights, and the namespace."""
+        """Create the nodes of a trace, the queues with these weights, the namespaces and the classes of priority."""
         self._shares_gpus = trace.shares_gpus
-        self._client.create("namespaces", namespace_object())
+        for namespace in sorted({namespace_of(pod) for pod in trace.pods}):
+            if self._client.get("namespaces", "", namespace) is None:  # such as default, which is there from the start
+                self._client.create("namespaces", namespace_object(namespace))
+        for priority in sorted({pod.priority for pod in trace.pods} - {0}):
+            self._client.create("scheduling.k8s.io/priorityclasses", priority_class_object(priority))
         for name, weight in {ONE_QUEUE: 1}.items() if self._one_queue else weights.items():
             self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
         addresses = Addresses(172, 16, 16)
@@ -132,11 +137,11 @@ class Machines:
     def begin_gang(self, pod: TracePod, group: str) -> None:
         """Create the PodGroup of a pod's gang, before its pods."""
         assert pod.gang is not None
-        self._client.create(PODGROUPS, group_object(pod.gang, group, self._queue_of(pod)))
+        self._client.create(PODGROUPS, group_object(pod, pod.gang, group, self._queue_of(pod)))
 
-    def end_gang(self, group: str) -> None:
-        """Delete the PodGroup of a gang whose pods are gone."""
-        self._client.delete(PODGROUPS, NAMESPACE, group, grace_seconds=0)
+    def end_gang(self, pod: TracePod, group: str) -> None:
+        """Delete the PodGroup of a pod's gang, whose pods are gone."""
+        self._client.delete(PODGROUPS, namespace_of(pod), group, grace_seconds=0)
 
     def arrive(self, pod: TracePod, name: str, group: str = "") -> None:
         """Create a pod, of this PodGroup if any."""
@@ -148,10 +153,11 @@ class Machines:
 
     def end(self, name: str) -> None:
         """Delete a pod that has run its time or is given up."""
+        pod = self._pods[name]
         machine = self._leave(name) if name in self._on else None
         self._pods.pop(name, None)
         self._ended.add(name)
-        self._client.delete("pods", NAMESPACE, name, grace_seconds=0)
+        self._client.delete("pods", namespace_of(pod), name, grace_seconds=0)
         if machine is not None:
             self._offer(machine)
 
@@ -189,7 +195,7 @@ class Machines:
         machine.pods[name] = pod
         self._on[name] = machine
         whole = machine.devices.take(name, pod) if pod.gpus else True
-        obj, host = self._client.get("pods", NAMESPACE, name), self._client.get("nodes", "", node)
+        obj, host = self._client.get("pods", namespace_of(pod), name), self._client.get("nodes", "", node)
         assert obj is not None
         assert host is not None
         self._set_status("pods", obj, running_status(obj, address_of(host), self._addresses(), self._now()))

@@ -23,6 +23,7 @@ LARGEST_FREE = "vsched.io/gpu-largest-free"
 """Labels of nodes: the model of their GPUs, and the largest free part of one."""
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 NAMESPACE = "trace"
+"""Of pods whose user the trace does not name."""
 DEFAULT_QUEUE = "default"
 ONE_QUEUE = "all"
 """The queue of all pods where they are to come in one line."""
@@ -45,9 +46,29 @@ def queue_object(name: str, weight: int) -> Obj:
     }
 
 
-def namespace_object() -> Obj:
-    """The namespace of all pods."""
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+def namespace_of(pod: TracePod) -> str:
+    """The namespace of a pod: its user's, where the trace names one."""
+    return pod.user or NAMESPACE
+
+
+def namespace_object(name: str) -> Obj:
+    """A namespace of pods."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def priority_class_of(pod: TracePod) -> dict[str, str]:
+    """The field that names a pod's class of priority, where the trace gives it one."""
+    return {"priorityClassName": f"priority-{pod.priority}"} if pod.priority else {}
+
+
+def priority_class_object(priority: int) -> Obj:
+    """The class of all pods with this priority."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": f"priority-{priority}"},
+        "value": priority,
+    }
 
 
 def allocatable_of(node: TraceNode, offered: int) -> dict[str, str]:
@@ -87,17 +108,22 @@ def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
     }
 
 
-def group_object(gang: TraceGang, name: str, queue: str) -> Obj:
-    """The PodGroup of a gang in a queue, with a name of its own: all its pods start, or none."""
+def group_object(pod: TracePod, gang: TraceGang, name: str, queue: str) -> Obj:
+    """The PodGroup of a pod's gang in a queue, with a name of its own: all its pods start, or none."""
+    asked = {}
+    if gang.cpu_milli:
+        asked["cpu"] = f"{gang.cpu_milli}m"
+    if gang.memory_mib:
+        asked["memory"] = f"{gang.memory_mib}Mi"
+    if gang.gpus:
+        asked[GPU_MILLI] = str(gang.gpus * gang.gpu_milli)
+    if pod.takes_whole_gpus:
+        asked[GPU] = str(gang.gpus)
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "minMember": gang.pods,
-            "queue": queue,
-            "minResources": {GPU: str(gang.gpus), GPU_MILLI: str(gang.gpus * WHOLE_GPU)},
-        },
+        "metadata": {"name": name, "namespace": namespace_of(pod)},
+        "spec": {"minMember": gang.pods, "queue": queue, "minResources": asked, **priority_class_of(pod)},
     }
 
 
@@ -120,6 +146,7 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 0,
         "containers": [container],
+        **priority_class_of(pod),
     }
     wanted = []
     if pod.models and pod.gpus:
@@ -133,7 +160,7 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
         annotations[GROUP_NAME] = group
     if pod.declared_seconds:
         annotations[EXPECTED_DURATION] = f"{pod.declared_seconds}s"
-    metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
+    metadata = {"name": name, "namespace": namespace_of(pod), "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 

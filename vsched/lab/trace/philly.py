@@ -16,24 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
+from vsched.errors import BadInput
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
+from vsched.lab.trace.fleet import GPUS_OF_A_MACHINE, MachineKind, nodes_of
 from vsched.lab.trace.measures import peak
 from vsched.lab.trace.rows import Row, read_rows
 
 JOB_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 MOST_GPUS = 100_000
-GPUS_OF_A_MACHINE = 8
-"""Of the machines where none are given: the larger ones of Philly."""
-CPU_MILLI, MEMORY_MIB = 64_000, 524_288
-"""Of each machine; jobs ask for neither."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachineKind:
-    """So many machines with so many GPUs each."""
-
-    count: int
-    gpus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +36,19 @@ class _TraceJob:
     queue: str
 
 
-def read_jobs(path: Path, machines: Sequence[MachineKind] = ()) -> ClusterTrace:
-    """The trace in a file, ``.csv`` or ``.csv.gz``, on these machines; raises BadInput with file and line of errors.
+def read_jobs(path: Path, nodes: Sequence[TraceNode] = ()) -> ClusterTrace:
+    """The trace in a file, ``.csv`` or ``.csv.gz``, on these nodes; raises BadInput with file and line of errors.
 
     Where none are given there are machines of 8 GPUs for all jobs of the file, had each started when it was submitted.
     """
     jobs = read_rows(path, JOB_COLUMNS, _job, lambda job: job.name)
-    kinds = machines or [MachineKind(-(-peak_of(jobs) // GPUS_OF_A_MACHINE), GPUS_OF_A_MACHINE)]
+    nodes = nodes or nodes_of([MachineKind(-(-peak_of(jobs) // GPUS_OF_A_MACHINE), GPUS_OF_A_MACHINE)])
     epoch = min(job.submitted for job in jobs)
-    largest = max(kind.gpus for kind in kinds)
+    largest = max(node.gpus for node in nodes)
+    if not largest:
+        raise BadInput(f"{path}: its jobs ask for GPUs, and no node has one (expected nodes with GPUs)")
     pods = [pod for job in jobs for pod in _pods(job, largest, epoch)]
-    return ClusterTrace(_nodes(kinds), tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))), epoch)
+    return ClusterTrace(tuple(nodes), tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))), epoch)
 
 
 def peak_of(jobs: Sequence[_TraceJob]) -> int:
@@ -74,11 +66,6 @@ def _job(row: Row) -> _TraceJob:
         gpus=row.number("num_gpus", MOST_GPUS, least=1),
         queue=row.queue("cluster"),
     )
-
-
-def _nodes(kinds: Sequence[MachineKind]) -> tuple[TraceNode, ...]:
-    sizes = [kind.gpus for kind in kinds for _ in range(kind.count)]
-    return tuple(TraceNode(f"machine-{at:04}", CPU_MILLI, MEMORY_MIB, gpus) for at, gpus in enumerate(sizes, 1))
 
 
 def _pods(job: _TraceJob, largest: int, epoch: int) -> list[TracePod]:

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, BadQuantity
+from vsched.model.amounts.quantity import MOST, parse_quantity
 
 T = TypeVar("T")
 
@@ -24,11 +25,13 @@ MOST_BYTES = 1 << 30
 """The largest file, unpacked."""
 MOST_HEAD_BYTES = 1 << 16
 """The longest first line."""
+MIB = 1 << 20
 MOST_PROBLEMS = 20
 """Errors shown at once."""
 _GZIP = b"\x1f\x8b"
 """The first bytes of gzipped files."""
 _DIGITS = re.compile(r"[0-9]{1,16}")
+_DECIMAL = re.compile(r"[0-9]{1,3}(\.[0-9]{0,6})?|\.[0-9]{1,6}")
 _PART = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _NAME = re.compile(rf"{_PART}(\.{_PART})*")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -62,10 +65,43 @@ class Row:
 
     def queue(self, column: str) -> str:
         """The name of a queue."""
+        return self.part(column, "a queue's name")
+
+    def part(self, column: str, what: str) -> str:
+        """A name without dots."""
         found = self.name(column, 63)
         if "." in found:
-            raise BadInput(f"{column}: {found!r} (expected a queue's name: lower-case letters, digits and '-')")
+            raise BadInput(f"{column}: {found!r} (expected {what}: lower-case letters, digits and '-')")
         return found
+
+    def quantity(self, column: str, scale: int = 1, least: int = 0) -> int:
+        """A quantity as Kubernetes writes it, times ``scale``; 0 where there is none."""
+        found = self.text(column)
+        try:
+            amount = parse_quantity(found or "0", scale)
+        except BadQuantity as error:
+            raise BadInput(f"{column}: {error}") from None
+        if not least <= amount <= MOST:
+            expected = "more than 0" if least else "0 or more"
+            raise BadInput(f"{column}: {found[:40]!r} (expected a quantity, {expected}, such as 500m, 2, 1.5Gi)")
+        return amount
+
+    def mebibytes(self, column: str, least: int = 0) -> int:
+        """Memory in MiB, rounded up."""
+        found = self.quantity(column, 1, least)
+        if 0 < found < MIB:
+            raise BadInput(
+                f"{column}: {self.text(column)!r} is less than 1Mi (expected a unit behind it, such as 16Gi)"
+            )
+        return -(-found // MIB)
+
+    def thousandths(self, column: str) -> int:
+        """A part of one, more than 0, in thousandths."""
+        found = self.text(column)
+        amount = parse_quantity(found, 1000) if _DECIMAL.fullmatch(found) else 0
+        if not 0 < amount <= 1000:
+            raise BadInput(f"{column}: {found[:40]!r} (expected more than 0 and at most 1, such as 0.25)")
+        return amount
 
     def moment(self, column: str) -> int:
         """Seconds since the epoch of a date and time; without a zone it is UTC."""

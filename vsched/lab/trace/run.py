@@ -183,10 +183,10 @@ class TraceReplay:
         """
         group = self._group_of.pop(name, "")
         if group:
-            del self._gangs[group][name]
+            pod = self._gangs[group].pop(name)
             if not self._gangs[group]:
                 del self._gangs[group]
-                machines.end_gang(group)
+                machines.end_gang(pod, group)
         return group
 
     async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:

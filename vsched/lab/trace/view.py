@@ -115,8 +115,8 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
     yield FigureLine("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
     for part in ("mean", "p50", "p90", "p99", "max"):
         yield FigureLine(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
-    for group, word in (("by_size", ""), ("by_queue", "queue ")):
-        names = dict.fromkeys(name for policy in policies for name in policy["waiting_seconds"][group])
+    for group, word in (("by_size", ""), ("by_queue", "queue "), ("by_user", "user ")):
+        names = dict.fromkeys(name for policy in policies for name in policy["waiting_seconds"].get(group, ()))
         for name in names:
             yield FigureLine(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
     yield FigureLine("never placed", of("pods", "never_placed"), count, -1)
