@@ -10,6 +10,7 @@ from vsched.plugins.binpack import Binpack
 from vsched.plugins.capacity import Capacity
 from vsched.plugins.cdp import Cdp
 from vsched.plugins.conformance import Conformance
+from vsched.plugins.deviceshare import DeviceShare
 from vsched.plugins.drf import Drf
 from vsched.plugins.easybackfill import EasyBackfill
 from vsched.plugins.evictioncost import EvictionCost
@@ -70,6 +71,7 @@ PLUGINS: tuple[type[Plugin[Any]], ...] = (
     Usage,
     NodeGroup,
     NumaAware,
+    DeviceShare,
     Tdm,
     TaskTopologyPlugin,
     NetworkTopologyAware,

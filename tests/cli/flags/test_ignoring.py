@@ -53,12 +53,14 @@ def test_a_word_that_is_none_is_refused(command: str, word: str) -> None:
     )
 
 
-@pytest.mark.parametrize("said", ["volumes,devices", "volumes devices", "devices,volumes devices"])
+@pytest.mark.parametrize(
+    "said", ["volumes,scheduling-groups", "volumes scheduling-groups", "scheduling-groups,volumes scheduling-groups"]
+)
 def test_the_daemon_takes_the_words_by_environment(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VSCHED_IGNORE_UNSUPPORTED", said)
     context = run.make_context("run", [])
 
-    assert context.params["ignored"] == ("devices", "volumes")
+    assert context.params["ignored"] == ("scheduling-groups", "volumes")
 
 
 def test_a_word_for_what_is_supported_by_now_has_no_effect(capsys: pytest.CaptureFixture[str]) -> None:

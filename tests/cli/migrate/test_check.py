@@ -73,11 +73,11 @@ async def test_the_sample_lacks_nothing_and_nothing_is_written(tmp_path: Path) -
 async def test_what_is_missing_is_the_exit_code(tmp_path: Path) -> None:
     every = objects()
     policy = next(one for one in every if one["kind"] == "ConfigMap")["data"]
-    policy["volcano-scheduler.conf"] = policy["volcano-scheduler.conf"].replace("binpack", "deviceshare")
+    policy["volcano-scheduler.conf"] = policy["volcano-scheduler.conf"].replace("binpack", "tightpack")
     async with Cluster(manifests=every) as cluster:
         found = await checked(cluster, tmp_path)
     assert found.exit_code == 1
-    (line,) = (one for one in found.output.splitlines() if "plugin deviceshare" in one)
+    (line,) = (one for one in found.output.splitlines() if "plugin tightpack" in one)
     assert "missing" in line
     assert "1 missing" in found.output
 
@@ -103,16 +103,16 @@ async def test_very_many_pods_are_read_page_by_page(tmp_path: Path) -> None:
     asked = Asked()
     async with Cluster(settings=ClusterSettings(controllers=None), manifests=objects(), gate=asked) as cluster:
         for number in range(2 * PAGE + 1):
-            asks = {"volcano.sh/vgpu-number": "1"} if number == 2 * PAGE else {}
-            container = {"name": "main", "image": "x", "resources": {"limits": asks}}
+            volumes = [{"name": "v", "rbd": {"image": "x", "monitors": ["m"]}}] if number == 2 * PAGE else []
+            container = {"name": "main", "image": "x"}
             metadata = {"name": f"p{number}", "namespace": "default", "annotations": {"volcano.sh/task-spec": "a"}}
-            spec = {"schedulerName": "volcano", "containers": [container]}
+            spec = {"schedulerName": "volcano", "containers": [container], "volumes": volumes}
             cluster.client.create("pods", {"metadata": metadata, "spec": spec})
         report = json.loads((await checked(cluster, tmp_path, "-o", "json")).stdout)
     counts = {one["what"]: one["count"] for one in report["findings"]}
     assert counts["schedulerName volcano"] == counts["volcano.sh/task-spec"] == 2 * PAGE + 1
     (missing,) = (one for one in report["findings"] if one["verdict"] == "missing")
-    assert missing["says"].startswith("resources.requests[volcano.sh/vgpu-number]: ")
+    assert missing["says"].startswith("spec.volumes: rbd: ")
     assert asked.paths.count("/api/v1/pods") == 3
 
 

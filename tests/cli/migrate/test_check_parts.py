@@ -87,8 +87,8 @@ def test_every_thing_in_a_policy_has_a_verdict() -> None:
         "plugin gang": Verdict.WORKS,
         "enableNodeOrder: true": Verdict.DIFFERS,
         "enablePreemptabel: false": Verdict.MISSING,
-        "plugin deviceshare": Verdict.MISSING,
-        "deviceshare.VGPUEnable: true": Verdict.MISSING,
+        "plugin deviceshare": Verdict.DIFFERS,
+        "deviceshare.VGPUEnable: true": Verdict.WORKS,
         "plugin binpack": Verdict.WORKS,
         "binpack.weight: much": Verdict.MISSING,
         "binpack.cpu: 5": Verdict.WORKS,
@@ -338,9 +338,6 @@ def pod(name: str, scheduler: str = "volcano", phase: str = "Pending", **spec: A
     ("spec", "words"),
     [
         pytest.param(
-            {"limits": {"volcano.sh/vgpu-number": 1}}, "resources.requests[volcano.sh/vgpu-number]", id="a device"
-        ),
-        pytest.param(
             {"volumes": [{"name": "v", "rbd": {"image": "x"}}]}, "spec.volumes: rbd", id="a disk without a claim"
         ),
         pytest.param({"workloadRef": {"name": "x"}}, "spec.workloadRef", id="groups of Kubernetes 1.35"),
@@ -374,7 +371,7 @@ def test_many_objects_with_one_problem_are_one_line() -> None:
         ("scheduling.k8s.io/group-name", Verdict.WORKS),
         ("volcano.sh/task-spec", Verdict.WORKS),
         ("volcano.sh/forward-cluster", Verdict.DIFFERS),
-        ("volcano.sh/gpu-index", Verdict.MISSING),
+        ("volcano.sh/gpu-index", Verdict.WORKS),
         ("volcano.sh/of-tomorrow", Verdict.DIFFERS),
         ("sla-waiting-time", Verdict.WORKS),
     ],

@@ -68,12 +68,6 @@ POD_ASKS = [
         "scheduling-groups",
         id="the PodGroups of Kubernetes 1.35",
     ),
-    *(
-        pytest.param(
-            asking(**{f"volcano.sh__{name}": "1"}), f"resources.requests[volcano.sh/{name}]", "devices", id=f"a {name}"
-        )
-        for name in ("gpu-memory", "gpu-number", "vgpu-number", "vgpu-memory", "vgpu-cores", "vgpu-memory-percentage")
-    ),
 ]
 
 
@@ -125,6 +119,7 @@ def test_a_pod_that_has_a_node_stays_as_it_is(fields: make.Fields, path: str, wo
         pytest.param(with_volumes({"name": "p", "projected": {"sources": [{"rbd": {}}]}}), id="deeper down"),
         pytest.param(asking(nvidia__com="1"), id="a resource of another name"),
         pytest.param(asking(**{"nvidia.com__gpu": "1"}), id="whole GPUs"),
+        pytest.param(asking(**{"volcano.sh__vgpu-number": "1"}), id="parts of GPUs"),
         pytest.param(asking(**{"deviceclass.resource.kubernetes.io__gpu": "1"}), id="devices of a class"),
     ],
 )
@@ -137,15 +132,12 @@ def test_what_asks_for_nothing_of_that_does_not_wait(fields: make.Fields) -> Non
 def test_several_fields_are_named_and_the_rest_is_counted() -> None:
     fields = with_volumes(*({"name": f"v{at}", "rbd": {}} for at in range(3)))
     fields["spec"]["workloadRef"] = {"name": "w", "podGroup": "g"}
-    fields["spec"]["containers"] = [{"name": "c", "resources": {"requests": {"volcano.sh/gpu-memory": "1"}}}]
 
     assert of_pod(fields)[0].unsupported == (
-        "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 2 more: not supported yet "
-        "(--ignore-unsupported volumes,scheduling-groups,devices ignores it)"
+        "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 1 more: not supported yet "
+        "(--ignore-unsupported volumes,scheduling-groups ignores it)"
     )
-    assert of_pod(fields, "volumes")[0].unsupported.startswith(
-        "spec.workloadRef, resources.requests[volcano.sh/gpu-memory]: "
-    )
+    assert of_pod(fields, "volumes")[0].unsupported.startswith("spec.workloadRef: ")
 
 
 def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:

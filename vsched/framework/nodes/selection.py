@@ -97,20 +97,21 @@ class NodeSelection:
         """
         self._checkpoint()
         fit = self._fits.current(task)
-        masks = self._dynamic_masks(fit, task)
+        checks = self._dynamic_checks(fit, task)
+        masks, later = _masks(checks, besides, len(self._nodes)), _masks(checks, besides, len(self._nodes), later=True)
         claims = self._claims_of(task) if task.claims is not None or self._implicit else None
-        if besides is not None:
-            masks = [*masks, np.arange(len(self._nodes)) != besides]
-        if nominated is not None and self._may_be(nominated) and _passes(masks, nominated):
-            if fit.ranked[nominated] > -np.inf and _claims_pass(claims, nominated, later=False):
+        if nominated is not None and self._may_be(nominated):
+            has_room = fit.ranked[nominated] > -np.inf and _passes(masks, nominated)
+            if has_room and _claims_pass(claims, nominated, later=False):
                 return Choice(nominated, waits=False)
-            if self._fits.fits_later(fit, nominated) and _claims_pass(claims, nominated, later=True):
+            will_have = self._fits.fits_later(fit, nominated) and _passes(later, nominated)
+            if will_have and _claims_pass(claims, nominated, later=True):
                 return Choice(nominated, waits=True)
         row = self._best(fit, task, fit.ranked, masks, claims, later=False)
         if row >= 0:
             return Choice(row, waits=False)
         if self._nodes.in_motion:
-            row = self._best(fit, task, self._later(fit), masks, claims, later=True)
+            row = self._best(fit, task, self._later(fit), later, claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
         self._findings(fit, claims, task).failed = self.is_short = True
@@ -133,7 +134,7 @@ class NodeSelection:
         return (
             self._may_be(row)
             and self._fits.fits_later(fit, row)
-            and _passes(self._dynamic_masks(fit, task), row)
+            and _passes(_masks(self._dynamic_checks(fit, task), later=True), row)
             and _claims_pass(self._claims_of(task), row, later=True)
         )
 
@@ -144,7 +145,7 @@ class NodeSelection:
             return False
         if not _claims_pass(self._claims_of(task), row, later=True):
             return False
-        return self._fits.is_left(row) or _passes(self._dynamic_masks(fit, task), row)
+        return self._fits.is_left(row) or _passes(_masks(self._dynamic_checks(fit, task), later=True), row)
 
     def is_left(self, row: int) -> bool:
         """Whether pods are leaving the row."""
@@ -328,9 +329,6 @@ class NodeSelection:
             ranked = self._fits.with_relative(fit, task, ranked)
         return claims.best(ranked if scores is None else ranked + scores, later=later)
 
-    def _dynamic_masks(self, fit: ShapeNodes, task: Task) -> Sequence[Mask]:
-        return [check.passes for check in self._dynamic_checks(fit, task)]
-
     def _dynamic_checks(self, fit: ShapeNodes, task: Task) -> Sequence[Check]:
         found = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
         if not self._keepers:
@@ -344,6 +342,16 @@ class NodeSelection:
         for column, amount in fit.shape.request:
             ranked = np.where(self._nodes.future_idle(column) >= amount, ranked, -np.inf)
         return ranked
+
+
+def _masks(
+    checks: Sequence[Check], besides: int | None = None, nodes: int = 0, *, later: bool = False
+) -> Sequence[Mask]:
+    """The nodes that each check allows, now or ``later``; and the nodes but one, where that is ruled out."""
+    if not checks and besides is None:
+        return ()
+    masks = [check.passes if check.later is None or not later else check.later for check in checks]
+    return masks if besides is None else [*masks, np.arange(nodes) != besides]
 
 
 def _masked(ranked: Floats, masks: Sequence[Mask]) -> Floats:

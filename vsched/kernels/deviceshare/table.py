@@ -30,6 +30,8 @@ class DeviceOrder(Enum):
     """Those with the least memory left, then with the least computing power left, then the last by index."""
     SPREAD = "spread"
     """Those with the most left."""
+    FIRST = "first"
+    """The first by index."""
     LAST = "last"
     """The last by index, as Volcano has it."""
 
@@ -181,6 +183,8 @@ class DeviceTable:
         position = np.arange(slots, dtype=np.int64)[:, None]
         if order is DeviceOrder.LAST:
             rank = np.broadcast_to(position, self.shape)
+        elif order is DeviceOrder.FIRST:
+            rank = np.broadcast_to(-position, self.shape)
         else:
             # One number to compare by: memory, then thousandths, then the position; each fits its share of 63 bits.
             left = (np.minimum(self.memory, (1 << 36) - 1) << 17) + (np.minimum(self.thousandths, WHOLE) << 7)

@@ -1,4 +1,4 @@
-"""Shared devices: what nodes register, what pods ask for, and what pods hold (reference 4.22, 5.6).
+"""Shared devices: what nodes register, what pods ask for, and what pods hold.
 
 Device plugins write the devices of a node into ``volcano.sh/node-vgpu-register``: for each of them
 ``uuid,sharers,MiB,type,healthy,mode`` and a colon; 0 sharers stand for no bound, and 0 MiB for memory that does not

@@ -190,7 +190,7 @@ class PodReader:
         shape = self.shaper.nothing() if beyond else self.shaper.shape(pod, strategy)
         unsupported, waits = beyond, status is Status.PENDING
         if ours and not beyond and (waits or status in ON_NODES):
-            unsupported = shared(asked_by_pod(pod, shape, self._axis, self._ignored))
+            unsupported = shared(asked_by_pod(pod, self._ignored))
         if ours and not beyond and waits:
             remark_wishes_of_pod(pod, remarks)
             _remark_numa_policy(annotations, shape, remarks)

@@ -17,10 +17,8 @@ from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.objects import PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
-from vsched.model.amounts.resources import PODS, ResourceAxis
 from vsched.model.claims.quota import device_amount
 from vsched.model.pods.ignorable import PRIORITY_CLASSES
-from vsched.model.pods.shape import Shape
 
 PATHS_NAMED = 3
 """How many fields of one object are named; further ones are counted."""
@@ -40,8 +38,6 @@ NODE_BOUND = (
 Claims are served. All others (configMap, secret, emptyDir, projected, downwardAPI, hostPath, image, csi, nfs, cephfs …)
 are available on every node as far as schedulers know.
 """
-SHARED_DEVICES = ("volcano.sh/gpu-memory", "volcano.sh/gpu-number", "volcano.sh/vgpu-")
-"""Prefixes of resources for which the scheduler would have to choose cards."""
 FORWARD_CLUSTER = "volcano.sh/forward-cluster"
 """Annotation of PodGroups: the preferred cluster."""
 FIFO = "fifo"
@@ -124,9 +120,6 @@ POD_ASKS: tuple[tuple[str, Callable[[Pod], bool], Callable[[Pod], Paths]], ...] 
 
 Every waiting pod is checked, and most use none of these.
 """
-RESOURCES: tuple[tuple[str, str], ...] = tuple(("devices", name) for name in SHARED_DEVICES)
-"""Resources that cannot be scheduled by counting: the word of ``--ignore-unsupported``, and a prefix."""
-
 POD_WISHES: tuple[tuple[Callable[[Pod], bool], Callable[[Pod], Paths]], ...] = (
     (lambda pod: pod.spec.tolerations is not NO_BYTES, _numeric_tolerations),
 )
@@ -134,21 +127,13 @@ GROUP_WISHES: tuple[Callable[[PodGroup], Paths], ...] = (_annotated_wishes,)
 QUEUE_WISHES: tuple[Callable[[Queue], Paths], ...] = (_queue_wishes,)
 
 
-def asked_by_pod(pod: Pod, shape: Shape, axis: ResourceAxis, ignored: Collection[str]) -> str:
+def asked_by_pod(pod: Pod, ignored: Collection[str]) -> str:
     """Why a pod waits that requires an unsupported feature; empty if it requires none."""
     found: list[tuple[str, str]] = []
     for word, may_ask, paths in POD_ASKS:
         if may_ask(pod) and word not in ignored:
             found += [(word, path) for path in paths(pod)]
-    for column, _ in shape.request:
-        if column > PODS:
-            found += _asked_of_resource(axis.names[column], ignored)
     return sentence(found) if found else ""
-
-
-def _asked_of_resource(name: str, ignored: Collection[str]) -> list[tuple[str, str]]:
-    path = f"resources.requests[{name[:80]}]"
-    return [(word, path) for word, start in RESOURCES if word not in ignored and name.startswith(start)]
 
 
 def sentence(found: list[tuple[str, str]]) -> str:

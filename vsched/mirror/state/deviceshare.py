@@ -74,7 +74,7 @@ class DeviceShareStore:
         """What snapshots show; the same object while nothing changes. Pods count on nodes that register devices."""
         dirty, self._dirty = self._dirty, set()
         changed = False
-        for node in dirty:
+        for node in sorted(dirty):
             devices, pods = self._nodes.get(node), self._pods.get(node)
             if devices is None:
                 changed |= self._shown_nodes.pop(node, None) is not None

@@ -6,8 +6,7 @@ PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
     "volumes": "disks that pods name without a claim, and that one node has at a time",
     "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
-    "devices": "parts of GPUs",
     PRIORITY_CLASSES: "PriorityClasses that do not exist",
 }
-SUPPORTED = ("claims", "topology", "numa", "subgroups")
+SUPPORTED = ("claims", "devices", "topology", "numa", "subgroups")
 """Words of features that are supported by now. Configurations may still have them; they have no effect."""

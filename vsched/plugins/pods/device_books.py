@@ -1,4 +1,4 @@
-"""The shared devices of all nodes during a session: what is free now and later, and what pods hold (reference 4.22).
+"""The shared devices of all nodes during a session: what is free now and later, and what pods hold.
 
 ``device_tables`` says what is free before. A plugin opens books of its own from the catalogue of the snapshot and
 passes on to them what its ``PlacementListener`` hears, so that the books of all plugins agree. Arrays are by place: the
@@ -84,6 +84,11 @@ class DeviceBooks:
     def free(self) -> DeviceTable:
         """What pods that are placed at once may get: free now, and not promised to pods that wait."""
         return self.now.tightest(self.later) if self.in_motion else self.now
+
+    def free_at(self, places: Ints) -> DeviceTable:
+        """The same of some nodes."""
+        table = self.now.part(places)
+        return table.tightest(self.later.part(places)) if self.in_motion else table
 
     # -- what is placed ---------------------------------------------------------------------------------------------
 
@@ -179,9 +184,7 @@ class DeviceBooks:
 
     def _chosen(self, request: DeviceRequest, places: Ints, *, later: bool) -> Chosen:
         """The devices that a request would get at these places."""
-        table = self.later.part(places) if later else self.now.part(places)
-        if self.in_motion and not later:
-            table = table.tightest(self.later.part(places))
+        table = self.later.part(places) if later else self.free_at(places)
         accepted = self.accepted(request)
         return table.choose(request.asks, self.order, None if accepted is None else accepted[:, places])
 

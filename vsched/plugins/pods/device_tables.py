@@ -1,4 +1,4 @@
-"""The shared devices of nodes as tables, as they are before a session places anything (reference 4.22).
+"""The shared devices of nodes as tables, as they are before a session places anything.
 
 What pods hold is taken from what nodes register. The tables are kept from session to session: as long as no node
 registers other devices, only nodes whose pods have changed are counted again.
@@ -64,7 +64,7 @@ def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) 
     if before is not None and before.catalogue is catalogue:
         return before
     found = [one for kinds in catalogue.nodes.values() for one in kinds if one.kind == kind]
-    found = [one for one in found if one.node in statics.row]
+    found = sorted((one for one in found if one.node in statics.row), key=lambda one: statics.row[one.node])
     pods = [[pod for pod in catalogue.pods.get(one.node, ()) if pod.kind == kind] for one in found]
     if before is None or len(found) != len(before.found) or not all(map(_same, found, before.found)):
         before = _empty(catalogue, nodes, found)

@@ -17,6 +17,7 @@ OF_ACTIONS = {
 OF_PLUGINS = {
     "capacity": "limits in a tree of queues",
     "numa-aware": "numa-aware",
+    "deviceshare": "deviceshare",
     "pdb": "disruption budgets",
     "proportion": "capability of 0, of pods",
     "task-topology": "buckets of task-topology",
@@ -44,6 +45,10 @@ POINTS: dict[str, str] = {
     "numa-aware": (
         "reads NodeResourceTopologies first, all that they report by zone; without a list of pods, the time "
         "of the report decides"
+    ),
+    "deviceshare": (
+        "reads the handshake of device plugins alone; MIG, NPUs, node locks and exclusive GPUs are not supported, "
+        "and refused. The policy also ranks the devices of a node"
     ),
     "disruption budgets": "bind every eviction, counted for the gang as a whole beforehand",
     "capability of 0, of pods": "0 means none; pods count, those that ask for nothing as well",

@@ -68,7 +68,7 @@ OTHERS = {
     "volcano.sh/offline-job-evicting": (Verdict.WORKS, "for Volcano's agent on nodes; no scheduler reads it"),
 }
 _DEVICES = ("volcano.sh/gpu-", "volcano.sh/vgpu-", "volcano.sh/devices-to-allocate", "volcano.sh/node-vgpu-")
-_NO_DEVICES = "shared devices are not supported: pods that ask for them wait"
+_FOR_DEVICES = "read and written where the policy has the plugin deviceshare; MIG is not supported"
 
 
 def key_findings(objects: Mapping[str, Iterable[Obj]]) -> Iterator[Finding]:
@@ -98,5 +98,5 @@ def _answer(key: str) -> tuple[Verdict, str]:
     if key in OTHERS:
         return OTHERS[key]
     if key.startswith(_DEVICES):
-        return Verdict.MISSING, _NO_DEVICES
+        return Verdict.WORKS, _FOR_DEVICES
     return Verdict.DIFFERS, "vsched does not read it"

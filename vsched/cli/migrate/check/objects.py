@@ -17,7 +17,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import queue_of
-from vsched.mirror.ingest.unsupported import NODE_BOUND, SHARED_DEVICES
+from vsched.mirror.ingest.unsupported import NODE_BOUND
 from vsched.mirror.resources import HEEDED, RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.queues.queue import ROOT
@@ -150,11 +150,6 @@ def _unsupported(spec: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"spec.volumes: {kind}" for kind in NODE_BOUND if volume.get(kind))
     if spec.get("workloadRef"):
         yield "spec.workloadRef"
-    asked = set()
-    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-        resources = container.get("resources") or {}
-        asked |= {*(resources.get("requests") or {}), *(resources.get("limits") or {})}
-    yield from (f"resources.requests[{name}]" for name in sorted(asked) if name.startswith(SHARED_DEVICES))
 
 
 # -- what all kinds have

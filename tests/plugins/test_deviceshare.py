@@ -1,0 +1,477 @@
+"""deviceshare: pods get devices whole or in parts, and device plugins are told which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given as given_any
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tests.support.deviceshare import IDS, INDEX, asking, device, devices, vgpu_node
+from tests.support.examples import examples
+from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from
+from vsched.errors import BadInput
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import EvictionCause, Ledger
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.plugins.pods.device_books import DeviceBooks
+from vsched.plugins.pods.device_tables import device_tables
+
+Obj = dict[str, Any]
+POLICY = """
+actions: {actions}
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+- plugins:
+  - name: predicates
+  - name: proportion
+  - name: deviceshare
+    arguments: {{{arguments}}}
+"""
+VGPU = "deviceshare.VGPUEnable: true"
+SHARING, NUMBER = "deviceshare.GPUSharingEnable: true", "deviceshare.GPUNumberEnable: true"
+BINPACK = f"{VGPU}, deviceshare.SchedulePolicy: binpack, deviceshare.ScheduleWeight: 10"
+SPREAD = f"{VGPU}, deviceshare.SchedulePolicy: spread, deviceshare.ScheduleWeight: 10"
+
+
+def pods(line: str, *containers: Obj, **annotations: str) -> list[Obj]:
+    """The objects of lines about one job, whose pods have these containers and annotations."""
+    found = manifests(line)
+    for one in found:
+        if one["kind"] == "Pod":
+            one["spec"]["containers"] = [
+                {**container, "name": f"c{number}"} for number, container in enumerate(containers)
+            ]
+            one["metadata"].setdefault("annotations", {}).update(annotations)
+    return found
+
+
+def held(name: str, node: str, ids: str, **amounts: int) -> list[Obj]:
+    """A running job of one pod that holds these devices."""
+    return pods(f"job ns/{name} min=0 phase=Running\npods ns/{name} 1 on={node}", asking(**amounts), **{IDS: ids})
+
+
+def part(number: int, memory: int, cores: int) -> str:
+    """One part of a device, as annotations of pods have it."""
+    return f"GPU-{number},NVIDIA,{memory},{cores}:"
+
+
+def decided(*objects: Obj, arguments: str = VGPU, actions: str = "allocate", cycles: int = 1) -> Plan:
+    policy = policy_from(POLICY.format(arguments=arguments, actions=actions))
+    return decide(list(objects), policy, cycles=cycles)
+
+
+def given(plan: Plan, key: str = IDS) -> dict[str, str]:
+    """By pod: what its annotation says of its devices."""
+    return {bind.name: dict(bind.annotations).get(key, "") for report in plan.reports for bind in report.binds}
+
+
+ONE = "job ns/j min=1 pods=1"
+
+
+@pytest.mark.parametrize(
+    ("node", "others", "containers", "ids"),
+    [
+        pytest.param(
+            devices(2), [], [asking(vgpu_number=1, vgpu_memory=3000, vgpu_cores=30)], part(1, 3000, 30), id="the last"
+        ),
+        pytest.param(
+            devices(2), [], [asking(vgpu_number=2, vgpu_memory=3000)], part(0, 3000, 0) + part(1, 3000, 0), id="several"
+        ),
+        pytest.param(
+            devices(2),
+            [],
+            [asking(vgpu_number=1, vgpu_memory_percentage=50)],
+            part(1, 16384, 0),
+            id="memory in per cent of the device",
+        ),
+        pytest.param(
+            devices(1), [], [asking(vgpu_number=1)], part(0, 32768, 0), id="all of the memory if none is said"
+        ),
+        pytest.param(
+            devices(2),
+            [],
+            [asking(vgpu_number=1, vgpu_memory=20000), {}, asking(vgpu_number=1, vgpu_memory=20000)],
+            f"{part(1, 20000, 0)};{part(0, 20000, 0)}",
+            id="two containers do not share what only one of them fits in",
+        ),
+        pytest.param(
+            devices(2),
+            held("a", "n1", part(1, 20000, 0), vgpu_number=1, vgpu_memory=20000),
+            [asking(vgpu_number=1, vgpu_memory=20000)],
+            part(0, 20000, 0),
+            id="what other pods hold is taken",
+        ),
+        pytest.param(
+            devices(2),
+            held("a", "n1", part(1, 1, 10), vgpu_number=1, vgpu_memory=1, vgpu_cores=10),
+            [asking(vgpu_number=1, vgpu_memory=1, vgpu_cores=100)],
+            part(0, 1, 100),
+            id="all cores mean a device that nobody uses",
+        ),
+        pytest.param(
+            devices(2),
+            held("a", "n1", part(1, 1, 100), vgpu_number=1, vgpu_memory=1, vgpu_cores=100),
+            [asking(vgpu_number=1, vgpu_memory=1)],
+            part(0, 1, 0),
+            id="without cores a device is wanted that has some left",
+        ),
+        pytest.param(
+            device(0) + device(1, sharers=1),
+            held("a", "n1", part(1, 1, 0), vgpu_number=1, vgpu_memory=1),
+            [asking(vgpu_number=1, vgpu_memory=1)],
+            part(0, 1, 0),
+            id="no more containers than may share a device",
+        ),
+        pytest.param(
+            device(0, memory=0, sharers=0) * 1,
+            [],
+            [asking(vgpu_number=1, vgpu_cores=44)],
+            part(0, 0, 44),
+            id="a device whose memory does not count",
+        ),
+    ],
+)
+def test_which_devices_a_pod_gets(node: str, others: list[Obj], containers: list[Obj], ids: str) -> None:
+    found = decided(vgpu_node("n1", node), *others, *pods(ONE, *containers))
+
+    assert given(found) == {"j.0": ids}
+
+
+def test_a_vgpu_is_bound_with_all_that_the_device_plugin_reads() -> None:
+    found = decided(vgpu_node("n1", devices(1)), *pods(ONE, asking(vgpu_number=1, vgpu_memory=1, vgpu_cores=5)))
+
+    seconds, ids = str(int(NOW)), part(0, 1, 5)
+    assert found.reports[0].binds[0].annotations == (
+        ("volcano.sh/vgpu-node", "n1"),
+        ("volcano.sh/vgpu-time", seconds),
+        ("volcano.sh/vgpu-ids-new", ids),
+        ("volcano.sh/devices-to-allocate", ids),
+        ("volcano.sh/bind-phase", "allocating"),
+        ("volcano.sh/bind-time", seconds),
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "node"),
+    [
+        pytest.param({"nvidia.com/use-gputype": "a100"}, "n2", id="a type to use, capitals or not"),
+        pytest.param({"nvidia.com/nouse-gputype": "V100,T4"}, "n2", id="types to avoid"),
+        pytest.param({"volcano.sh/vgpu-use-gpuuuid": "GPU-7"}, "n2", id="a device to use"),
+        pytest.param({"volcano.sh/vgpu-nouse-gpuuuid": "GPU-0,GPU-1"}, "n2", id="devices to avoid"),
+        pytest.param({"volcano.sh/vgpu-mode": "mps"}, "n3", id="a mode"),
+        pytest.param({}, "n1", id="no wish"),
+    ],
+)
+def test_wishes_for_devices(said: dict[str, str], node: str) -> None:
+    found = decided(
+        vgpu_node("n1", devices(2)),
+        vgpu_node("n2", device(7, model="NVIDIA-A100-SXM4-40GB")),
+        vgpu_node("n3", device(8, model="NVIDIA-T4", mode="mps")),
+        *pods(ONE, asking(vgpu_number=1, vgpu_memory=1), **said),
+    )
+    assert list(found.nodes.values()) == [node]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "amounts", "said", "why"),
+    [
+        pytest.param(
+            [vgpu_node("n1", "", status={"allocatable": {"volcano.sh/vgpu-number": "9"}})],
+            {"vgpu_number": 1},
+            {},
+            "1 node(s) had no registered devices of the kind vgpu.",
+            id="no device is registered",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(1))],
+            {"vgpu_number": 1, "vgpu_memory": 1},
+            {"volcano.sh/vgpu-mode": "mig"},
+            "1 node(s) whose devices are divided in another mode than mig.",
+            id="another mode",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(1))],
+            {"vgpu_number": 1, "vgpu_memory": 1},
+            {"nvidia.com/use-gputype": "A100"},
+            "1 node(s) had no device that the pod accepts.",
+            id="another type",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(2))],
+            {"vgpu_number": 1, "vgpu_memory": 40000},
+            {},
+            "1 node(s) had too few devices with enough memory and computing power left.",
+            id="no device has as much memory as all together",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(2))],
+            {"vgpu_number": 3, "vgpu_memory": 1},
+            {},
+            "1 node(s) had too few devices with enough memory and computing power left.",
+            id="a container gets another device each time",
+        ),
+    ],
+)
+def test_why_a_pod_waits(nodes: list[Obj], amounts: dict[str, int], said: dict[str, str], why: str) -> None:
+    found = decided(*nodes, *pods(ONE, asking(**amounts), **said))
+
+    assert found.why("ns/j.0") == f"0/1 nodes are available: {why}"
+    assert found.jobs["ns/j"].code == "Devices"
+
+
+def test_devices_may_be_ill() -> None:
+    node = "GPU-0,9,100,V100,false,hami-core:GPU-1,9,100,V100,true,hami-core:"
+    found = decided(vgpu_node("n1", node), *pods("job ns/j min=1 pods=2", asking(vgpu_number=1, vgpu_memory=60)))
+
+    assert given(found) == {"j.0": part(1, 60, 0)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "node"),
+    [
+        pytest.param(BINPACK, "n2", id="binpack: the device that is fuller"),
+        pytest.param(SPREAD, "n1", id="spread: a device that nobody uses"),
+    ],
+)
+def test_the_policy_ranks_nodes(arguments: str, node: str) -> None:
+    found = decided(
+        vgpu_node("n1", devices(1)),
+        vgpu_node("n2", devices(1)),
+        *held("a", "n2", part(0, 100, 0), vgpu_number=1, vgpu_memory=100),
+        *pods(ONE, asking(vgpu_number=1, vgpu_memory=100)),
+        arguments=arguments,
+    )
+    assert found.nodes["j.0"] == node
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"), [pytest.param(BINPACK, 0, id="the fuller"), pytest.param(SPREAD, 1, id="the emptier")]
+)
+def test_the_policy_ranks_the_devices_of_a_node(arguments: str, ids: int) -> None:
+    found = decided(
+        vgpu_node("n1", devices(2)),
+        *held("a", "n1", part(0, 100, 0), vgpu_number=1, vgpu_memory=100),
+        *pods(ONE, asking(vgpu_number=1, vgpu_memory=100)),
+        arguments=arguments,
+    )
+    assert given(found) == {"j.0": part(ids, 100, 0)}
+
+
+def test_pods_of_one_cycle_fill_devices_and_the_next_one_waits() -> None:
+    found = decided(
+        vgpu_node("n1", devices(2)), *pods("job ns/j min=1 pods=5", asking(vgpu_number=1, vgpu_memory=16384))
+    )
+    assert sorted(given(found).values()) == [part(0, 16384, 0)] * 2 + [part(1, 16384, 0)] * 2
+
+
+def test_without_the_plugin_sums_decide() -> None:
+    found = decided(vgpu_node("n1", devices(2)), *pods(ONE, asking(vgpu_number=1, vgpu_memory=40000)), arguments=NUMBER)
+    assert found.nodes == {"j.0": "n1"}
+    assert given(found) == {"j.0": ""}
+
+
+# -- devices of the kind gpu -----------------------------------------------------------------------------------------
+
+
+def gpu_node(memory: int, number: int, **annotations: str) -> Obj:
+    amounts = {"volcano.sh/gpu-memory": str(memory), "volcano.sh/gpu-number": str(number)}
+    found = vgpu_node("n1", "", status={"allocatable": amounts, "capacity": amounts})
+    found["metadata"]["annotations"] = annotations
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "node", "count", "amounts", "indices"),
+    [
+        pytest.param(SHARING, gpu_node(16, 2), 3, {"gpu_memory": 4}, ["0", "0", "1"], id="memory of the first device"),
+        pytest.param(SHARING, gpu_node(16, 2), 1, {"gpu_memory": 9}, [], id="no device has so much"),
+        pytest.param(NUMBER, gpu_node(16, 4), 2, {"gpu_number": 2}, ["0,1", "2,3"], id="whole devices"),
+        pytest.param(
+            NUMBER,
+            gpu_node(16, 2, **{"volcano.sh/gpu-unhealthy-ids": "0"}),
+            1,
+            {"gpu_number": 1},
+            ["1"],
+            id="a device is ill",
+        ),
+        pytest.param(NUMBER, gpu_node(16, 2), 1, {"gpu_memory": 9}, [""], id="sums decide for the kind that is off"),
+    ],
+)
+def test_devices_by_index(arguments: str, node: Obj, count: int, amounts: dict[str, int], indices: list[str]) -> None:
+    found = decided(node, *pods(f"job ns/j min=1 pods={count}", asking(**amounts)), arguments=arguments)
+
+    assert list(given(found, INDEX).values()) == indices
+
+
+# -- victims ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_victim_frees_its_device_once_it_has_left() -> None:
+    low = pods(
+        "job ns/low min=0 phase=Running\npods ns/low 1 on=n1",
+        asking(vgpu_number=1, vgpu_memory=32768),
+        **{IDS: part(0, 32768, 0)},
+    )
+    urgent = pods("class high 10\njob ns/urgent min=1 pods=1 class=high", asking(vgpu_number=1, vgpu_memory=20000))
+    cluster = [vgpu_node("n1", devices(2)), *low, *held("b", "n1", part(1, 32768, 0), vgpu_number=1, vgpu_memory=32768)]
+
+    found = decided(*cluster, *urgent, actions='"allocate, preempt"', cycles=2)
+
+    assert [len(some) for some in found.evicted] == [1, 0], "one of the two is enough"
+    assert found.order == ["urgent.0"]
+    assert not found.reports[0].binds, "the device is free only later"
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        pytest.param(
+            "deviceshare.NodeLockEnable: true",
+            "deviceshare.NodeLockEnable: it is not supported (expected nothing, or its default)",
+            id="node locks",
+        ),
+        pytest.param(
+            "deviceshare.AscendHAMiVNPUEnable: true",
+            "deviceshare.AscendHAMiVNPUEnable: it is not supported (expected nothing, or its default)",
+            id="NPUs",
+        ),
+        pytest.param(
+            "deviceshare.GPUExclusiveRules: [{app: a}]",
+            "deviceshare.GPUExclusiveRules: it is not supported (expected nothing, or its default)",
+            id="exclusive GPUs",
+        ),
+        pytest.param(
+            "deviceshare.KnownGeometriesCMName: mine",
+            "deviceshare.KnownGeometriesCMName: it is not supported (expected nothing, or its default)",
+            id="MIG geometries",
+        ),
+        pytest.param(
+            f"{VGPU}, {NUMBER}",
+            "deviceshare.GPUSharingEnable, deviceshare.GPUNumberEnable, deviceshare.VGPUEnable: several are true "
+            "(expected one of them at most)",
+            id="two kinds",
+        ),
+        pytest.param(
+            "deviceshare.SchedulePolicy: tight",
+            "deviceshare.SchedulePolicy: 'tight' is unknown (expected binpack or spread)",
+            id="another policy",
+        ),
+    ],
+)
+def test_what_is_not_supported_is_refused(arguments: str, problem: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        policy_from(POLICY.format(arguments=arguments, actions="allocate"))
+    assert problem in str(caught.value)
+
+
+# -- properties ------------------------------------------------------------------------------------------------------
+
+
+class World:
+    """The books of two nodes with devices, and a ledger that passes on to them what it does."""
+
+    def __init__(self, register: dict[str, str], asks: list[Obj], placed: list[str]) -> None:
+        objects: list[Obj] = [vgpu_node(name, text) for name, text in register.items()]
+        for number, (container, ids) in enumerate(zip(asks, placed, strict=True)):
+            line = f"job ns/j{number} min=1\npods ns/j{number} 1" + (" on=n1" if ids else "")
+            objects += pods(line, container, **({IDS: ids} if ids else {}))
+        snapshot = mirror(objects).snapshot(NOW)
+        self.books = DeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
+        self.nodes = snapshot.nodes.copy()
+        self.ledger = Ledger(self.nodes, SessionUsage(snapshot), [self])
+        self.jobs = [JobView(job) for job in snapshot.jobs.values()]
+        self.tasks = [next(iter(job.tasks.values())) for job in snapshot.jobs.values()]
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        self.books.take(job, task, row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        self.books.give_back(job, task, row)
+
+    def picture(self) -> list[list[list[int]]]:
+        """All that is free, now and later."""
+        return [
+            column.tolist()
+            for table in (self.books.now, self.books.later)
+            for column in (table.memory, table.thousandths, table.sharers, table.users)
+        ]
+
+
+def fits_by_hand(world: World, task: Task, place: int) -> bool:
+    """Whether a container that asks for one or several devices fits, device by device."""
+    assert task.shape.devices is not None
+    (ask,) = task.shape.devices.asks
+    table = world.books.free()
+    fitting = 0
+    for slot in range(table.shape[0]):
+        memory = ask.memory or table.total_memory[slot, place] * ask.percent // 100
+        if not table.healthy[slot, place] or table.sharers[slot, place] < 1 or table.memory[slot, place] < memory:
+            continue
+        left = table.thousandths[slot, place]
+        fitting += bool(left >= ask.thousandths and left and (ask.thousandths < 1000 or not table.users[slot, place]))
+    return fitting >= ask.number
+
+
+ASKS = st.builds(
+    asking, vgpu_number=st.integers(1, 2), vgpu_memory=st.integers(1, 60), vgpu_cores=st.sampled_from([0, 30, 50, 100])
+)
+
+
+@settings(deadline=None, max_examples=examples(40))
+@given_any(st.lists(ASKS, min_size=1, max_size=8), st.integers(0, 2), st.data())
+def test_no_device_is_given_away_twice_and_what_is_undone_is_as_it_was(
+    asks: list[Obj], before: int, data: st.DataObject
+) -> None:
+    ids = [part(0, 20, 30) if number < before else "" for number in range(len(asks))]
+    world = World({"n1": devices(2, memory=100, sharers=3), "n2": devices(3, memory=50)}, asks, ids)
+    opening = world.picture()
+    pictures = [(0, opening)]
+    for job, task in zip(world.jobs, world.tasks, strict=True):
+        if task.node:
+            if data.draw(st.booleans()):
+                world.ledger.evict(job, task, world.nodes.statics.row[task.node], EvictionCause("preempt", ""))
+        else:
+            row = data.draw(st.integers(0, 1))
+            assert task.shape.devices is not None
+            for later in (False, True):
+                passes = world.books.fit(task.shape.devices, later=later).passes[world.books.place_of[row]]
+                if not later:
+                    assert passes == fits_by_hand(world, task, world.books.place_of[row])
+                if passes:
+                    world.ledger.place(job, task, row, Status.PIPELINED if later else Status.ALLOCATED)
+                    break
+        pictures.append((len(world.ledger.log), world.picture()))
+        for table in (world.books.now, world.books.later):
+            assert (table.memory >= 0).all()
+            assert (table.thousandths >= 0).all()
+            assert (table.thousandths <= 1000).all()
+            assert (table.memory <= table.total_memory).all()
+    for mark, picture in reversed(pictures):
+        world.ledger.undo_to(mark)
+        assert world.picture() == picture
+
+
+def test_books_are_counted_again_only_where_pods_have_changed() -> None:
+    objects = [vgpu_node("n1", devices(1)), vgpu_node("n2", devices(1))]
+    pod = held("a", "n1", part(0, 100, 10), vgpu_number=1, vgpu_memory=100)
+    found = mirror([*objects, *pod])
+    first = found.snapshot(NOW)
+    before = device_tables(first.device_shares, first.nodes, "vgpu")
+    assert device_tables(first.device_shares, first.nodes, "vgpu") is before
+
+    found.replace("Pod", [])
+    again = found.snapshot(NOW)
+    after = device_tables(again.device_shares, again.nodes, "vgpu")
+    assert before.now.memory.tolist() == [[32668, 32768]]
+    assert after.now.memory.tolist() == [[32768, 32768]]
+    assert after.now.users.tolist() == [[0, 0]]
