@@ -1,0 +1,92 @@
+"""Shared devices in the mirror: what nodes register, and pods that hold what was decided for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support import builders as make
+from tests.support.deviceshare import HANDSHAKE, IDS, asking, devices, vgpu_node
+from tests.support.mirrors import World
+from vsched.model.deviceshare.records import NO_SHARED_DEVICES
+from vsched.model.plan import Bind, CycleReport, Evict
+
+Obj = dict[str, Any]
+TEXT = "GPU-0,NVIDIA,100,10:"
+
+
+def pod(name: str = "p", node: str = "", **annotations: str) -> Obj:
+    fields = make.pod(name, node=node, metadata={"annotations": annotations}, spec={"schedulerName": "volcano"})
+    fields["spec"]["containers"] = [asking(vgpu_number=1, vgpu_memory=100, vgpu_cores=10)]
+    return fields
+
+
+def held(world: World, node: str = "n1") -> list[tuple[str, str, bool]]:
+    """The pods of a node, the device of each, and whether it is leaving."""
+    pods = world.snapshot().device_shares.pods.get(node, ())
+    return [(one.name, one.parts[0][0].uuid, one.leaving) for one in pods]
+
+
+def bind(world: World, fields: Obj) -> None:
+    uid = fields["metadata"]["uid"]
+    world.cache.assume(CycleReport(binds=(Bind(uid, "ns", "p", "n1", "ns/pg", None, ((IDS, TEXT),)),)))
+
+
+def test_without_registered_devices_nothing_is_shown() -> None:
+    world = World(make.node(), pod(node="n1", **{IDS: TEXT}))
+    assert world.snapshot().device_shares is NO_SHARED_DEVICES
+
+
+def test_pods_hold_what_their_annotation_says_until_they_are_gone() -> None:
+    world = World(vgpu_node("n1", devices(1)), pod(node="n1", **{IDS: TEXT}), pod("q", node="n1"))
+    assert held(world) == [("ns/p", "GPU-0", False)]
+    assert world.snapshot().device_shares is world.snapshot().device_shares
+    world.delete(pod(node="n1"))
+    assert held(world) == []
+
+
+def test_an_assumed_binding_holds_devices_until_it_fails() -> None:
+    world, found = World(vgpu_node("n1", devices(1)), pod()), pod()
+    bind(world, found)
+    assert held(world) == [("ns/p", "GPU-0", False)]
+    world.cache.forget(found["metadata"]["uid"])
+    assert held(world) == []
+
+
+def test_the_annotation_that_the_watch_shows_counts_from_then_on() -> None:
+    world, found = World(vgpu_node("n1", devices(2)), pod()), pod()
+    bind(world, found)
+    world.add(pod(node="n1", **{IDS: TEXT.replace("GPU-0", "GPU-1")}))
+    assert held(world) == [("ns/p", "GPU-1", False)]
+
+
+def test_a_pod_that_is_evicted_is_leaving() -> None:
+    found = pod(node="n1", **{IDS: TEXT})
+    world = World(vgpu_node("n1", devices(1)), make.merged(found, {"status": {"phase": "Running"}}))
+    uid = found["metadata"]["uid"]
+    world.cache.assume(CycleReport(evictions=(Evict(uid, "ns", "p", "n1", "", "reclaim", "ns/other"),)))
+    assert held(world) == [("ns/p", "GPU-0", True)]
+
+
+def test_devices_go_with_their_plugin_and_with_their_node() -> None:
+    world = World(vgpu_node("n1", devices(1)), vgpu_node("n2", devices(1)))
+    assert sorted(world.snapshot().device_shares.nodes) == ["n1", "n2"]
+    world.add(vgpu_node("n1", devices(1), "Deleted_2026"))
+    assert sorted(world.snapshot().device_shares.nodes) == ["n2"]
+    world.delete(vgpu_node("n2", devices(1)))
+    assert world.snapshot().device_shares is NO_SHARED_DEVICES
+
+
+def test_a_handshake_alone_is_no_reason_for_a_session() -> None:
+    world = World(vgpu_node("n1", devices(1)))
+    assert not world.wakes_for(vgpu_node("n1", devices(1), "Reported_later"))
+    assert world.wakes_for(vgpu_node("n1", devices(2)))
+    statics = world.snapshot().nodes.statics
+    world.add(make.merged(vgpu_node("n1", devices(2)), {"metadata": {"annotations": {HANDSHAKE: "Reported_again"}}}))
+    assert world.snapshot().nodes.statics is statics
+
+
+def test_what_cannot_be_read_is_a_remark_on_the_node() -> None:
+    world = World(vgpu_node("n1", "GPU-0,x:"))
+    assert world.snapshot().device_shares is NO_SHARED_DEVICES
+    (problem,) = world.cache.blemished.values()
+    assert "its devices are left out" in str(problem)
