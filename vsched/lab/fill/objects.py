@@ -15,6 +15,8 @@ from vsched.errors import VschedError
 from vsched.lab.fill.machines import Machines
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 from vsched.lab.trace.objects import DEFAULT_QUEUE, models_affinity, node_object, offering, pod_object
+from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, USE_TYPE
+from vsched.model.deviceshare.records import ASSIGNED, VGPU_CORES, VGPU_NUMBER, DeviceKind
 from vsched.model.plan import Bind
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.store.kinds import Obj
@@ -22,13 +24,9 @@ from vsched.sim.store.kinds import Obj
 SCHEDULER = "vsched"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CREATED = START.strftime("%Y-%m-%dT%H:%M:%SZ")
-REGISTERED = "volcano.sh/node-vgpu-register"
-IDS = "volcano.sh/vgpu-ids-new"
-ACCEPTED = "nvidia.com/use-gputype"
-NUMBER, CORES = "volcano.sh/vgpu-number", "volcano.sh/vgpu-cores"
+IDS = ASSIGNED[DeviceKind.VGPU]
 MILLI_A_CORE = 10
 """``vgpu-cores`` are per cents of a device; what is asked for is rounded up."""
-SHARERS = 100
 
 
 class Gpus(Protocol):
@@ -93,26 +91,21 @@ class SharedGpus:
         made = _with_identity(node_object(replace(node, gpus=0), self._addresses, START))
         if not node.gpus:
             return made
-        # By device: uuid, sharers, memory (0: it does not count), type, health, mode.
-        devices = [f"{slot},{SHARERS},0,NVIDIA-{node.model},true,hami-core" for slot in range(node.gpus)]
-        amounts = {NUMBER: str(node.gpus * SHARERS), CORES: str(node.gpus * WHOLE_GPU // MILLI_A_CORE)}
-        status = made["status"]
-        return {
-            **made,
-            "metadata": {**made["metadata"], "annotations": {REGISTERED: ":".join([*devices, ""])}},
-            "status": {**status, **{key: {**status[key], **amounts} for key in ("capacity", "allocatable")}},
-        }
+        # By device: uuid, sharers (0: no bound), memory (0: it does not count), type, health, mode.
+        devices = [f"{slot},0,0,NVIDIA-{node.model},true,hami-core" for slot in range(node.gpus)]
+        annotations = {REGISTER: ":".join([*devices, ""]), HANDSHAKE: f"Reported {CREATED}"}
+        return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
 
     def pod(self, pod: TracePod, name: str) -> Obj:
         made = _with_identity(pod_object(replace(pod, gpus=0), name, SCHEDULER, DEFAULT_QUEUE))
         if not pod.gpus:
             return made
-        asked = {NUMBER: str(pod.gpus), CORES: str(-(-pod.gpu_milli // MILLI_A_CORE))}
+        asked = {VGPU_NUMBER: str(pod.gpus), VGPU_CORES: str(-(-pod.gpu_milli // MILLI_A_CORE))}
         resources = made["spec"]["containers"][0]["resources"]
         resources["requests"] |= asked
         resources["limits"] |= asked
         if pod.models:
-            made["metadata"]["annotations"][ACCEPTED] = ",".join(pod.models)
+            made["metadata"]["annotations"][USE_TYPE] = ",".join(pod.models)
             # Words of types may be parts of each other (A10, A100); labels are not.
             made["spec"]["affinity"] = models_affinity(pod)
         return made
