@@ -7,6 +7,7 @@ registers other devices, only nodes whose pods have changed are counted again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
 from typing import NamedTuple
 
 import numpy as np
@@ -40,8 +41,14 @@ class DeviceTables(NamedTuple):
     """Of nodes, by row."""
     found: Sequence[NodeDevices]
     """By place."""
-    pods: Sequence[Sequence[DevicePod]]
-    """By place: the pods that are counted."""
+    found_on: Sequence[str]
+    """By place: the name of the node."""
+    registered: Sequence[tuple[NodeDevices, ...]]
+    """What the catalogue has of each node."""
+    pods: Sequence[tuple[DevicePod, ...] | None]
+    """By place: the pods that are counted, those of other kinds as well; None where there are none."""
+    leaving: frozenset[str]
+    """Uids of the pods that are leaving."""
     rows: Ints
     """int64[place]: the row of each node."""
     place_of: Mapping[int, int]
@@ -63,22 +70,26 @@ def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) 
         before = None
     if before is not None and before.catalogue is catalogue:
         return before
-    found = [one for kinds in catalogue.nodes.values() for one in kinds if one.kind == kind]
-    found = sorted((one for one in found if one.node in statics.row), key=lambda one: statics.row[one.node])
-    pods = [[pod for pod in catalogue.pods.get(one.node, ()) if pod.kind == kind] for one in found]
-    if before is None or len(found) != len(before.found) or not all(map(_same, found, before.found)):
-        before = _empty(catalogue, nodes, found)
-    made = _counted(before, catalogue, pods)
+    registered = [*catalogue.nodes.values()]
+    if before is None or not _same(registered, before.registered):
+        before = _empty(catalogue, nodes, kind, registered)
+    made = _counted(before, catalogue, kind)
     statics.kept[key] = made
     return made
 
 
-def _same(one: NodeDevices, other: NodeDevices) -> bool:
-    return one is other or one == other
+def _same(some: Sequence[tuple[NodeDevices, ...]], others: Sequence[tuple[NodeDevices, ...]]) -> bool:
+    """Whether nodes register what they did: the catalogue has the same objects as long as they do."""
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
-def _empty(catalogue: DeviceShareCatalogue, nodes: NodeTable, found: Sequence[NodeDevices]) -> DeviceTables:
+def _empty(
+    catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str, registered: Sequence[tuple[NodeDevices, ...]]
+) -> DeviceTables:
     """The tables as if there were no pods."""
+    row_of = nodes.statics.row
+    found = [one for kinds in registered for one in kinds if one.kind == kind and one.node in row_of]
+    found.sort(key=lambda one: row_of[one.node])
     slots = max((len(one.devices) for one in found), default=0)
     types = sorted({device.type for one in found for device in one.devices})
     number_of = {name: number for number, name in enumerate(types)}
@@ -90,12 +101,15 @@ def _empty(catalogue: DeviceShareCatalogue, nodes: NodeTable, found: Sequence[No
             table.total_memory[slot, place] = table.memory[slot, place] = device.memory
             table.thousandths[slot, place] = device.thousandths
             table.sharers[slot, place] = device.sharers or NO_BOUND
-    rows = [nodes.statics.row[one.node] for one in found]
+    rows = [row_of[one.node] for one in found]
     return DeviceTables(
         catalogue,
         nodes.statics.names,
         found,
-        [()] * len(found),
+        [one.node for one in found],
+        registered,
+        [None] * len(found),
+        frozenset(),
         np.array(rows, np.int64),
         {row: place for place, row in enumerate(rows)},
         types,
@@ -105,23 +119,27 @@ def _empty(catalogue: DeviceShareCatalogue, nodes: NodeTable, found: Sequence[No
     )
 
 
-def _counted(
-    before: DeviceTables, catalogue: DeviceShareCatalogue, pods: Sequence[Sequence[DevicePod]]
-) -> DeviceTables:
-    """The tables with these pods."""
-    now, held = before.now.copy(), dict(before.held)
-    for place, (counted, wanted) in enumerate(zip(before.pods, pods, strict=True)):
-        if counted != wanted:
-            for pod in counted:
+def _counted(before: DeviceTables, catalogue: DeviceShareCatalogue, kind: str) -> DeviceTables:
+    """The tables with the pods of the catalogue: only nodes whose pods have changed are counted again."""
+    pods = [*map(catalogue.pods.get, before.found_on)]
+    changed = [place for place, same in enumerate(map(is_, pods, before.pods)) if not same]
+    now, held, leaving = before.now.copy(), dict(before.held), set(before.leaving)
+    for place in changed:
+        for pod in before.pods[place] or ():
+            if pod.kind == kind:
                 shift(now, held.pop(pod.uid), 1)
-            for pod in wanted:
+                leaving.discard(pod.uid)
+    for place in changed:
+        for pod in pods[place] or ():
+            if pod.kind == kind:
                 held[pod.uid] = _held(pod, before.found[place], place)
                 shift(now, held[pod.uid], -1)
-    leaving = [held[pod.uid] for some in pods for pod in some if pod.leaving]
+                if pod.leaving:
+                    leaving.add(pod.uid)
     later = now.copy() if leaving else now
-    for one in leaving:
-        shift(later, one, 1)
-    return before._replace(catalogue=catalogue, pods=pods, now=now, later=later, held=held)
+    for uid in sorted(leaving):
+        shift(later, held[uid], 1)
+    return before._replace(catalogue=catalogue, pods=pods, now=now, later=later, held=held, leaving=frozenset(leaving))
 
 
 def shift(table: DeviceTable, held: Held, sign: int) -> None:

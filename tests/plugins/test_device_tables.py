@@ -1,0 +1,65 @@
+"""Tables of shared devices that are kept from session to session equal tables that are made anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vsched.kernels.deviceshare.table import DeviceTable
+from vsched.lab.fill.objects import IDS, SCHEDULER, SharedGpus
+from vsched.lab.trace.files import TraceNode, TracePod
+from vsched.mirror.cache import Cache
+from vsched.mirror.wire import decode
+from vsched.plugins.pods.device_tables import DeviceTables, device_tables
+
+NODES = [TraceNode(f"n{number}", 64_000, 64_000, 2, "T4") for number in range(3)]
+
+
+def columns(table: DeviceTable) -> list[list[list[int]]]:
+    return [np.asarray(getattr(table, name)).tolist() for name in DeviceTable.__slots__]
+
+
+def shown(tables: DeviceTables) -> object:
+    return columns(tables.now), columns(tables.later), tables.held, tables.later is tables.now
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["come", "leave", "go", "node"]), st.integers(0, 3), st.integers(0, 2)), max_size=12
+    )
+)
+def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -> None:
+    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+
+    def apply(kind: str, event: str, found: dict[str, object]) -> None:
+        cache.apply(kind, event, decode(kind, orjson.dumps(found)))
+
+    for node in NODES:
+        apply("Node", "ADDED", gpus.node(node))
+    there: dict[str, dict[str, object]] = {}
+    for step, number, place in steps:
+        name = f"p{number}"
+        if step == "come" and name not in there:
+            made = gpus.pod(TracePod(name, 1, 1, 1, 100 * (number + 1), (), "", 0, 0), name)
+            made["metadata"]["annotations"][IDS] = f"{number % 2},NVIDIA,0,{10 * (number + 1)}:"
+            made["spec"]["nodeName"] = f"n{place}"
+            made["status"] = {"phase": "Running"}
+            there[name] = made
+            apply("Pod", "ADDED", made)
+        elif step == "leave" and name in there:
+            there[name]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
+            apply("Pod", "MODIFIED", there[name])
+        elif step == "go" and name in there:
+            apply("Pod", "DELETED", there.pop(name))
+        elif step == "node":
+            fewer = TraceNode(f"n{place}", 64_000, 64_000, 1 + number % 2, "T4")
+            apply("Node", "MODIFIED", gpus.node(fewer))
+        snapshot = cache.snapshot(1.0)
+        kept = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
+        statics = snapshot.nodes.statics
+        statics.kept.pop("shared devices vgpu")
+        assert shown(device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")) == shown(kept)
+        statics.kept["shared devices vgpu"] = kept
