@@ -9,9 +9,9 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.support.deviceshare import IDS, INDEX, asking, device, devices, vgpu_node
+from tests.support.deviceshare import IDS, INDEX, asking, device, devices, part, pods, vgpu_node
 from tests.support.examples import examples
-from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from
+from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
@@ -40,26 +40,9 @@ BINPACK = f"{VGPU}, deviceshare.SchedulePolicy: binpack, deviceshare.ScheduleWei
 SPREAD = f"{VGPU}, deviceshare.SchedulePolicy: spread, deviceshare.ScheduleWeight: 10"
 
 
-def pods(line: str, *containers: Obj, **annotations: str) -> list[Obj]:
-    """The objects of lines about one job, whose pods have these containers and annotations."""
-    found = manifests(line)
-    for one in found:
-        if one["kind"] == "Pod":
-            one["spec"]["containers"] = [
-                {**container, "name": f"c{number}"} for number, container in enumerate(containers)
-            ]
-            one["metadata"].setdefault("annotations", {}).update(annotations)
-    return found
-
-
 def held(name: str, node: str, ids: str, **amounts: int) -> list[Obj]:
     """A running job of one pod that holds these devices."""
     return pods(f"job ns/{name} min=0 phase=Running\npods ns/{name} 1 on={node}", asking(**amounts), **{IDS: ids})
-
-
-def part(number: int, memory: int, cores: int) -> str:
-    """One part of a device, as annotations of pods have it."""
-    return f"GPU-{number},NVIDIA,{memory},{cores}:"
 
 
 def decided(*objects: Obj, arguments: str = VGPU, actions: str = "allocate", cycles: int = 1) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import builders as make
+from tests.support.plans import manifests
 
 Obj = dict[str, Any]
 REGISTER, HANDSHAKE = "volcano.sh/node-vgpu-register", "volcano.sh/node-vgpu-handshake"
@@ -34,3 +35,20 @@ def asking(**amounts: Any) -> Obj:
     """A container with limits: ``vgpu_number=1`` is ``volcano.sh/vgpu-number: 1``."""
     limits = {f"volcano.sh/{name.replace('_', '-')}": amount for name, amount in amounts.items()}
     return {"name": "c", "resources": {"limits": limits}}
+
+
+def pods(line: str, *containers: Obj, **annotations: str) -> list[Obj]:
+    """The objects of lines about one job, whose pods have these containers and annotations."""
+    found = manifests(line)
+    for one in found:
+        if one["kind"] == "Pod":
+            one["spec"]["containers"] = [
+                {**container, "name": f"c{number}"} for number, container in enumerate(containers)
+            ]
+            one["metadata"].setdefault("annotations", {}).update(annotations)
+    return found
+
+
+def part(number: int, memory: int, cores: int) -> str:
+    """One part of a device, as annotations of pods have it."""
+    return f"GPU-{number},NVIDIA,{memory},{cores}:"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import builders as make
-from tests.support.deviceshare import HANDSHAKE, IDS, asking, devices, vgpu_node
+from tests.support.deviceshare import HANDSHAKE, IDS, asking, devices, part, pods, vgpu_node
 from tests.support.mirrors import World
+from tests.support.plans import NOW, mirror
+from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.deviceshare.records import NO_SHARED_DEVICES
+from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.plan import Bind, CycleReport, Evict
 
 Obj = dict[str, Any]
@@ -90,3 +93,17 @@ def test_what_cannot_be_read_is_a_remark_on_the_node() -> None:
     assert world.snapshot().device_shares is NO_SHARED_DEVICES
     (problem,) = world.cache.blemished.values()
     assert "its devices are left out" in str(problem)
+
+
+def test_a_mirror_on_paper_and_a_recording_show_the_same() -> None:
+    asked = asking(vgpu_number=1, vgpu_memory=100, vgpu_cores=10)
+    found = pods("job ns/a\npods ns/a 1 on=n1", asked, **{IDS: part(0, 100, 10)})
+    snapshot = mirror([vgpu_node("n1", devices(2)), *found]).snapshot(NOW)
+    shares = snapshot.device_shares
+    assert len(shares.pods["n1"]) == 1
+
+    again = decode(encode(Recording(snapshot, "", None)))
+    assert (again.snapshot.device_shares.nodes, again.snapshot.device_shares.pods) == (shares.nodes, shares.pods)
+    (task,) = again.snapshot.jobs["ns/a"].tasks.values()
+    assert (task.devices, task.shape.devices) == (part(0, 100, 10), snapshot.jobs["ns/a"].tasks[task.uid].shape.devices)
+    assert ClusterEditor(snapshot).edited(()).device_shares.pods == shares.pods

@@ -1,4 +1,4 @@
-"""Cycles on nodes with NUMA zones, and of jobs with roles that share nodes: under made-up names."""
+"""Cycles on nodes with NUMA zones or shared devices, and of jobs with roles that share nodes: under made-up names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.zones import DECISION, POLICY, report, volcano_report
 from vsched.framework.cycle import run_cycle
@@ -27,6 +28,15 @@ job acme/new min=2 pods=2 cpu=3 memory=1Gi limits=cpu:3,memory:1Gi {POLICY}=sing
 job acme/late min=1 pods=1 cpu=4 memory=1Gi limits=cpu:4,memory:1Gi {POLICY}=single-numa-node
 """
 REPORTS = [report("falcon-1", "3", "4"), volcano_report("falcon-2", "0-2", dict.fromkeys(range(4), 0), pods={})]
+UUID = "volcano.sh/vgpu-use-gpuuuid"
+ASKED = asking(vgpu_number=1, vgpu_memory=20000)
+SHARED = [
+    vgpu_node("falcon-1", devices(2)),
+    vgpu_node("falcon-2", devices(1)),
+    *pods("job acme/old\npods acme/old 1 on=falcon-1", ASKED, **{IDS: part(0, 20000, 0)}),
+    *pods("job acme/new min=2 pods=2", ASKED),
+    *pods("job acme/late min=1 pods=1", ASKED, **{UUID: "GPU-7"}),
+]
 WISHES = "volcano.sh/task-topology"
 ROLES = f"""
 node falcon-1 cpu=8
@@ -41,6 +51,7 @@ pods acme/train 2 cpu=1 role=worker
     ("text", "reports", "policy", "bound"),
     [
         pytest.param(ZONES, REPORTS, "numa.yaml", 2, id="zones"),
+        pytest.param("", SHARED, "devices.yaml", 2, id="shared devices"),
         pytest.param(ROLES, [], "roles.yaml", 4, id="roles"),
     ],
 )
@@ -56,6 +67,6 @@ def test_made_up_names_change_no_decision(text: str, reports: list[dict[str, obj
     found = anonymous(recording, REGISTRY)
     data = encode(found)
     assert found.head.says != DIFFERS
-    assert not [word for word in (b"acme", b"falcon", b"server") if word in data]
+    assert not [word for word in (b"acme", b"falcon", b"server", b"GPU-") if word in data]
     again = decode(data)
     assert replay(again, policy_of(again, REGISTRY), REGISTRY).report == found.report
