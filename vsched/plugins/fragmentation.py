@@ -6,13 +6,14 @@ Each node is judged by what a mix of pods could not use of its free devices, bef
 are best by the gradient are judged by what would be left over of their devices once many pods of the mix had been
 offered to them.
 
-The mix is learnt from the pods of the cluster. Devices are what the resources of ``resources`` count, each as one whole
-device. Of several devices of a node, a pod is taken to get the fullest that have room for it.
+The mix is learnt from the pods of the cluster. Devices are those that nodes register to be shared, and what the
+resources of ``resources`` count, each as one whole device. Which devices of a node a pod would get is worked out as the
+plugin deviceshare does it (``deviceOrder``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from vsched.framework.points.extension import PlacementListener, Plugin, Session
 from vsched.framework.points.nodes import NodeScore
 from vsched.framework.policy import Seconds
 from vsched.kernels.deviceshare.filling import OFFERS, SEQUENCES
+from vsched.kernels.deviceshare.table import DeviceOrder
 from vsched.kernels.selectors import selector_mask
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -48,6 +50,9 @@ class FragmentationArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """A pod that is so much older than the newest counts half in the mix; 0: all pods count alike."""
     resources: str = "nvidia.com/gpu"
     """Resources that count whole devices, by name, comma-separated."""
+    device_order: Literal["binpack", "spread", "first", "last"] = msgspec.field(default="binpack", name="deviceOrder")
+    """Which of several shared devices of a node pods get, as deviceshare has it: its ``SchedulePolicy``; without one
+    ``last`` for vGPUs and ``first`` for others."""
     candidates: Count = 16
     """With ``filling``: how many distinct states of nodes are judged for a pod."""
     offers: Annotated[float, msgspec.Meta(gt=0, le=64)] = OFFERS
@@ -67,13 +72,14 @@ class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener):
         self._context = context
         self._opened = not self.args.weight
         self._states: DeviceStates | None = None
+        self._accepted: dict[Hashable, Mask] = {}
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
         """0 to 100 times the weight: 50 where the pod changes nothing, more where it lessens the fragments."""
         states = self._look()
         if states is None or self._is_filled(shape):
             return None
-        gradient = states.gradient(self._free.want(shape))
+        gradient = states.gradient(self._free.asked(shape))
         at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
         return _bounded(gradient[at]) * self.args.weight
 
@@ -89,24 +95,32 @@ class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener):
         states = self._look()
         if states is None or not self._is_filled(shape):
             return None
-        want = self._free.want(shape)
-        rows, worth = states.fillings(want, candidates)
-        found = _bounded(states.gradient(want))
+        asked = self._free.asked(shape)
+        rows, worth = states.fillings(asked, candidates)
+        found = _bounded(states.gradient(asked))
         found[rows] = MAX_SCORE + _bounded(worth)
         return found * self.args.weight
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Note that devices of the node changed."""
+        if self._follows(task):
+            self._free.take(job, task, row)
         if self._states is not None:
             self._states.touch(row)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Note that devices of the node changed."""
+        if self._follows(task):
+            self._free.give_back(job, task, row)
         if self._states is not None:
             self._states.touch(row)
 
+    def _follows(self, task: Task) -> bool:
+        """Whether the task changes what is free of shared devices; from the first such task on they are followed."""
+        return task.shape.devices is not None and self._look() is not None
+
     def _is_filled(self, shape: Shape) -> bool:
-        return self.args.measure == FILLING and self._free.want(shape).number > 0
+        return self.args.measure == FILLING and self._free.asked(shape).want.number > 0
 
     # -- the mix --------------------------------------------------------------------------------------------------
 
@@ -114,7 +128,12 @@ class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener):
         """The nodes as the mix sees them; None where the cluster has no devices, or no pod asks for any."""
         if not self._opened:
             self._opened = True
-            self._free = FreeDevices(self._context.nodes, [name.strip() for name in self.args.resources.split(",")])
+            self._free = FreeDevices(
+                self._context.nodes,
+                [name.strip() for name in self.args.resources.split(",")],
+                self._context.snapshot.device_shares,
+                DeviceOrder(self.args.device_order),
+            )
             if self._free.slots:
                 self._states = self._learnt()
         return self._states
@@ -122,24 +141,24 @@ class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener):
     def _learnt(self) -> DeviceStates | None:
         nodes, args = self._context.nodes, self.args
         counts = count_pods(self._context.snapshot, nodes.statics, args.half_life, args.resources, self._asks)
-        kinds = [
-            Kind(self._free.want(shape), self._accepts(shape), weight) for shape, weight in weights(counts).items()
-        ]
+        wanted = [(shape, self._free.asked(shape).want, weight) for shape, weight in weights(counts).items()]
+        kinds = [Kind(want, self._accepts(shape), weight) for shape, want, weight in wanted if want.number]
         found = mix_of(kinds, np.minimum(self._free.count, self._free.slots))
-        return (
-            None
-            if found is None
-            else DeviceStates(found, self._free, Filling(args.offers, args.sequences, args.candidates))
-        )
+        filling = Filling(args.offers, args.sequences, args.candidates)
+        return None if found is None else DeviceStates(found, self._free, filling)
 
     def _asks(self, shape: Shape) -> bool:
-        return self._free.want(shape).number > 0
+        return shape.devices is not None or self._free.asked(shape).want.number > 0
 
     def _accepts(self, shape: Shape) -> Mask:
         """bool[nodes]: where such a pod could use the devices, by its node selector and the devices themselves."""
-        chosen = selector_mask(shape.rules, self._context.nodes.statics)
-        found = self._free.accepts(shape)
-        return found if chosen is None else found & chosen
+        key = shape.rules, self._free.accepted_by(shape)
+        found = self._accepted.get(key)
+        if found is None:
+            chosen = selector_mask(shape.rules, self._context.nodes.statics)
+            found = self._free.accepts(shape)
+            found = self._accepted[key] = found if chosen is None else found & chosen
+        return found
 
 
 def _bounded(worth: Floats) -> Floats:

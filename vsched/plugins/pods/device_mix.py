@@ -147,7 +147,7 @@ def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
     if not total or not devices.any():
         return None
     accepts = np.stack([kind.accepts for kind in chosen])
-    model = _models(accepts, devices)
+    model = _models([*{key[1]: kind.accepts for key, kind in ranked}.values()], devices)
     count = int(model.max()) + 1
     by_model = np.zeros((count, len(chosen)), np.bool_)
     for number in range(count):
@@ -163,17 +163,13 @@ def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
     return NodeMix(mix, model, np.bincount(model, devices, minlength=count).astype(np.int64))
 
 
-def _models(accepts: Mask, devices: Ints) -> Ints:
-    """int64[nodes]: a number for the kinds that accept a node, by the kinds that come most if there are too many."""
+def _models(patterns: Sequence[Mask], devices: Ints) -> Ints:
+    """int64[nodes]: a number for the kinds that accept a node; by the first patterns if there are too many."""
     has = devices > 0
-    rows = np.unique(accepts, axis=0)
-    rows = rows[(rows != rows[:, :1]).any(axis=1)] if rows.shape[1] else rows
-    order = {row.tobytes(): place for place, row in reversed(list(enumerate(accepts)))}
-    rows = np.array(sorted(rows, key=lambda row: order[row.tobytes()]), np.bool_).reshape(-1, accepts.shape[1])
-    while True:
-        patterns = np.concatenate([has[None], rows & has])
-        _, model = np.unique(patterns, axis=1, return_inverse=True)
-        model = model.reshape(-1).astype(np.int64)
-        if int(model.max(initial=0)) < MODELS_MAX:
-            return model
-        rows = rows[: len(rows) // 2]
+    model = has.astype(np.int64)
+    for accepts in patterns:
+        found, numbers = np.unique(model * 2 + (accepts & has), return_inverse=True)
+        if len(found) > MODELS_MAX:
+            break
+        model = numbers.reshape(-1).astype(np.int64)
+    return model

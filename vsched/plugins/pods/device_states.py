@@ -14,8 +14,8 @@ from vsched.kernels.deviceshare.filling import OFFERS_MAX, Offers, expected_left
 from vsched.kernels.deviceshare.fragments import Free, expected_fragments
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Ints, Mask
-from vsched.plugins.pods.device_mix import DeviceWant, NodeMix
-from vsched.plugins.pods.free_devices import FreeDevices, left_by
+from vsched.plugins.pods.device_mix import NodeMix
+from vsched.plugins.pods.free_devices import Asked, FreeDevices
 
 ROWS_AT_ONCE = 256
 """How many nodes one expression is about: the arrays for more would not stay in the processor's cache."""
@@ -53,7 +53,7 @@ class DeviceStates:
         self._rows = np.arange(len(found.model), dtype=np.int64)
         self._changed: list[int] = []
         self._before: Known | None = None
-        self._gradients: dict[DeviceWant, Known] = {}
+        self._gradients: dict[Asked, Known] = {}
         asked = found.mix.share * found.mix.number * found.mix.thousandths
         self._refusing: Floats = 1.0 - found.mix.accepts @ asked / asked.sum()
         """float64[models]: the part of what the mix asks for that does not accept the model."""
@@ -69,24 +69,24 @@ class DeviceStates:
 
     # -- one further pod ------------------------------------------------------------------------------------------
 
-    def gradient(self, want: DeviceWant) -> Floats:
+    def gradient(self, asked: Asked) -> Floats:
         """float64[nodes], thousandths: by how much a pod would lessen the expected fragments; not to be changed.
 
         Of nodes without room for the pod, the answer means nothing.
         """
-        known = self._gradients.get(want)
+        known = self._gradients.get(asked)
         if known is None and len(self._gradients) >= WANTS_MAX:
             del self._gradients[next(iter(self._gradients))]
         before = self._fragments()
-        found = self._gradients[want] = self._current(known, lambda rows: before[rows] - self._after(want, rows))
+        found = self._gradients[asked] = self._current(known, lambda rows: before[rows] - self._after(asked, rows))
         return found.values
 
     def _fragments(self) -> Floats:
         self._before = self._current(self._before, lambda rows: expected_fragments(self._mix, self._at(rows)))
         return self._before.values
 
-    def _after(self, want: DeviceWant, rows: Ints) -> Floats:
-        return expected_fragments(self._mix, left_by(want, self._at(rows)))
+    def _after(self, asked: Asked, rows: Ints) -> Floats:
+        return expected_fragments(self._mix, self._free.left(asked, rows, self._at(rows)))
 
     def _current(self, known: Known | None, values: Callable[[Ints], Floats]) -> Known:
         """Values of all nodes, with those of nodes that changed worked out again."""
@@ -104,17 +104,17 @@ class DeviceStates:
 
     # -- all further pods -----------------------------------------------------------------------------------------
 
-    def fillings(self, want: DeviceWant, candidates: Mask) -> tuple[Ints, Floats]:
+    def fillings(self, asked: Asked, candidates: Mask) -> tuple[Ints, Floats]:
         """The candidates that are in one of the best states by the gradient, and what a pod is worth there.
 
         The worth, in thousandths, is by how much the pod lessens what is expected to be left over.
         """
-        rows, states, first = self._best_states(self.gradient(want), np.flatnonzero(candidates))
+        rows, states, first = self._best_states(self.gradient(asked), np.flatnonzero(candidates))
         free = self._at(rows[first])
-        after = left_by(want, free)
+        after = self._free.left(asked, rows[first], free)
         both = Free(*(np.concatenate(pair, axis=-1) for pair in zip(free, after, strict=True)))
         before_left, after_left = np.split(self._expected(both), 2)
-        size = want.number * want.thousandths
+        size = asked.want.number * asked.want.thousandths
         worth = before_left - after_left + self._refusing[free.model] * size - self._opening(free, after, rows[first])
         return rows, worth[states]
 

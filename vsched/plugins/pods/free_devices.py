@@ -1,49 +1,125 @@
-"""The devices of all nodes that are free during a session, and what a pod would leave of them."""
+"""The devices of all nodes that are free during a session, and what a pod would leave of them.
+
+A node that registers shared devices is judged by these, in parts. Of other nodes, what is idle of a resource that
+counts whole devices is so many free devices. All are thousandths of a device; of a shared device, what is left of its
+computing power or of its memory, whichever is less.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
+from vsched.framework.jobs import JobView
 from vsched.kernels.deviceshare.fragments import Free
+from vsched.kernels.deviceshare.table import DeviceOrder, DeviceTable
 from vsched.model.amounts.resources import scale_of
-from vsched.model.deviceshare.records import DEVICES_MAX, WHOLE
-from vsched.model.nodes.table import Ints, NodeTable
+from vsched.model.deviceshare.records import (
+    DEVICES_MAX,
+    WHOLE,
+    DeviceAsk,
+    DeviceKind,
+    DeviceRequest,
+    DeviceShareCatalogue,
+)
+from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+from vsched.plugins.pods.device_books import DeviceBooks
 from vsched.plugins.pods.device_mix import OTHERS, DeviceWant
 
 _MOST = np.iinfo(np.int64).max
 
 
-class FreeDevices:
-    """Devices of the nodes that whole pods use alone: what is idle of a resource, as so many free devices."""
+class Asked(NamedTuple):
+    """What a pod asks for."""
 
-    def __init__(self, nodes: NodeTable, resources: Sequence[str]) -> None:
+    want: DeviceWant
+    request: DeviceRequest | None
+    """What it asks of shared devices."""
+
+
+class FreeDevices:
+    """The devices of all nodes, and what is free of them."""
+
+    def __init__(
+        self,
+        nodes: NodeTable,
+        resources: Sequence[str],
+        catalogue: DeviceShareCatalogue,
+        order: DeviceOrder = DeviceOrder.BINPACK,
+    ) -> None:
         self._nodes = nodes
+        self._asked: dict[Shape, Asked] = {}
         found = ((nodes.axis.find(name), scale_of(name)) for name in resources)
         self._columns = {column: scale for column, scale in found if column is not None and column < nodes.width}
-        self.count = sum(
-            (nodes.allocatable[column] // scale for column, scale in self._columns.items()),
-            np.zeros(len(nodes), np.int64),
+        none = np.zeros(len(nodes), np.int64)
+        self.count: Ints = sum(
+            (nodes.allocatable[column] // scale for column, scale in self._columns.items()), none.copy()
         )
         """int64[nodes]: how many devices each node has."""
-        self.slots = min(DEVICES_MAX, int(self.count.max(initial=0)))
+        self._shared: list[tuple[DeviceBooks, Ints]] = []
+        """For each kind of shared devices: the books, and int64[nodes]: the place of each node, or -1."""
+        self._registers: Mask = np.zeros(len(nodes), np.bool_)
+        for kind in DeviceKind if catalogue.nodes else ():
+            books = DeviceBooks(catalogue, nodes, kind, order)
+            place = none - 1
+            free = np.flatnonzero(~self._registers[books.rows])
+            place[books.rows[free]] = free
+            self._registers[books.rows] = True
+            self.count[books.rows[free]] = books.now.healthy.sum(axis=0)[free]
+            self._shared.append((books, place))
+        slots = max([int(self.count.max(initial=0)), *(books.now.shape[0] for books, _ in self._shared)])
+        self.slots = min(DEVICES_MAX, slots)
         """How many devices of a node are looked at."""
+        self._memory = _usual_memory([books.now for books, _ in self._shared])
 
-    def want(self, shape: Shape) -> DeviceWant:
+    def asked(self, shape: Shape) -> Asked:
         """What a pod asks for."""
-        asked = dict(shape.request)
-        number = sum(-(-asked.get(column, 0) // scale) for column, scale in self._columns.items())
-        cpu, memory = (asked.get(column, 0) for column in OTHERS)
-        return DeviceWant(number, WHOLE if number else 0, cpu, memory)
+        found = self._asked.get(shape)
+        if found is None:
+            found = self._asked[shape] = self._asked_by(shape)
+        return found
 
-    def accepts(self, shape: Shape) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _asked_by(self, shape: Shape) -> Asked:
+        amounts, request = dict(shape.request), shape.devices
+        cpu, memory = (amounts.get(column, 0) for column in OTHERS)
+        if request is not None and self._shared:
+            size = max(self._size(ask) for ask in request.asks)
+            return Asked(DeviceWant(sum(ask.number for ask in request.asks), size, cpu, memory), request)
+        number = sum(-(-amounts.get(column, 0) // scale) for column, scale in self._columns.items())
+        return Asked(DeviceWant(number, WHOLE if number else 0, cpu, memory), None)
+
+    def _size(self, ask: DeviceAsk) -> int:
+        """Thousandths of a device: of its computing power or of its memory, whichever is more."""
+        part = -(-ask.memory * WHOLE // self._memory) if ask.memory else ask.percent * WHOLE // 100
+        return min(WHOLE, max(1, ask.thousandths, part))
+
+    def accepted_by(self, shape: Shape) -> Hashable:
+        """What of a pod decides ``accepts``; the same for pods that ask for parts of different sizes."""
+        request = shape.devices
+        if request is not None and self._shared:
+            return replace(request, asks=(), containers=())
+        return tuple((column, amount) for column, amount in shape.request if column in self._columns)
+
+    def accepts(self, shape: Shape) -> Mask:
         """bool[nodes]: nodes that have the devices that a pod asks for, free or not."""
-        found = np.ones(len(self._nodes), np.bool_)
+        request = shape.devices
+        if request is not None and self._shared:
+            shared: Mask = np.zeros(len(self._nodes), np.bool_)
+            for books, place in self._shared:
+                if books.kind == request.kind:
+                    accepted = books.accepted(request)
+                    devices = books.now.healthy if accepted is None else books.now.healthy & accepted
+                    shared[place >= 0] = (devices.sum(axis=0) > 0)[place[place >= 0]]
+            return shared
+        found: Mask = np.ones(len(self._nodes), np.bool_)
         for column, amount in shape.request:
             if column in self._columns:
-                found &= self._nodes.allocatable[column] >= amount
+                found &= (self._nodes.allocatable[column] >= amount) & ~self._registers
         return found
 
     def at(self, rows: Ints, model: Ints) -> Free:
@@ -53,7 +129,35 @@ class FreeDevices:
         for column, scale in self._columns.items():
             number += np.maximum(nodes.idle[column, rows], 0) // scale
         devices = np.where(np.arange(self.slots)[:, None] < number, WHOLE, 0)
+        for books, place in self._shared:
+            at = np.flatnonzero(place[rows] >= 0)
+            if len(at):
+                _put(devices, at, _free_at(books, place[rows[at]]))
         return Free(devices, nodes.idle[np.array(OTHERS)[:, None], rows], model[rows])
+
+    def left(self, asked: Asked, rows: Ints, free: Free) -> Free:
+        """What a pod would leave of what is free on these nodes. Where it has no room, the answer means nothing."""
+        after = left_by(asked.want if asked.request is None else asked.want._replace(number=0), free)
+        for books, place in self._shared if asked.request is not None else ():
+            at = np.flatnonzero(place[rows] >= 0)
+            if asked.request is not None and books.kind == asked.request.kind and len(at):
+                places = place[rows[at]]
+                table = _free_at(books, places)
+                for ask, slots in zip(asked.request.asks, books.fit(asked.request).slots, strict=True):
+                    table.take(ask, slots[:, places])
+                after = after._replace(devices=after.devices.copy())
+                _put(after.devices, at, table)
+        return after
+
+    def take(self, job: JobView, task: Task, row: int) -> None:
+        """A task has come to a node, or its eviction was undone."""
+        for books, _ in self._shared:
+            books.take(job, task, row)
+
+    def give_back(self, job: JobView, task: Task, row: int) -> None:
+        """A task is evicted, or does not come to its node after all."""
+        for books, _ in self._shared:
+            books.give_back(job, task, row)
 
 
 def left_by(want: DeviceWant, free: Free) -> Free:
@@ -70,3 +174,25 @@ def left_by(want: DeviceWant, free: Free) -> Free:
     held = np.take_along_axis(devices, chosen, axis=0)
     np.put_along_axis(devices, chosen, np.maximum(held - want.thousandths, 0), axis=0)
     return Free(devices, others, free.model)
+
+
+def _free_at(books: DeviceBooks, places: Ints) -> DeviceTable:
+    """What pods that are placed at once may get on some nodes."""
+    table = books.now.part(places)
+    return table.tightest(books.later.part(places)) if books.in_motion else table
+
+
+def _put(devices: Ints, at: Ints, table: DeviceTable) -> None:
+    """Write what is left of the devices of a table into these columns."""
+    counts = table.total_memory > 0
+    memory = np.where(counts, table.memory * WHOLE // np.maximum(table.total_memory, 1), WHOLE)
+    left = np.clip(np.minimum(table.thousandths, memory), 0, WHOLE)
+    left = np.where(table.healthy & (table.sharers > 0), left, 0)[: len(devices)]
+    devices[:, at] = 0
+    devices[: len(left), at] = left
+
+
+def _usual_memory(tables: Sequence[DeviceTable]) -> int:
+    """MiB: the middle one of all devices; what memory is a part of where nobody knows the device yet."""
+    known = np.concatenate([table.total_memory[table.total_memory > 0] for table in tables] or [np.zeros(0, np.int64)])
+    return int(np.sort(known)[len(known) // 2]) if len(known) else WHOLE
