@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
@@ -60,12 +60,7 @@ class BookedRoom:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
         kept."""
         found = self._binding(task)
-        if not found:
-            return []
-        most = self._room(found, task)
-        scarce = most < rooms
-        np.minimum(rooms, most, out=rooms)
-        return [Failing(_reason(found), Code.RESERVED, scarce)]
+        return [limit_to(rooms, self._room(found, task), _reason(found))] if found else []
 
     def _binding(self, task: Task) -> tuple[str, ...]:
         """The keys of the gangs that still wait for their nodes and that the task's job does not outrank."""
@@ -85,8 +80,7 @@ class BookedRoom:
         for column, amount in task.shape.request:
             need = kept.get(column)
             if need is not None:
-                free = self._nodes.future_idle(column) - need
-                np.minimum(rooms, np.where(need > 0, free // amount, UNLIMITED), out=rooms)
+                limit_beside(rooms, self._nodes.future_idle(column), need, amount)
         return np.maximum(rooms, 0, out=rooms)
 
     def _kept_for(self, gangs: tuple[str, ...]) -> dict[int, Ints]:

@@ -1,12 +1,16 @@
-"""What keeps room on nodes from tasks, as the choice of nodes asks it."""
+"""What keeps room on nodes from tasks, as the choice of nodes asks it, and the arithmetic of what is left."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
+import numpy as np
+
+from vsched.framework.codes import Code
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
+from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 
@@ -26,3 +30,18 @@ class KeepsRoom(Protocol):
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
         kept."""
+
+
+def limit_beside(rooms: Ints, free: Ints, need: Ints, amount: int) -> None:
+    """Limit how many tasks with such an amount each node could hold to what is free beside what is needed.
+
+    Where nothing is needed, nothing is limited.
+    """
+    np.minimum(rooms, np.where(need > 0, (free - need) // amount, UNLIMITED), out=rooms)
+
+
+def limit_to(rooms: Ints, most: Ints, reason: str) -> Failing:
+    """Limit how many tasks each node could hold; returns the nodes that could hold more if nothing were kept."""
+    scarce = most < rooms
+    np.minimum(rooms, most, out=rooms)
+    return Failing(reason, Code.RESERVED, scarce)

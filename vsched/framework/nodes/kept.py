@@ -15,7 +15,7 @@ import numpy as np
 
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
 from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
 from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
 from vsched.framework.nodes.planned import Overlap, Planned
@@ -172,13 +172,7 @@ class KeptRoom:
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
         kept."""
-        found: list[Failing] = []
-        for plan in self.binding(task):
-            most = self._room(plan, task)
-            scarce = most < rooms
-            np.minimum(rooms, most, out=rooms)
-            found.append(Failing(self._reason(plan, task), Code.RESERVED, scarce))
-        return found
+        return [limit_to(rooms, self._room(plan, task), self._reason(plan, task)) for plan in self.binding(task)]
 
     def _reason(self, plan: Planned, task: Task) -> str:
         short = self._short(plan, task)
@@ -213,10 +207,10 @@ class KeptRoom:
         for column, amount in task.shape.request:
             need = plan.need(column)
             if need is not None:
-                free = self._nodes.future_idle(column)[plan.rows] - need
+                free = self._nodes.future_idle(column)[plan.rows]
                 if not self._foreseeing and column in plan.ending:
-                    free += plan.ending[column]
-                np.minimum(most, np.where(need > 0, free // amount, UNLIMITED), out=most)
+                    free = free + plan.ending[column]
+                limit_beside(most, free, need, amount)
         if plan.has_devices and not self._foreseeing and self.has_devices(task):
             most[:] = 0
         rooms[plan.rows] = np.maximum(most, 0)
