@@ -9,6 +9,8 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.support.devices import device as published_device
+from tests.support.devices import resource_slice
 from tests.support.deviceshare import IDS, INDEX, asking, device, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
@@ -291,6 +293,27 @@ def test_devices_by_index(arguments: str, node: Obj, count: int, amounts: dict[s
     found = decided(node, *pods(f"job ns/j min=1 pods={count}", asking(**amounts)), arguments=arguments)
 
     assert list(given(found, INDEX).values()) == indices
+
+
+# -- other ways to devices ------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_claims_may_have_is_not_given_out_in_parts() -> None:
+    published = resource_slice("n1", [published_device("gpu-0", attributes={"uuid": "GPU-1"})])
+    found = decided(vgpu_node("n1", devices(2)), published, *pods(ONE, asking(vgpu_number=1, vgpu_memory=1)), cycles=1)
+    assert given(found) == {"j.0": part(0, 1, 0)}, "without the claims it would be the last"
+
+
+def test_whole_gpus_of_another_plugin_are_counted_by_themselves() -> None:
+    node = vgpu_node("n1", devices(1), status={"allocatable": {"nvidia.com/gpu": "1"}})
+    whole = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    found = decided(
+        node,
+        *pods("job ns/w min=1 pods=1", whole),
+        *pods(ONE, asking(vgpu_number=1, vgpu_cores=100)),
+        *pods("job ns/x min=1 pods=1", whole),
+    )
+    assert given(found) == {"w.0": "", "j.0": part(0, 32768, 100)}
 
 
 # -- victims ---------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import BindAnnotations, PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
 from vsched.kernels.deviceshare.table import DeviceOrder
+from vsched.model.claims.devices import DevicePool
 from vsched.model.deviceshare.records import (
     GPU_INDEX,
     VGPU_IDS,
@@ -41,6 +42,7 @@ NO_ROOM = "node(s) had too few devices with enough memory and computing power le
 VENDOR = "NVIDIA"
 """The type of all vGPUs in annotations of pods."""
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
+_PUBLISHED = "uuids of published devices"
 BINPACK, SPREAD = "binpack", "spread"
 
 
@@ -109,6 +111,13 @@ class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return DeviceOrder.LAST if self.vgpu else DeviceOrder.FIRST
 
 
+class Published(NamedTuple):
+    """The uuids of devices that drivers publish, kept from session to session."""
+
+    pools: Sequence[DevicePool]
+    uuids: frozenset[tuple[str, str]]
+
+
 class KnownScores(NamedTuple):
     """The scores of all nodes for a request, and how many changes are taken into account."""
 
@@ -126,6 +135,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListe
         """Devices are looked at once the first pod asks for them."""
         self._catalogue, self._now = context.snapshot.device_shares, context.snapshot.now
         self._nodes = context.nodes
+        self._pools = context.snapshot.claims.devices.pools
         self._kind = self.args.kind
         self._books: DeviceBooks | None = None
         self._scores: dict[DeviceRequest, KnownScores] = {}
@@ -253,7 +263,27 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListe
     def _opened(self) -> DeviceBooks:
         if self._books is None:
             self._books = DeviceBooks(self._catalogue, self._nodes, self._kind, self.args.order)
+            published = published_uuids(self._pools, self._nodes)
+            if published:
+                self._books.close(published)
         return self._books
+
+
+def published_uuids(pools: Sequence[DevicePool], nodes: NodeTable) -> frozenset[tuple[str, str]]:
+    """The devices that drivers publish for ResourceClaims, by node and uuid: these are given out whole, by claims."""
+    kept = nodes.statics.kept
+    known = kept.get(_PUBLISHED)
+    if isinstance(known, Published) and known.pools is pools:
+        return known.uuids
+    found = frozenset(
+        (device.node, value)
+        for pool in pools
+        for device in pool.devices
+        for name, value in device.model.attributes
+        if name.rpartition("/")[2] == "uuid" and isinstance(value, str)
+    )
+    kept[_PUBLISHED] = Published(pools, found)
+    return found
 
 
 def _but(rows: Ints, count: int) -> Mask:

@@ -11,7 +11,7 @@ once gets what is free in both; one that waits gets what is free in ``later``. W
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -89,6 +89,14 @@ class DeviceBooks:
         """The same of some nodes."""
         table = self.now.part(places)
         return table.tightest(self.later.part(places)) if self.in_motion else table
+
+    def close(self, devices: Set[tuple[str, str]]) -> None:
+        """Give out no parts of these devices, named by node and uuid. Called before anything is placed."""
+        healthy = self.now.healthy.copy()
+        for place, one in enumerate(self.found):
+            for slot, device in enumerate(one.devices):
+                healthy[slot, place] &= (one.node, device.uuid) not in devices
+        self.now.healthy = self.later.healthy = healthy
 
     # -- what is placed ---------------------------------------------------------------------------------------------
 
