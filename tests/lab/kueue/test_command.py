@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["replay", "--kueue", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["replay", "--apart", "0", "--kueue", *map(str, arguments)])
 
 
 def test_the_table_shows_each_figure_beside_its_gate_and_what_differs(folder: Path) -> None:

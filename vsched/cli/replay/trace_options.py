@@ -137,7 +137,7 @@ trace_options = options(
     _option("--days", says="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
     _option(
         "--apart",
-        says="while pods wait, the least time between sessions.  [default: 1m for Philly, 100ms for --kueue, else 0]",
+        says="while pods wait, the least time between sessions.  [default: 1m for Philly, 1s for --kueue, else 0]",
         type=Period(zero=True),
         metavar="DURATION",
     ),

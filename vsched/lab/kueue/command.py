@@ -22,8 +22,8 @@ from vsched.settings import load_file, load_text
 from vsched.settings.installed import registry
 
 Document = dict[str, Any]
-APART_SECONDS = 0.1
-"""Between cycles while workloads wait."""
+APART_SECONDS = 1.0
+"""Between cycles while workloads wait; those of Volcano are as far apart by default."""
 GENERATOR, RANGES = "generator.yaml", "rangespec.yaml"
 DIFFERS = (
     "Time is virtual: a decision, a binding and an eviction take none. Kueue runs beside a real API server (envtest),"

@@ -15,10 +15,11 @@ import orjson
 
 from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
-from vsched.framework.cycle import run_cycle
+from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.verdicts import Told
+from vsched.framework.reports.effects import decided
+from vsched.framework.trace import Trace
 from vsched.lab.kueue.accounts import KueueAccounts
 from vsched.lab.kueue.generator import Arrival, Generator
 from vsched.lab.kueue.objects import (
@@ -89,7 +90,6 @@ class KueueReplay:
         """No cycle before this moment, because workloads still waited after the last one."""
         self._owed = False
         """Whether a cycle waits for that moment."""
-        self._told = Told()
         self._cache = Cache(frozenset({"vsched"}), open_without_state=True)
         self._tiers = tiers_of(generator)
         queues = [*generator.queues()]
@@ -188,13 +188,20 @@ class KueueReplay:
 
     def _decide(self) -> None:
         for _ in range(ROUNDS):
-            report = run_cycle(self._cache.snapshot(self._now / 1000), self._policy, self._registry, told=self._told)
+            report = self._cycle()
             self._cycles += 1
             self._cache.assume(report)
             if not self._carry_out(report):
                 return
             self._report()
         raise Unavailable(f"{ROUNDS} cycles at one moment, and each evicts again: this policy comes to no rest")
+
+    def _cycle(self) -> CycleReport:
+        """What a cycle decides, without what it would say of those that wait, which nobody reads here."""
+        session = run_actions(self._cache.snapshot(self._now / 1000), self._policy, self._registry, Trace())
+        report = decided(session)
+        session.plugins.release()
+        return report
 
     def _carry_out(self, report: CycleReport) -> bool:
         """Bind and evict as decided; returns whether anybody was evicted."""
@@ -216,6 +223,9 @@ class KueueReplay:
         return state
 
     def _start(self, state: WorkloadState) -> None:
+        if state.group is not None:
+            state.group = {**state.group, "status": {"phase": "Running"}}
+            self._feed("PodGroup", state.group, "MODIFIED")
         self.accounts.start(state.arrival, state.number, self._now)
         heapq.heappush(self._ends, (self._now + state.arrival.template.runtime_ms, state.number, state.attempt))
 
