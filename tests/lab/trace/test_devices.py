@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.errors import VschedError
 from vsched.lab.trace.devices import Devices, TypicalPods
 from vsched.lab.trace.files import TraceNode, TracePod
+from vsched.lab.trace.vgpus import devices_of
 
 
 def pod(gpus: int, milli: int, cpu: int = 1000, models: tuple[str, ...] = (), name: str = "p") -> TracePod:
@@ -44,6 +46,49 @@ def test_what_fits_no_device_takes_pieces_and_says_so() -> None:
     assert sum(devices.free) == 100
     devices.give_back("b", pod(1, 700))
     assert devices.free == [400, 400]
+
+
+def test_devices_that_the_scheduler_names_are_held_and_given_back() -> None:
+    devices = Devices(3)
+    devices.hold("a", pod(2, 300), (2, 0))
+    assert devices.free == [700, 1000, 700]
+    devices.give_back("a", pod(2, 300))
+    assert devices.free == [1000, 1000, 1000]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param((0,), id="with too little left"),
+        pytest.param((1, 2), id="too many"),
+        pytest.param((), id="none"),
+        pytest.param((3,), id="that are not there"),
+    ],
+)
+def test_devices_that_do_not_do_end_the_replay(numbers: tuple[int, ...]) -> None:
+    devices = Devices(3)
+    devices.hold("a", pod(1, 800), (0,))
+    with pytest.raises(VschedError, match=r"the scheduler gave b the GPUs .*, of which \[200, 1000, 1000\] are free"):
+        devices.hold("b", pod(1, 300), numbers)
+    assert devices.free == [200, 1000, 1000]
+
+
+@pytest.mark.parametrize(
+    ("assigned", "devices"),
+    [
+        pytest.param("0,NVIDIA,0,46:", (0,), id="one"),
+        pytest.param("2,NVIDIA,0,46:0,NVIDIA,0,46:", (2, 0), id="two of a container"),
+        pytest.param(";1,NVIDIA,0,46:;", (1,), id="of the second container"),
+        pytest.param("", (), id="none"),
+    ],
+)
+def test_devices_are_read_from_what_the_scheduler_has_written(assigned: str, devices: tuple[int, ...]) -> None:
+    assert devices_of("p", assigned) == devices
+
+
+def test_what_names_no_device_by_number_is_an_error() -> None:
+    with pytest.raises(VschedError, match=r"p: volcano\.sh/vgpu-ids-new: 'GPU-0,NVIDIA,0,46:' names no devices"):
+        devices_of("p", "GPU-0,NVIDIA,0,46:")
 
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from([110, 250, 500, 810, 1000]), st.booleans()), max_size=30))

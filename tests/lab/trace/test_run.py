@@ -13,9 +13,10 @@ from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.daemon import stepped_daemon
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.machines import Machine, Machines, virtual_cluster
-from vsched.lab.trace.run import SCHEDULER, TraceReplay, weights_of
+from vsched.lab.trace.run import SCHEDULER, TraceReplay, gives_vgpus, weights_of
 from vsched.together import run_fast
 
+OPENB = Path(__file__).parents[3] / "config" / "samples" / "openb"
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 
 
@@ -65,7 +66,7 @@ def replayed(
     async def run() -> TraceReplay:
         clock, given = FakeClock(), weights_of(trace, weights or {})
         async with virtual_cluster(clock) as cluster:
-            machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue)
+            machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue, vgpus=gives_vgpus(policy))
             machines.set_up(trace, given)
             async with stepped_daemon(cluster, policy, clock) as daemon:
                 replay = TraceReplay(trace, given, clock, lambda standing: None, apart_seconds)
@@ -296,3 +297,20 @@ def test_a_gang_asks_for_cpu_and_memory_and_has_the_priority_of_its_pods() -> No
     books, _ = replayed(machines_of_8(1, before, *members, late), POLICIES / "volcano-default.yaml")
     starts = {name: now for name, _, now in books.starts}
     assert (starts["gang-0"], starts["gang-1"]) == (30.0, 30.0), "both once the first pod has ended"
+
+
+def test_under_deviceshare_each_pod_gets_the_gpus_that_the_scheduler_says() -> None:
+    trace = small_trace(nodes=8, pods=60)
+    books, found = replayed(trace, OPENB / "devices-binpack.yaml")
+    assert sorted(name for name, _, _ in books.starts) == [pod.name for pod in trace.pods]
+    assert found["utilisation"]["gpu"]["peak"] > 0.6
+    assert found["pods"]["in_pieces"] == 0
+
+
+def test_a_gang_of_parts_of_gpus_starts_whole_under_deviceshare() -> None:
+    gang = TraceGang("gang", 4, 4, 500)
+    members = [TracePod(f"gang-{n}", 0, 0, 1, 500, (), "", 5, 50, queue="q", gang=gang, member=n) for n in range(4)]
+    machines = ClusterTrace((TraceNode("n", 8000, 1000, 2),), (a_pod("first", 0, 30, gpus=1), *members))
+    books, _ = replayed(machines, OPENB / "devices-spread.yaml")
+    starts = {name: now for name, _, now in books.starts}
+    assert starts == {"first": 0.0} | {f"gang-{n}": 30.0 for n in range(4)}

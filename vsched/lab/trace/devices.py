@@ -1,7 +1,7 @@
 """Which GPUs of a node its pods use, and how much of the free ones a mix of pods could use.
 
-Schedulers see amounts of a node; this is what the device plugin makes of them. Whole GPUs are whole devices. A part of
-a GPU goes to the fullest device with enough room. Amounts are thousandths of a GPU.
+Where a scheduler sees amounts of a node, this is what the device plugin makes of them. Whole GPUs are whole devices. A
+part of a GPU goes to the fullest device with enough room. Amounts are thousandths of a GPU.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vsched.errors import VschedError
 from vsched.kernels.deviceshare.fragments import Free, Mix, expected_fragments
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 
@@ -56,6 +57,16 @@ class Devices:
         self._held[name] = tuple(parts)
         self._whole += pod.gpus * pod.takes_whole_gpus
         return len(parts) == len(wanted)
+
+    def hold(self, name: str, pod: TracePod, numbers: Sequence[int]) -> None:
+        """Give a pod these devices; raises VschedError where they have too little left."""
+        known = {number for number in numbers if 0 <= number < len(self.free)}
+        if len(numbers) != pod.gpus or len(known) != pod.gpus or any(self.free[at] < pod.gpu_milli for at in known):
+            raise VschedError(f"the scheduler gave {name} the GPUs {[*numbers]}, of which {self.free} are free")
+        for number in known:
+            self.free[number] -= pod.gpu_milli
+        self._held[name] = tuple((number, pod.gpu_milli) for number in sorted(known))
+        self._whole += pod.gpus * pod.takes_whole_gpus
 
     def _pieces(self, milli: int) -> list[tuple[int, int]]:
         """An amount out of several devices, the emptiest first."""

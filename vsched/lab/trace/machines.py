@@ -26,6 +26,7 @@ from vsched.lab.trace.objects import (
     queue_object,
     queue_of,
 )
+from vsched.lab.trace.vgpus import IDS, devices_of, vgpu_group_object, vgpu_node_object, vgpu_pod_object
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers.actions import SetStatus, perform
 from vsched.sim.controllers.nodes.kubelet import Addresses
@@ -97,13 +98,17 @@ def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
 class Machines:
     """The nodes of a trace in a running embedded cluster."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, scheduler: str, *, one_queue: bool = False) -> None:
+    def __init__(
+        self, cluster: Cluster, clock: Clock, scheduler: str, *, one_queue: bool = False, vgpus: bool = False
+    ) -> None:
         self._cluster = cluster
         self._client = cluster.client
         self._clock = clock
         self._scheduler = scheduler
         self._one_queue = one_queue
         """Whether pods of all queues wait in one line."""
+        self._vgpus = vgpus
+        """Whether GPUs are devices of which the scheduler says who gets which."""
         self._addresses = Addresses(10, 128, 128)
         self._pods: dict[str, TracePod] = {}
         """Pods that exist, by name of the object."""
@@ -129,7 +134,8 @@ class Machines:
             self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
         addresses = Addresses(172, 16, 16)
         for node in trace.nodes:
-            made = self._client.create("nodes", node_object(node, addresses, self._now()))
+            told = vgpu_node_object if self._vgpus else node_object
+            made = self._client.create("nodes", told(node, addresses, self._now()))
             # The server gives every new node the taint of a node that is not ready.
             self._client.update("nodes", {**made, "spec": {}})
             self.machines[node.name] = Machine.of(node)
@@ -137,7 +143,8 @@ class Machines:
     def begin_gang(self, pod: TracePod, group: str) -> None:
         """Create the PodGroup of a pod's gang, before its pods."""
         assert pod.gang is not None
-        self._client.create(PODGROUPS, group_object(pod, pod.gang, group, self._queue_of(pod)))
+        asking = vgpu_group_object if self._vgpus else group_object
+        self._client.create(PODGROUPS, asking(pod, pod.gang, group, self._queue_of(pod)))
 
     def end_gang(self, pod: TracePod, group: str) -> None:
         """Delete the PodGroup of a pod's gang, whose pods are gone."""
@@ -146,7 +153,8 @@ class Machines:
     def arrive(self, pod: TracePod, name: str, group: str = "") -> None:
         """Create a pod, of this PodGroup if any."""
         self._pods[name] = pod
-        self._client.create("pods", pod_object(pod, name, self._scheduler, self._queue_of(pod), group))
+        asking = vgpu_pod_object if self._vgpus else pod_object
+        self._client.create("pods", asking(pod, name, self._scheduler, self._queue_of(pod), group))
 
     def _queue_of(self, pod: TracePod) -> str:
         return ONE_QUEUE if self._one_queue else queue_of(pod)
@@ -194,12 +202,21 @@ class Machines:
         machine.memory_mib -= pod.memory_mib
         machine.pods[name] = pod
         self._on[name] = machine
-        whole = machine.devices.take(name, pod) if pod.gpus else True
         obj, host = self._client.get("pods", namespace_of(pod), name), self._client.get("nodes", "", node)
         assert obj is not None
         assert host is not None
+        whole = self._take(machine, pod, obj) if pod.gpus else True
         self._set_status("pods", obj, running_status(obj, address_of(host), self._addresses(), self._now()))
         return PodPlaced(name, machine, whole)
+
+    def _take(self, machine: Machine, pod: TracePod, obj: Obj) -> bool:
+        """Give a pod its devices; returns whether these are as many as it asked for."""
+        metadata = obj["metadata"]
+        if not self._vgpus:
+            return machine.devices.take(metadata["name"], pod)
+        numbers = devices_of(metadata["name"], metadata.get("annotations", {}).get(IDS, ""))
+        machine.devices.hold(metadata["name"], pod, numbers)
+        return True
 
     def _leave(self, name: str) -> Machine:
         machine, pod = self._on.pop(name), self._pods.pop(name)
@@ -212,7 +229,7 @@ class Machines:
 
     def _offer(self, machine: Machine) -> None:
         """Write on the node how many whole GPUs pods may use, where that has changed and pods have parts of GPUs."""
-        if not self._shares_gpus:
+        if not self._shares_gpus or self._vgpus:
             return
         devices = machine.devices
         offer = devices.offered, devices.largest_free

@@ -27,6 +27,9 @@ from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.machines import Machines, PodPlaced, virtual_cluster
 from vsched.lab.trace.objects import queue_of
+from vsched.lab.trace.vgpus import knows_vgpus
+from vsched.settings import default_settings, load_file
+from vsched.settings.installed import registry
 
 SCHEDULER = "vsched"
 ROUNDS = 50
@@ -263,6 +266,12 @@ def weights_of(trace: ClusterTrace, given: Mapping[str, int]) -> dict[str, int]:
     return {name: given.get(name, 1) for name in sorted({queue_of(pod) for pod in trace.pods})}
 
 
+def gives_vgpus(policy: Path | None) -> bool:
+    """Whether GPUs are devices that pods share, because the policy in a file, or the built-in one, knows these."""
+    settings = default_settings(registry()) if policy is None else load_file(policy, registry())
+    return knows_vgpus(settings.policy)
+
+
 async def replay(
     trace: ClusterTrace,
     policy: Path | None,
@@ -276,7 +285,7 @@ async def replay(
     """Replay a trace under a policy, or the built-in one; ``one_queue`` has pods of all queues wait in one line."""
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
-        machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue)
+        machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue, vgpus=gives_vgpus(policy))
         machines.set_up(trace, dict(weights))
         async with stepped_daemon(cluster, policy, clock) as daemon:
             found = TraceReplay(trace, weights, clock, tell, apart_seconds)
