@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 from rich.table import Table
 
 from vsched.daemon.system.tuning import listed, tuned
@@ -20,6 +22,7 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
+from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
 from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
@@ -71,6 +74,14 @@ process of their own ("claims" in the JSON):
   volumes     every other gang has claims that wait for their first pod, the
               others have claims that are bound to volumes of one zone
   devices     each pod has a claim for one device, of a model that a CEL selector names
+
+\b
+--suite reads a performance-config.yaml of kube-scheduler's scheduler_perf, with its
+templates beside it, and prints pods/s of cycle time beside each threshold:
+  vsched bench --suite misc/performance-config.yaml --label performance
+  vsched bench --suite misc/performance-config.yaml --workload 'SchedulingBasic/5000*'
+Without --config, the policy does what kube-scheduler does by default: its filters and
+scores, pods by priority, and preempt. What is left out is said with its reason.
 """
 REPEATS = 30
 TAKING_LABELS = {
@@ -206,10 +217,38 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
     help="Each pod to place has a claim of its own; also measure the same without.",
 )
 @click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option(
+    "--suite",
+    "suites",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Measure the workloads of a file of kube-scheduler's scheduler_perf (see below); may be repeated.",
+)
+@click.option("--workload", "workloads", metavar="PATTERN", multiple=True, help="With --suite: these workloads only.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="With --suite: workloads with this label only.")
 @seed_option
 @json_option
-def command(config: str | None, full: bool, claims: str | None, as_json: bool, **numbers: Any) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    config: str | None,
+    full: bool,
+    claims: str | None,
+    suites: tuple[Path, ...],
+    workloads: tuple[str, ...],
+    labels: tuple[str, ...],
+    as_json: bool,
+    **numbers: Any,
+) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
+    if suites:
+        _refuse_others(context)
+        measure_suite(suites, workloads, labels, config, as_json=as_json)
+        return
+    if workloads or labels:
+        raise click.UsageError("--workload and --label choose workloads of a file (expected --suite FILE)")
     world = World(**numbers, claims=claims or "")
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
@@ -233,6 +272,15 @@ def command(config: str | None, full: bool, claims: str | None, as_json: bool, *
     if claims:
         result["claims"] = compare(result, plain)
     print_result(result, as_json, lambda result: [as_table(result)])
+
+
+def _refuse_others(context: click.Context) -> None:
+    """Refuse options that say what the files of a suite say themselves."""
+    own = ("suites", "workloads", "labels", "config", "as_json")
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and option.name not in own:
+            raise click.UsageError(f"{option.opts[0]} has no meaning with --suite: its files say what there is")
 
 
 def _arguments(config: str | None, numbers: dict[str, Any]) -> list[str]:

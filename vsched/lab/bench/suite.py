@@ -1,0 +1,42 @@
+"""``vsched bench --suite``: kube-scheduler's own workload files, with pods per second beside their thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import orjson
+from rich.console import Console
+
+from vsched.lab.suites.choice import chosen
+from vsched.lab.suites.policy import SUITE_POLICY
+from vsched.lab.suites.run import Result, core_of, run_all
+from vsched.lab.suites.view import document, line, tables
+from vsched.settings import load_file, load_text
+from vsched.settings.installed import registry
+
+CORE = "decision core alone"
+
+
+def measure_suite(
+    files: Sequence[Path], patterns: Sequence[str], labels: Sequence[str], config: str | None, *, as_json: bool
+) -> None:
+    """Measure the chosen workloads of these files, and print what was measured."""
+    workloads = chosen(files, patterns, labels)
+    if config is not None:
+        policy = load_file(config, registry()).policy
+    else:
+        policy = load_text(SUITE_POLICY, "the built-in policy", registry()).policy
+
+    def tell(at: int, result: Result | None) -> None:
+        if result is None:
+            click.echo(f"{at + 1}/{len(workloads)} {workloads[at].full_name} …", err=True)
+        else:
+            click.echo(f"    {line(result)}", err=True)
+
+    results = run_all(workloads, core_of(policy), tell)
+    if as_json:
+        click.echo(orjson.dumps(document(results, CORE), option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(tables(results, CORE))

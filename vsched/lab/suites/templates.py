@@ -1,0 +1,126 @@
+"""Templates of objects: YAML in which Go's ``{{ }}`` puts numbers, as scheduler_perf fills them in.
+
+Known are ``.Index`` (from 0) and ``.Count`` (how many objects the operation makes), whole numbers, parentheses, and the
+functions of ``FUNCTIONS``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vsched import files
+from vsched.errors import BadInput
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
+
+Obj = dict[str, Any]
+
+FUNCTIONS: Mapping[str, Callable[[int, int], int]] = {
+    "AddInt": lambda left, right: left + right,
+    "SubtractInt": lambda left, right: left - right,
+    "MultiplyInt": lambda left, right: left * right,
+    "DivideInt": lambda left, right: left // right,
+    "Mod": lambda left, right: left % right,
+}
+_ACTION = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
+_WORD = re.compile(r"[()]|[^\s()]+")
+
+
+class Template:
+    """One object, or one for each index."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._text = files.text(path)
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+        if is_too_deep(self._text):
+            raise BadInput(f"{path}: nested too deeply (expected a Kubernetes object)")
+        self._has_actions = _ACTION.search(self._text) is not None
+        self._plain = self._read(self._filled(0, 1))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the objects."""
+        return str(self._plain["kind"])
+
+    def make(self, index: int, count: int) -> Obj:
+        """The object of this index, of so many."""
+        return self._read(self._filled(index, count)) if self._has_actions else deepcopy(self._plain)
+
+    def _filled(self, index: int, count: int) -> str:
+        if not self._has_actions:
+            return self._text
+        numbers = {".Index": index, ".Count": count}
+
+        def fill(found: re.Match[str]) -> str:
+            try:
+                words = _WORD.findall(found[1])
+                value = _value(words, numbers)
+                if words:
+                    raise LookupError(words[0])
+            except (LookupError, ValueError, ZeroDivisionError) as error:
+                line = self._text.count("\n", 0, found.start()) + 1
+                problem = f"{self.path}:{line}: {found[0]} cannot be filled in ({error})"
+                raise BadInput(f"{problem}: expected .Index, .Count and {', '.join(FUNCTIONS)}") from None
+            return str(value)
+
+        return _ACTION.sub(fill, self._text)
+
+    def _read(self, text: str) -> Obj:
+        try:
+            check_aliases(text)
+            found = yaml.load(text, Loader=KubernetesLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            problem = " ".join((error.problem or error.context or "cannot be parsed").split())
+            raise BadInput(f"{self.path}:{mark.line + 1 if mark else 1}: not YAML: {problem}") from None
+        except (yaml.YAMLError, ValueError) as error:
+            raise BadInput(f"{self.path}: not YAML: {str(error).splitlines()[0]}") from None
+        if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
+            raise BadInput(f"{self.path}: no object (expected one Kubernetes object with apiVersion and kind)")
+        for key in ("metadata", "spec", "status"):
+            if not isinstance(found.get(key) or {}, dict):
+                raise BadInput(f"{self.path}: {key} is {found[key]!r}: expected a mapping")
+        found["metadata"] = dict(found.get("metadata") or {})
+        return found
+
+
+def _value(words: list[str], numbers: Mapping[str, int]) -> int:
+    """The value of the words in front, which are taken off the list."""
+    if not words:
+        raise LookupError("it ends too early")
+    word = words.pop(0)
+    if word in FUNCTIONS:
+        return FUNCTIONS[word](_operand(words, numbers), _operand(words, numbers))
+    words.insert(0, word)
+    return _operand(words, numbers)
+
+
+def _operand(words: list[str], numbers: Mapping[str, int]) -> int:
+    if not words:
+        raise LookupError("it ends too early")
+    word = words.pop(0)
+    if word == "(":
+        value = _value(words, numbers)
+        if not words or words.pop(0) != ")":
+            raise LookupError("a parenthesis is not closed")
+        return value
+    if word.lstrip("-").isdecimal():
+        return int(word)
+    if word not in numbers:
+        raise LookupError(f"{word} is not known")
+    return numbers[word]
+
+
+@lru_cache(maxsize=512)
+def template_of(path: Path) -> Template:
+    """The template of a file, read once; raises BadInput with file and line."""
+    return Template(path)
