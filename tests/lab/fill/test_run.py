@@ -14,8 +14,9 @@ from vsched.settings import load_text
 from vsched.settings.installed import registry
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
-FIRST_FIT, BEST_FIT = (policy_of(POLICIES / f"fill-{name}.yaml") for name in ("first-fit", "best-fit"))
-BOTH = [pytest.param(FIRST_FIT, id="first fit"), pytest.param(BEST_FIT, id="best fit")]
+NAMES = ("first-fit", "best-fit", "spread", "gradient", "filling")
+FIRST_FIT, BEST_FIT, *OTHERS = (policy_of(POLICIES / f"fill-{name}.yaml") for name in NAMES)
+ALL = [pytest.param(policy, id=name) for name, policy in zip(NAMES, (FIRST_FIT, BEST_FIT, *OTHERS), strict=True)]
 
 
 def pod(name: str, gpus: int, milli: int = 1000, cpu: int = 1000, models: tuple[str, ...] = ()) -> TracePod:
@@ -31,7 +32,7 @@ def placed(policy: Policy, machines: tuple[TraceNode, ...], *pods: TracePod) -> 
     return [cluster.place(one, one.name) for one in pods]
 
 
-@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize("policy", ALL)
 @pytest.mark.parametrize(
     ("machines", "pods", "fits"),
     [
@@ -49,7 +50,7 @@ def test_pods_are_placed_where_they_fit_and_dropped_where_they_do_not(
     assert placed(policy, machines, *pods) == [bool(one) for one in fits]
 
 
-@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize("policy", ALL)
 def test_pods_that_fill_the_cluster_exactly_fill_it(policy: Policy) -> None:
     trace = ClusterTrace(nodes(4, 4), tuple(pod(f"p{number}", 1, 500) for number in range(16)))
     told: list[FillProgress] = []
@@ -68,7 +69,7 @@ def test_best_fit_keeps_whole_gpus_free_where_first_fit_does_not() -> None:
     assert placed(FIRST_FIT, machines, *pods) == [True, False]
 
 
-@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize("policy", ALL)
 def test_nothing_is_dropped_that_some_node_has_room_for(policy: Policy) -> None:
     found = fill_up(small_trace(nodes=12, pods=60), policy, 1.4, 3, lambda _: None)
     assert found.dropped > 2
