@@ -611,7 +611,7 @@ def test_a_node_with_lent_resources() -> None:
             "images": [{"names": ["a:1", "a@sha256:0"], "sizeBytes": 7}, {"names": None}],
         },
     )
-    attributes, allocatable = node_of(make.decode(fields), ResourceAxis())
+    attributes, allocatable, _ = node_of(make.decode(fields), ResourceAxis())
     assert allocatable == ((0, 3500), (1, 2048), (2, 5))
     assert (attributes.unschedulable, attributes.taints) == (True, (Taint("k", "", "NoSchedule"),))
     assert attributes.images == {"a:1": 7, "a@sha256:0": 7}
