@@ -227,6 +227,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 )
 @click.option("--workload", "workloads", metavar="PATTERN", multiple=True, help="With --suite: these workloads only.")
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="With --suite: workloads with this label only.")
+@click.option("--live", is_flag=True, help="With --suite: over HTTP, with an embedded cluster and a daemon.")
 @seed_option
 @json_option
 @click.pass_context
@@ -239,16 +240,17 @@ def command(
     suites: tuple[Path, ...],
     workloads: tuple[str, ...],
     labels: tuple[str, ...],
+    live: bool,
     as_json: bool,
     **numbers: Any,
 ) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
     if suites:
         _refuse_others(context)
-        measure_suite(suites, workloads, labels, config, as_json=as_json)
+        measure_suite(suites, workloads, labels, config, live=live, as_json=as_json)
         return
-    if workloads or labels:
-        raise click.UsageError("--workload and --label choose workloads of a file (expected --suite FILE)")
+    if workloads or labels or live:
+        raise click.UsageError("--workload, --label and --live are about workloads of a file (expected --suite FILE)")
     world = World(**numbers, claims=claims or "")
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
@@ -276,7 +278,7 @@ def command(
 
 def _refuse_others(context: click.Context) -> None:
     """Refuse options that say what the files of a suite say themselves."""
-    own = ("suites", "workloads", "labels", "config", "as_json")
+    own = ("suites", "workloads", "labels", "live", "config", "as_json")
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.name not in own:

@@ -9,7 +9,9 @@ import click
 import orjson
 from rich.console import Console
 
+from vsched.files import text
 from vsched.lab.suites.choice import chosen
+from vsched.lab.suites.live import live_of
 from vsched.lab.suites.policy import SUITE_POLICY
 from vsched.lab.suites.run import Result, core_of, run_all
 from vsched.lab.suites.view import document, line, tables
@@ -17,10 +19,17 @@ from vsched.settings import load_file, load_text
 from vsched.settings.installed import registry
 
 CORE = "decision core alone"
+LIVE = "over HTTP, with an embedded cluster and a daemon on the same cores"
 
 
 def measure_suite(
-    files: Sequence[Path], patterns: Sequence[str], labels: Sequence[str], config: str | None, *, as_json: bool
+    files: Sequence[Path],
+    patterns: Sequence[str],
+    labels: Sequence[str],
+    config: str | None,
+    *,
+    live: bool,
+    as_json: bool,
 ) -> None:
     """Measure the chosen workloads of these files, and print what was measured."""
     workloads = chosen(files, patterns, labels)
@@ -35,8 +44,10 @@ def measure_suite(
         else:
             click.echo(f"    {line(result)}", err=True)
 
-    results = run_all(workloads, core_of(policy), tell)
+    where = LIVE if live else CORE
+    perform = live_of(SUITE_POLICY if config is None else text(config)) if live else core_of(policy)
+    results = run_all(workloads, perform, tell)
     if as_json:
-        click.echo(orjson.dumps(document(results, CORE), option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(document(results, where), option=orjson.OPT_INDENT_2))
     else:
-        Console().print(tables(results, CORE))
+        Console().print(tables(results, where))

@@ -1,0 +1,207 @@
+"""Workloads over HTTP: an embedded cluster and a daemon in processes of their own, and this one, the user.
+
+The time is that of the clock on the wall, from the first pod that is measured to the last one that a watch of this
+process shows on a node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+from time import perf_counter
+
+import msgspec
+import orjson
+
+from vsched.errors import VschedError
+from vsched.kube.errors import NotFound
+from vsched.kube.paths import ApiResource
+from vsched.kube.watch.deltas import BrokenObject, Delta
+from vsched.kube.watch.reflector import Reflector
+from vsched.lab.children import Stage, beside, daemon_child, scratch, stage
+from vsched.lab.outcomes import PodSeen
+from vsched.lab.suites.objects import CLUSTER_WIDE
+from vsched.lab.suites.operations import Workload
+from vsched.lab.suites.perform import Performer
+from vsched.lab.suites.place import Action, LeftOut, Meter, NotPlaced, Place
+from vsched.lab.suites.run import Perform
+from vsched.lab.suites.templates import Obj
+from vsched.mirror.resources import PODS
+from vsched.together import first_error
+
+PATIENCE_SECONDS = 120.0
+"""Pods that got no node in so long never will."""
+POLL_SECONDS = 0.2
+
+
+def resource_of(kind: str, api_version: str) -> ApiResource:
+    """Where the API server has objects of a kind."""
+    group, _, version = api_version.rpartition("/")
+    plural = kind.lower() + ("es" if kind.endswith("s") else "s")
+    return ApiResource(group, version, plural, namespaced=kind not in CLUSTER_WIDE)
+
+
+class LiveCluster(Place):
+    """An embedded cluster whose pods a daemon places."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+        self._moved = asyncio.Event()
+        self._resources: dict[str, ApiResource] = {}
+        """By kind, of what was created."""
+        self._tasks: dict[Action, asyncio.Task[None]] = {}
+        self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, msgspec.json.Decoder(PodSeen).decode, self)
+
+    def now(self) -> float:
+        return perf_counter()
+
+    # Objects
+
+    async def create(self, objects: Iterable[Obj]) -> None:
+        for kind, found in groupby(objects, lambda each: str(each["kind"])):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for each in found:
+                        self._resources[kind] = resource_of(kind, each["apiVersion"])
+                        if kind == "Pod":
+                            self.pods.add(each)
+                        tasks.create_task(self._post(kind, each))
+            except BaseExceptionGroup as errors:
+                raise first_error(errors) from errors
+
+    async def _post(self, kind: str, found: Obj) -> None:
+        path = self._resources[kind].path(found["metadata"].get("namespace", ""))
+        await self._stage.sender.send("POST", path, orjson.dumps(found))
+
+    async def update(self, found: Obj) -> None:
+        raise LeftOut("updateAny is done in the core alone")
+
+    async def delete(self, kind: str, keys: Iterable[str]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for key in list(keys):
+                if kind == "Pod":
+                    self.pods.known.pop(key, None)
+                namespace, _, name = key.rpartition("/")
+                tasks.create_task(self._delete(self._resources[kind].path(namespace, name)))
+
+    async def _delete(self, path: str) -> None:
+        try:
+            await self._stage.sender.send("DELETE", path)
+        except NotFound:
+            return
+
+    async def allocate(self, namespace: str) -> None:
+        raise LeftOut("allocResourceClaims is done in the core alone")
+
+    # Time
+
+    async def until_placed(self, keys: Sequence[str], at_least: int) -> None:
+        allowed = len(keys) - at_least
+        waiting = self.pods.waiting(keys)
+        while waiting > allowed:
+            self._moved.clear()
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._moved.wait()
+            except TimeoutError:
+                raise NotPlaced(f"{waiting - allowed:,} of {len(keys):,} pods were not placed") from None
+            await asyncio.sleep(0)
+            waiting = self.pods.waiting(keys)
+
+    async def until_attempted(self, keys: Sequence[str]) -> None:
+        left = set(keys)
+        deadline = self.now() + PATIENCE_SECONDS
+        while left:
+            for pod in (await self._stage.client.list(PODS.path()))["items"]:
+                if _attempted(pod):
+                    left.discard(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}")
+            if left and self.now() > deadline:
+                raise NotPlaced(f"{len(left):,} of {len(keys):,} pods were not tried")
+            await asyncio.sleep(POLL_SECONDS if left else 0)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def every(self, seconds: float, action: Action) -> None:
+        self._tasks[action] = asyncio.get_running_loop().create_task(_repeated(seconds, action))
+
+    async def until_over(self, action: Action) -> None:
+        await self._tasks[action]
+
+    async def close(self) -> None:
+        """Stop what happens at intervals; raises what went wrong with it."""
+        for task in self._tasks.values():
+            task.cancel()
+        for ended in await asyncio.gather(*self._tasks.values(), return_exceptions=True):
+            if isinstance(ended, VschedError):
+                raise ended
+
+    # What the watch shows
+
+    def replace(self, items: list[PodSeen], resource_version: str) -> None:
+        for item in items:
+            self._see(item)
+
+    def apply(self, delta: Delta, item: PodSeen) -> None:
+        if delta is Delta.DELETED:
+            self.pods.known.pop(item.key, None)
+            self._moved.set()
+        else:
+            self._see(item)
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """A pod without a name or a namespace is not one of ours."""
+
+    def _see(self, pod: PodSeen) -> None:
+        if pod.spec.node_name and self.pods.bind(pod.key, self.now()):
+            self._moved.set()
+
+
+async def _repeated(seconds: float, action: Action) -> None:
+    due = perf_counter()
+    while True:
+        due += seconds
+        await asyncio.sleep(max(0.0, due - perf_counter()))
+        if not await action():
+            return
+
+
+def _attempted(pod: Obj) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    tried = any(each["type"] == "PodScheduled" for each in conditions)
+    return bool(tried or pod["spec"].get("nodeName") or pod["spec"].get("schedulingGates"))
+
+
+def live_of(policy: str) -> Perform:
+    """Workloads on clusters of their own, under the policy of this text."""
+
+    async def perform(workload: Workload) -> list[Meter]:
+        return await _performed(workload, policy)
+
+    return perform
+
+
+async def _performed(workload: Workload, policy: str) -> list[Meter]:
+    async with scratch() as directory:
+        file = directory / "policy.yaml"
+        file.write_text(policy, encoding="utf-8")
+        async with (
+            stage(0, directory) as found,
+            daemon_child(found.cluster.kubeconfig, directory, policy=file) as daemon,
+        ):
+            place = LiveCluster(found)
+            running = found.cluster.child.ended(), daemon.child.ended(), place.watch.run()
+            async with beside(*running), _closing(place):
+                await place.watch.synced.wait()
+                return await Performer(place).run(workload)
+
+
+@asynccontextmanager
+async def _closing(place: LiveCluster) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await place.close()
