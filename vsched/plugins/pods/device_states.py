@@ -17,8 +17,8 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.plugins.pods.device_mix import NodeMix
 from vsched.plugins.pods.free_devices import Asked, FreeDevices
 
-ROWS_AT_ONCE = 256
-"""How many nodes one expression is about: the arrays for more would not stay in the processor's cache."""
+STATES_AT_ONCE = 256
+"""How many states one expression is about: the arrays for more would not stay in the processor's cache."""
 WANTS_MAX = 256
 """The most requests whose values are kept; the oldest is dropped first."""
 LEFTOVERS_MAX = 1 << 16
@@ -82,18 +82,32 @@ class DeviceStates:
         return found.values
 
     def _fragments(self) -> Floats:
-        self._before = self._current(self._before, lambda rows: expected_fragments(self._mix, self._at(rows)))
+        self._before = self._current(self._before, lambda rows: self._fragments_of(self._at(rows)))
         return self._before.values
 
     def _after(self, asked: Asked, rows: Ints) -> Floats:
-        return expected_fragments(self._mix, self._free.left(asked, rows, self._at(rows)))
+        return self._fragments_of(self._free.left(asked, rows, self._at(rows)))
+
+    def _fragments_of(self, free: Free) -> Floats:
+        """float64[states]: the expected fragments; each distinct state is looked at once."""
+        numbers: dict[bytes, int] = {}
+        has = np.flatnonzero(free.devices.sum(axis=0) > 0)
+        keys = (row.tobytes() for row in _columns(_some(free, has)))
+        number_of = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+        _, first = np.unique(number_of, return_index=True)
+        values = np.zeros(len(first))
+        for at in range(0, len(first), STATES_AT_ONCE):
+            places = has[first[at : at + STATES_AT_ONCE]]
+            values[at : at + STATES_AT_ONCE] = expected_fragments(self._mix, _some(free, places))
+        found = np.zeros(len(free.model))
+        found[has] = values[number_of]
+        return found
 
     def _current(self, known: Known | None, values: Callable[[Ints], Floats]) -> Known:
         """Values of all nodes, with those of nodes that changed worked out again."""
         position = len(self._changed)
         if known is None:
-            parts = [values(self._rows[at : at + ROWS_AT_ONCE]) for at in range(0, len(self._rows), ROWS_AT_ONCE)]
-            return Known(np.concatenate(parts), position)
+            return Known(values(self._rows), position)
         if known.position < position:
             rows = np.unique(np.array(self._changed[known.position :], np.int64))
             known.values[rows] = values(rows)
@@ -160,8 +174,7 @@ class DeviceStates:
                 known = self._leftovers = {}
                 new = list({key: at for at, key in reversed(list(enumerate(keys)))}.values())
             at = np.array(new)
-            some = Free(free.devices[:, at], free.others[:, at], free.model[at])
-            found = expected_leftover(self._mix, self._offers(), some, self._filling.offers)
+            found = expected_leftover(self._mix, self._offers(), _some(free, at), self._filling.offers)
             known.update(zip((keys[one] for one in new), found.tolist(), strict=True))
         return np.array([known[key] for key in keys])
 
@@ -169,6 +182,11 @@ class DeviceStates:
         if self._drawn is None:
             self._drawn = offers_of(self._mix, self._devices, OFFERS_MAX, self._filling.sequences)
         return self._drawn
+
+
+def _some(free: Free, at: Ints) -> Free:
+    """Some of the states."""
+    return Free(free.devices[:, at], free.others[:, at], free.model[at])
 
 
 def _columns(free: Free) -> Ints:
