@@ -124,6 +124,15 @@ def test_what_a_pod_leaves_of_a_device(amounts: Obj, left: int) -> None:
     assert left_on(free, 0) == [WHOLE, WHOLE]
 
 
+def test_memory_does_not_count_where_no_device_says_how_much_it_has() -> None:
+    nodes = [vgpu_node("a", devices(2, memory=0)), vgpu_node("b", devices(1, memory=0))]
+    session = Session(*nodes, *pods("job ns/new pods=1", vgpu_number=1, vgpu_cores=30))
+    free, task = session.free(), session.task("new.0")
+    asked, rows = free.asked(task.shape), np.array([1, 0])
+    assert asked.want.thousandths == 300
+    assert free.left(asked, rows, free.at(rows, np.zeros(9, np.int64))).devices.T.tolist() == [[700, 0], [WHOLE, 700]]
+
+
 def test_whole_devices_and_shared_ones_are_told_apart() -> None:
     plain = manifests("node c nvidia=4\njob ns/plain pods=1 nvidia=2 cpu=1")
     session = Session(*TWO, *plain, *pods("job ns/new pods=1", **HALF))

@@ -94,7 +94,9 @@ class FreeDevices:
         return Asked(DeviceWant(number, WHOLE if number else 0, cpu, memory), None)
 
     def _size(self, ask: DeviceAsk) -> int:
-        """Thousandths of a device: of its computing power or of its memory, whichever is more."""
+        """Thousandths of a device: of its computing power or of its memory, if that counts, whichever is more."""
+        if not self._memory:
+            return max(1, ask.thousandths)
         part = -(-ask.memory * WHOLE // self._memory) if ask.memory else ask.percent * WHOLE // 100
         return min(WHOLE, max(1, ask.thousandths, part))
 
@@ -193,6 +195,6 @@ def _put(devices: Ints, at: Ints, table: DeviceTable) -> None:
 
 
 def _usual_memory(tables: Sequence[DeviceTable]) -> int:
-    """MiB: the middle one of all devices; what memory is a part of where nobody knows the device yet."""
+    """MiB: the middle one of all devices, for those that nobody knows yet; 0 where no device says what it has."""
     known = np.concatenate([table.total_memory[table.total_memory > 0] for table in tables] or [np.zeros(0, np.int64)])
-    return int(np.sort(known)[len(known) // 2]) if len(known) else WHOLE
+    return int(np.sort(known)[len(known) // 2]) if len(known) else 0
