@@ -134,7 +134,7 @@ class FreeDevices:
         for books, place in self._shared:
             at = np.flatnonzero(place[rows] >= 0)
             if len(at):
-                _put(devices, at, _free_at(books, place[rows[at]]))
+                _put(devices, at, books.free_at(place[rows[at]]))
         return Free(devices, nodes.idle[np.array(OTHERS)[:, None], rows], model[rows])
 
     def left(self, asked: Asked, rows: Ints, free: Free) -> Free:
@@ -144,7 +144,7 @@ class FreeDevices:
             at = np.flatnonzero(place[rows] >= 0)
             if asked.request is not None and books.kind == asked.request.kind and len(at):
                 places = place[rows[at]]
-                table = _free_at(books, places)
+                table = books.free_at(places)
                 for ask, slots in zip(asked.request.asks, books.fit(asked.request).slots, strict=True):
                     table.take(ask, slots[:, places])
                 after = after._replace(devices=after.devices.copy())
@@ -176,12 +176,6 @@ def left_by(want: DeviceWant, free: Free) -> Free:
     held = np.take_along_axis(devices, chosen, axis=0)
     np.put_along_axis(devices, chosen, np.maximum(held - want.thousandths, 0), axis=0)
     return Free(devices, others, free.model)
-
-
-def _free_at(books: DeviceBooks, places: Ints) -> DeviceTable:
-    """What pods that are placed at once may get on some nodes."""
-    table = books.now.part(places)
-    return table.tightest(books.later.part(places)) if books.in_motion else table
 
 
 def _put(devices: Ints, at: Ints, table: DeviceTable) -> None:
