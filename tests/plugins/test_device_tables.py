@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vsched.kernels.deviceshare.table import DeviceTable
-from vsched.lab.fill.objects import IDS, SCHEDULER, SharedGpus
+from vsched.lab.fill.objects import SCHEDULER, SharedGpus
 from vsched.lab.trace.files import TraceNode, TracePod
+from vsched.lab.trace.vgpus import IDS
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire import decode
 from vsched.plugins.pods.device_tables import DeviceTables, device_tables
@@ -39,7 +42,7 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
 
     for node in NODES:
         apply("Node", "ADDED", gpus.node(node))
-    there: dict[str, dict[str, object]] = {}
+    there: dict[str, dict[str, Any]] = {}
     for step, number, place in steps:
         name = f"p{number}"
         if step == "come" and name not in there:
@@ -50,7 +53,7 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
             there[name] = made
             apply("Pod", "ADDED", made)
         elif step == "leave" and name in there:
-            there[name]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
+            there[name]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
             apply("Pod", "MODIFIED", there[name])
         elif step == "go" and name in there:
             apply("Pod", "DELETED", there.pop(name))

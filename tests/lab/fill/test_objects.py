@@ -7,8 +7,9 @@ import pytest
 
 from vsched.errors import VschedError
 from vsched.lab.fill.machines import Machines
-from vsched.lab.fill.objects import IDS, SCHEDULER, GpuAmounts, Gpus, SharedGpus
+from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
+from vsched.lab.trace.vgpus import IDS
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.deviceshare.records import DeviceAsk, DeviceRequest

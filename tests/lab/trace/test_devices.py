@@ -83,12 +83,12 @@ def test_devices_that_do_not_do_end_the_replay(numbers: tuple[int, ...]) -> None
     ],
 )
 def test_devices_are_read_from_what_the_scheduler_has_written(assigned: str, devices: tuple[int, ...]) -> None:
-    assert devices_of("p", assigned) == devices
+    assert devices_of("p", "n", assigned) == devices
 
 
 def test_what_names_no_device_by_number_is_an_error() -> None:
-    with pytest.raises(VschedError, match=r"p: volcano\.sh/vgpu-ids-new: 'GPU-0,NVIDIA,0,46:' names no devices"):
-        devices_of("p", "GPU-0,NVIDIA,0,46:")
+    with pytest.raises(VschedError, match=r"p: volcano\.sh/vgpu-ids-new: 'GPU-0,NVIDIA,0,46:' names no devices of n"):
+        devices_of("p", "n", "GPU-0,NVIDIA,0,46:")
 
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from([110, 250, 500, 810, 1000]), st.booleans()), max_size=30))

@@ -7,16 +7,13 @@ chooses, and the node says what is left.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from vsched.errors import VschedError
 from vsched.lab.fill.machines import Machines
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
-from vsched.lab.trace.objects import DEFAULT_QUEUE, models_affinity, node_object, offering, pod_object
-from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, USE_TYPE
-from vsched.model.deviceshare.records import ASSIGNED, VGPU_CORES, VGPU_NUMBER, DeviceKind
+from vsched.lab.trace.objects import DEFAULT_QUEUE, node_object, offering, pod_object
+from vsched.lab.trace.vgpus import IDS, devices_of, vgpu_node_object, vgpu_pod_object
 from vsched.model.plan import Bind
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.store.kinds import Obj
@@ -24,9 +21,6 @@ from vsched.sim.store.kinds import Obj
 SCHEDULER = "vsched"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CREATED = START.strftime("%Y-%m-%dT%H:%M:%SZ")
-IDS = ASSIGNED[DeviceKind.VGPU]
-MILLI_A_CORE = 10
-"""``vgpu-cores`` are per cents of a device; what is asked for is rounded up."""
 
 
 class Gpus(Protocol):
@@ -88,37 +82,13 @@ class SharedGpus:
         self._addresses = Addresses(172, 16, 16)
 
     def node(self, node: TraceNode) -> Obj:
-        made = _with_identity(node_object(replace(node, gpus=0), self._addresses, START))
-        if not node.gpus:
-            return made
-        # By device: uuid, sharers (0: no bound), memory (0: it does not count), type, health, mode.
-        devices = [f"{slot},0,0,NVIDIA-{node.model},true,hami-core" for slot in range(node.gpus)]
-        annotations = {REGISTER: ":".join([*devices, ""]), HANDSHAKE: f"Reported {CREATED}"}
-        return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+        return _with_identity(vgpu_node_object(node, self._addresses, START))
 
     def pod(self, pod: TracePod, name: str) -> Obj:
-        made = _with_identity(pod_object(replace(pod, gpus=0), name, SCHEDULER, DEFAULT_QUEUE))
-        if not pod.gpus:
-            return made
-        asked = {VGPU_NUMBER: str(pod.gpus), VGPU_CORES: str(-(-pod.gpu_milli // MILLI_A_CORE))}
-        resources = made["spec"]["containers"][0]["resources"]
-        resources["requests"] |= asked
-        resources["limits"] |= asked
-        if pod.models:
-            made["metadata"]["annotations"][USE_TYPE] = ",".join(pod.models)
-            # Words of types may be parts of each other (A10, A100); labels are not.
-            made["spec"]["affinity"] = models_affinity(pod)
-        return made
+        return _with_identity(vgpu_pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE))
 
     def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
-        if not pod.gpus:
-            return ()
-        found = dict(bind.annotations).get(IDS, "")
-        parts = [part.split(",") for container in found.split(";") for part in container.split(":") if part]
-        try:
-            return tuple(int(uuid) for uuid, *_ in parts)
-        except ValueError:
-            raise VschedError(f"{bind.name}: {IDS}: {found!r} names no devices of {bind.node}") from None
+        return devices_of(bind.name, bind.node, dict(bind.annotations).get(IDS, "")) if pod.gpus else ()
 
     def node_after(self, node: str, machines: Machines) -> Obj | None:
         return None

@@ -214,7 +214,7 @@ class Machines:
         metadata = obj["metadata"]
         if not self._vgpus:
             return machine.devices.take(metadata["name"], pod)
-        numbers = devices_of(metadata["name"], metadata.get("annotations", {}).get(IDS, ""))
+        numbers = devices_of(metadata["name"], machine.node.name, metadata.get("annotations", {}).get(IDS, ""))
         machine.devices.hold(metadata["name"], pod, numbers)
         return True
 

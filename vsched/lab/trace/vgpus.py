@@ -70,10 +70,10 @@ def vgpu_group_object(pod: TracePod, gang: TraceGang, name: str, queue: str) -> 
     return made
 
 
-def devices_of(pod: str, assigned: str) -> tuple[int, ...]:
+def devices_of(pod: str, node: str, assigned: str) -> tuple[int, ...]:
     """The devices that the scheduler has written down for a pod, by number; raises VschedError where it names none."""
     parts = [part.split(",") for container in assigned.split(";") for part in container.split(":") if part]
     try:
         return tuple(int(uuid) for uuid, *_ in parts)
     except ValueError:
-        raise VschedError(f"{pod}: {IDS}: {assigned!r} names no devices of its node") from None
+        raise VschedError(f"{pod}: {IDS}: {assigned!r} names no devices of {node}") from None
