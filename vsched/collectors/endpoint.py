@@ -17,8 +17,9 @@ from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
 from vsched.errors import UNREADABLE, BadInput
 from vsched.kube.auth.tls import Material, client_context
-from vsched.kube.client import NO_ANSWER, ApiClient, why_no_answer
+from vsched.kube.client import ApiClient
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
+from vsched.kube.silence import NO_ANSWER, why_no_answer
 from vsched.settings.metrics import Hidden, MetricsSource, Tls
 from vsched.settings.reach import ANYTHING, Reach
 from vsched.version import user_agent

@@ -16,7 +16,7 @@ from vsched.clock import Clock
 from vsched.collectors.source import CollectedUsage, NodeTarget, Source, SourceError
 from vsched.errors import UNUSABLE
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.kube.client import NO_ANSWER
+from vsched.kube.silence import NO_ANSWER
 from vsched.model.nodes.usage import STALE_SECONDS, Reading
 
 FIRST_RETRY_SECONDS = 2.0

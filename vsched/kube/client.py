@@ -1,4 +1,4 @@
-"""A small client of the Kubernetes API: raw aiohttp and orjson, paths and JSON in, JSON or one typed error out.
+"""A small client of the Kubernetes API: aiohttp and orjson, paths and JSON in, JSON or one typed error out.
 
 It knows no kinds and keeps no state but its connections. ``watch.reflector`` lists and watches with it.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -22,8 +21,11 @@ from vsched.errors import UNREADABLE, BadInput, Unavailable, why_unreadable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import Headers
 from vsched.kube.backoff import BackOff, BackOffSettings
-from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, one_line, unexpected
+from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, unexpected
+from vsched.kube.http.answers import Answer, TooLong
+from vsched.kube.http.pool import Pool, PoolSettings
 from vsched.kube.paths import Params, target, verb_of
+from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
 from vsched.version import user_agent
 
 JSON = "application/json"
@@ -31,14 +33,14 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
+FIXED = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": user_agent()}
+"""Headers of every request. Compressing costs the server and us more than a cluster's network does."""
+
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
 """Methods that may be repeated after a failure, even if the first request may have been carried out."""
 
 _IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
 """Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
-
-NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
-"""What aiohttp raises if a connection cannot be made, breaks or times out."""
 
 Json = dict[str, Any]
 
@@ -79,14 +81,20 @@ class ApiClient:
         self._calls = self._session(self._settings.connections)
         # Watches hold their connections for minutes, so they must not count against those for requests.
         self._streams = self._session(0)
+        self._writes = None if connection.proxy else self._pool()
+        """None behind a proxy, where writes go out as other requests do."""
+
+    def _pool(self) -> Pool:
+        connection, settings = self.connection, self._settings
+        limits = PoolSettings(settings.connections, settings.connect_seconds, settings.answer_bytes)
+        return Pool(connection.server, connection.tls, connection.server_name, tuple(FIXED.items()), limits)
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=limit, ssl=self.connection.tls or True, keepalive_timeout=60.0)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Compressing costs the server and us more than a cluster's network does.
-            headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": user_agent()},
+            headers=FIXED,
             read_bufsize=self._settings.read_buffer_bytes,
         )
 
@@ -100,6 +108,8 @@ class ApiClient:
         """Close all connections; requests under way fail with Unavailable."""
         await self._calls.close()
         await self._streams.close()
+        if self._writes is not None:
+            self._writes.close()
 
     async def get(self, path: str, params: Params | None = None) -> Json:
         """GET one object, or any other JSON object at a path."""
@@ -136,10 +146,44 @@ class ApiClient:
         """DELETE an object or a collection; ``options`` are DeleteOptions."""
         return await self._json("DELETE", path, params, orjson.dumps(options) if options is not None else None)
 
-    async def write(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
-        """Send one request once, for callers that repeat requests by their own rule."""
-        answer = await self.request(method, path, body=body, content_type=content_type, attempts=1)
-        return answer.body
+    async def write(self, method: str, path: str, body: bytes, content_type: str = JSON) -> ApiResponse:
+        """Send one request once, for callers that repeat requests by their own rule. It costs less than ``request``."""
+        pool = self._writes
+        if pool is None:
+            return await self.request(method, path, body=body, content_type=content_type, attempts=1)
+        if pool.closed:
+            raise Unavailable(f"{self._at(method, path)}: the client is closed")
+        if not _IN_A_REQUEST.fullmatch(path):
+            raise BadInput(_not_in_a_url(method, path))
+        began = time.monotonic()
+        try:
+            answer = await self._exchanged(pool, method, path, body, content_type)
+        except TooLong as error:
+            code, headers, start = error.answer
+            problem = f"the answer is longer than {self._settings.answer_bytes} bytes"
+            raise unexpected(self._at(method, path), code, headers, start, problem) from error
+        except NO_ANSWER as error:
+            problem = why_no_answer(error, time.monotonic() - began)
+            raise Unavailable(f"{self._at(method, path)}: {problem}") from error
+        if 200 <= answer.code < 300:
+            return ApiResponse(*answer)
+        raise error_from_answer(self._at(method, path), *answer)
+
+    async def _exchanged(self, pool: Pool, method: str, path: str, body: bytes, content_type: str) -> Answer:
+        """The answer to a write; refused credentials are renewed once."""
+        source, seconds = self.connection.credentials, self._settings.timeout_seconds
+        for last in (False, True):
+            credentials = tuple(await source.headers())
+            try:
+                answer = await pool.exchange(method, path, credentials, content_type, body, seconds)
+            except NO_ANSWER as error:
+                self.on_answer(method, error.answer.code if isinstance(error, TooLong) else 0)
+                raise
+            self.on_answer(method, answer.code)
+            if last or answer.code != 401 or not await source.refresh(credentials):
+                break
+            pool.renew()  # connections that are open show the certificate that was refused
+        return answer
 
     async def _json(
         self, method: str, path: str, params: Params | None, body: bytes | None = None, content_type: str = JSON
@@ -252,7 +296,7 @@ class ApiClient:
         credentials: Headers,
     ) -> aiohttp.ClientResponse:
         if not _IN_A_REQUEST.fullmatch(path):
-            raise BadInput(f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot stand in a URL")
+            raise BadInput(_not_in_a_url(method, path))
         headers = list(credentials)
         if body is not None:
             headers.append(("Content-Type", content_type))
@@ -303,28 +347,8 @@ class ApiClient:
         return f"{self.connection.server}: {method} {path.partition('?')[0]}"
 
 
-class Chunks:
-    """The body of a response in chunks of any length; a broken connection raises Unavailable."""
-
-    __slots__ = ("_content", "_where")
-
-    def __init__(self, where: str, response: aiohttp.ClientResponse) -> None:
-        self._where = where
-        self._content = response.content
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        began = time.monotonic()
-        try:
-            chunk = await self._content.readany()
-        except NO_ANSWER as error:
-            problem = why_no_answer(error, time.monotonic() - began)
-            raise Unavailable(f"{self._where}: {problem}") from error
-        if not chunk:
-            raise StopAsyncIteration
-        return chunk
+def _not_in_a_url(method: str, path: str) -> str:
+    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot stand in a URL"
 
 
 def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:
@@ -334,18 +358,3 @@ def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:
     if isinstance(error, Unavailable):
         return method in IDEMPOTENT or isinstance(error.__cause__, aiohttp.ClientConnectorError)
     return method in IDEMPOTENT and isinstance(error, ServerError)
-
-
-def why_no_answer(error: Exception, waited_seconds: float) -> str:
-    """Why there is no answer, as a message that helps to fix the cause."""
-    cause = error.__cause__ or error
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) or isinstance(
-        cause, ssl.SSLError
-    ):
-        return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        # The text of this error contains the proxy's address with its password.
-        return f"the proxy answered {error.status}: {one_line(error.message)}"
-    if isinstance(error, TimeoutError):
-        return f"no answer within {waited_seconds:.1f} s"
-    return one_line(str(error)) or type(error).__name__

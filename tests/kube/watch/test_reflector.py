@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -56,6 +56,7 @@ async def reflecting(
     settings: ReflectorSettings = QUICK,
     decode: Callable[[bytes], Pod] | None = None,
     resource: ApiResource = PODS,
+    served: Collection[str] | None = None,
     **more: Any,
 ) -> AsyncIterator[Watching]:
     mirror, told = Mirror(), list[tuple[WatchState, str]]()
@@ -69,6 +70,7 @@ async def reflecting(
             on_state=lambda statistics: told.append((statistics.state, statistics.problem)),
             **more,
         )
+        reflector.begin_with(served)
         task = asyncio.create_task(reflector.run())
         try:
             yield Watching(reflector, mirror, told)
@@ -285,6 +287,55 @@ async def test_where_no_version_is_served_the_newest_one_is_named(server: StubSe
         await eventually(lambda: len(server.seen) >= 4)
         assert [seen.path for seen in server.seen[:4]] == [NEW.path(), OLD.path()] * 2
         assert f"GET {NEW.path()}" in running.statistics.problem
+
+
+@pytest.mark.parametrize(
+    ("served", "asked"),
+    [
+        pytest.param(None, [NEW, OLD, OLD], id="the server does not say what it serves"),
+        pytest.param({"example.com/v2", "example.com/v1"}, [NEW, OLD, OLD], id="it serves the group and version"),
+        pytest.param({"example.com/v1"}, [OLD, OLD], id="it serves the older one alone"),
+    ],
+)
+async def test_a_version_that_the_server_says_it_does_not_serve_is_not_asked_for(
+    server: StubServer, eventually: Eventually, served: set[str] | None, asked: list[ApiResource]
+) -> None:
+    server.script("list", *[refusal(404, "NotFound", "no")] * (len(asked) - 2), page(version=7))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server, resource=NEW, older=[OLD], served=served) as running:
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
+        assert [seen.path for seen in server.seen] == [resource.path() for resource in asked]
+
+
+async def test_what_the_server_does_not_serve_at_first_is_missing_until_it_does(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", page(pod("a", 1)))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server, resource=NEW, older=[OLD], served={"apps/v1"}) as running:
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
+        assert [state for state, _ in running.told] == [WatchState.LISTING, WatchState.MISSING, WatchState.WATCHING]
+        assert running.told[1][1].endswith(f"GET {NEW.path()}: 404: the API server serves no example.com/v2")
+
+
+async def test_the_core_group_is_always_asked_for(server: StubServer, eventually: Eventually) -> None:
+    server.script("list", page(pod("a", 1)))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server, served={"apps/v1"}) as running:
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING)
+        assert WatchState.MISSING not in [state for state, _ in running.told]
+
+
+async def test_a_kind_that_is_seldom_served_is_not_asked_for_more_often_at_first(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", refusal(404, "NotFound", "no"))
+    settings = msgspec.structs.replace(QUICK, seldom_served=True, missing_seconds=0.1)
+    began = time.monotonic()
+    async with reflecting(server, settings) as running:
+        await eventually(lambda: len(server.seen) >= 4)
+        assert time.monotonic() - began > 3 * 0.5 * settings.missing_seconds
+        assert running.statistics.state is WatchState.MISSING
 
 
 async def test_a_complaint_is_told_once_however_often_it_comes(server: StubServer, eventually: Eventually) -> None:

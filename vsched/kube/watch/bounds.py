@@ -29,6 +29,9 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     """The longest work between two turns of the event loop."""
     missing_seconds: float = 5.0
     """A kind that the server does not know is requested at least this often."""
+    seldom_served: bool = False
+    """Whether many servers do not know the kind: then the first waits are as long as all others. Kinds that should be
+    there are requested again sooner, because somebody may just be installing them."""
     settles_on_errors: bool = False
     """Whether any answer to the first attempt settles the kind, also a failure of the server that may pass."""
     back_off: BackOffSettings = BackOffSettings(ceiling_seconds=10.0)

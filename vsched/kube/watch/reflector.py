@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
@@ -117,6 +117,14 @@ class Reflector(Generic[T]):
         self._fruitless = 0
         self._asked = asyncio.Event()
         """Set while somebody waits for a list that has not begun."""
+        self._served: Collection[str] | None = None
+
+    def begin_with(self, served: Collection[str] | None) -> None:
+        """The ``group/version`` pairs that the server serves; None if it did not say.
+
+        The first attempt does not request the kind in any other: it is missing. Later attempts do.
+        """
+        self._served = served
 
     def list_again(self) -> None:
         """List the kind anew, soon: the watch goes on from there."""
@@ -156,9 +164,12 @@ class Reflector(Generic[T]):
     async def _first_page(self) -> Page:
         """The first page of the newest version that is served; raises the error for the newest where none is."""
         missing: NotFound | None = None
+        served, self._served = self._served, None
         for resource in self._versions:
             self._use(resource)
             try:
+                if served is not None and resource.group and resource.api_version not in served:
+                    raise NotFound(self._where, 404, f"the API server serves no {resource.api_version}")
                 return await self._lister.first()
             except NotFound as error:
                 missing = missing or error
@@ -364,11 +375,18 @@ class Reflector(Generic[T]):
             back_off.failures = 1
             return
         asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
-        ceiling_seconds = self._settings.missing_seconds if state is WatchState.MISSING else None
-        await asyncio.sleep(back_off.next_seconds(asked_seconds, ceiling_seconds))
+        missing_seconds = self._settings.missing_seconds
+        if state is not WatchState.MISSING:
+            await asyncio.sleep(back_off.next_seconds(asked_seconds))
+        elif self._settings.seldom_served:
+            await asyncio.sleep(missing_seconds * random.uniform(0.5, 1.0))
+        else:
+            await asyncio.sleep(back_off.next_seconds(asked_seconds, missing_seconds))
 
     def _enter(self, state: WatchState, problem: str = "") -> None:
         statistics = self.statistics
+        if state is statistics.state is WatchState.MISSING:
+            return  # however the server says so
         changed = (statistics.state, statistics.problem) != (state, problem)
         statistics.state, statistics.problem = state, problem
         if changed and self._on_state is not None:

@@ -1,0 +1,54 @@
+"""What is said where a server gives no answer, and bodies that may break off."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from typing import Self
+
+import aiohttp
+
+from vsched.errors import Unavailable
+from vsched.kube.errors import one_line
+
+NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
+"""What aiohttp raises if a connection cannot be made, breaks or times out."""
+
+
+class Chunks:
+    """The body of a response in chunks of any length; a broken connection raises Unavailable."""
+
+    __slots__ = ("_content", "_where")
+
+    def __init__(self, where: str, response: aiohttp.ClientResponse) -> None:
+        self._where = where
+        self._content = response.content
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        began = time.monotonic()
+        try:
+            chunk = await self._content.readany()
+        except NO_ANSWER as error:
+            problem = why_no_answer(error, time.monotonic() - began)
+            raise Unavailable(f"{self._where}: {problem}") from error
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+
+def why_no_answer(error: Exception, waited_seconds: float) -> str:
+    """Why there is no answer, as a message that helps to fix the cause."""
+    cause = error.__cause__ or error
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) or isinstance(
+        cause, ssl.SSLError
+    ):
+        return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # The text of this error contains the proxy's address with its password.
+        return f"the proxy answered {error.status}: {one_line(error.message)}"
+    if isinstance(error, TimeoutError):
+        return f"no answer within {waited_seconds:.1f} s"
+    return one_line(str(error)) or type(error).__name__
