@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from vsched.kernels.numa import BEST_EFFORT, NONE, RESTRICTED, SINGLE, Asked, Request, Zones, count_zones
 
 CPU, MEMORY = 0, 1
@@ -145,7 +146,7 @@ def machines(draw: st.DrawFn) -> tuple[int, list[list[int]], list[list[int]], li
     return draw(st.sampled_from([RESTRICTED, SINGLE])), free, allocatable, draw(st.lists(asks, min_size=1, max_size=3))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=examples(300))
 @given(machines())
 def test_verdicts_equal_those_of_the_kubelet(
     machine: tuple[int, list[list[int]], list[list[int]], list[dict[int, int]]],

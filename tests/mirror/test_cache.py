@@ -28,6 +28,13 @@ def world(*more: Fields, **options: Any) -> World:
     return World(make.node("n1"), make.node("n2"), make.queue("q"), make.pod_group("pg"), *more, **options)
 
 
+def shown(*more: Fields) -> World:
+    """The same, in a snapshot: decisions are about what that shows."""
+    found = world(*more)
+    found.job()
+    return found
+
+
 # Assumed placements
 
 
@@ -232,7 +239,7 @@ def assert_stays(here: World, *, preemptable: bool = True, spared: bool = False)
 
 
 def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
-    here = world()
+    here = shown()
     here.decide_phase("Running")
     assert (here.job().spec.phase, here.job().spec.written_phase) == ("Running", "Inqueue")
     here.add(make.pod_group("pg", spec={"minMember": 2}))
@@ -243,7 +250,7 @@ def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
 
 
 def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_write_fails() -> None:
-    here = world()
+    here = shown()
     over = Condition("WallTimeOver", "True", "WallTime", "its wall time of 1h is over")
     outcome = JobOutcome("ns/pg", "q", here.job().spec.phase, 1, 0, 0, 0, 0, 0, conditions=(over,), changed=True)
 
@@ -264,7 +271,7 @@ def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_wri
 
 
 def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> None:
-    here = world()
+    here = shown()
     here.decide_phase("Running")
     here.cache.status_written("ns/pg", str(here.version + 2))
     here.add(make.pod_group("pg", spec={"minMember": 2}))
@@ -274,7 +281,7 @@ def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> 
 
 
 def test_without_a_version_the_next_event_confirms_what_was_written() -> None:
-    here = world()
+    here = shown()
     here.decide_phase("Running")
     here.cache.status_written("ns/pg")
     assert here.job().spec.phase == "Running"
@@ -283,7 +290,7 @@ def test_without_a_version_the_next_event_confirms_what_was_written() -> None:
 
 
 def test_a_phase_that_could_not_be_written_is_taken_back() -> None:
-    here = world()
+    here = shown()
     here.decide_phase("Running")
     wakes = here.wakes
     here.cache.status_failed("ns/pg")
@@ -292,12 +299,26 @@ def test_a_phase_that_could_not_be_written_is_taken_back() -> None:
 
 
 def test_a_phase_is_decided_of_one_object_and_not_of_the_next_one_of_its_name() -> None:
-    here = world()
+    here = shown()
     here.decide_phase("Running")
     again = make.pod_group("pg")
     again["metadata"]["uid"] = "another"
     here.add(again)
     assert (here.job().spec.uid, here.job().spec.phase) == ("another", "Inqueue")
+
+
+@pytest.mark.parametrize("deleted", [True, False], ids=["after its deletion", "at once"])
+def test_what_a_cycle_decides_of_an_object_is_not_assumed_of_one_that_took_its_name_meanwhile(deleted: bool) -> None:
+    here = shown()
+    again = make.pod_group("pg")
+    again["metadata"]["uid"] = "another"
+    if deleted:
+        here.delete(make.pod_group("pg"))
+    here.add(again)
+    here.decide_phase("Running")
+    assert here.job().spec.phase == "Inqueue"
+    here.decide_phase("Running")
+    assert here.job().spec.phase == "Running", "the next cycle knows it"
 
 
 def test_phases_of_jobs_without_an_object_are_not_assumed() -> None:

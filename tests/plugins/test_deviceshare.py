@@ -9,19 +9,19 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.support.device_worlds import World
 from tests.support.devices import device as published_device
 from tests.support.devices import resource_slice
 from tests.support.deviceshare import IDS, INDEX, asking, device, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
-from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import EvictionCause, Ledger
-from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.device_books import DeviceBooks
-from vsched.plugins.pods.device_tables import device_tables
+from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.reasons import reasons_of_size
+from vsched.plugins.devices.tables import device_tables
 
 Obj = dict[str, Any]
 POLICY = """
@@ -164,6 +164,9 @@ def test_wishes_for_devices(said: dict[str, str], node: str) -> None:
     assert list(found.nodes.values()) == [node]
 
 
+ILL = "GPU-0,9,100,V100,false,hami-core:GPU-1,9,100,V100,true,hami-core:"
+
+
 @pytest.mark.parametrize(
     ("nodes", "amounts", "said", "why"),
     [
@@ -171,43 +174,162 @@ def test_wishes_for_devices(said: dict[str, str], node: str) -> None:
             [vgpu_node("n1", "", status={"allocatable": {"volcano.sh/vgpu-number": "9"}})],
             {"vgpu_number": 1},
             {},
-            "1 node(s) had no registered devices of the kind vgpu.",
+            "had no registered devices of the kind vgpu",
             id="no device is registered",
         ),
         pytest.param(
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"volcano.sh/vgpu-mode": "mig"},
-            "1 node(s) whose devices are divided in another mode than mig.",
+            "whose devices are divided in another mode than mig",
             id="another mode",
         ),
         pytest.param(
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"nvidia.com/use-gputype": "A100"},
-            "1 node(s) had no device that the pod accepts.",
+            "had no device of a type that the pod accepts",
             id="another type",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(1))],
+            {"vgpu_number": 1, "vgpu_memory": 1},
+            {"volcano.sh/vgpu-use-gpuuuid": "GPU-7"},
+            "had no device with a uuid that the pod accepts",
+            id="another uuid",
+        ),
+        pytest.param(
+            [vgpu_node("n1", device(0) + device(1, model="NVIDIA-A100"))],
+            {"vgpu_number": 1, "vgpu_memory": 1},
+            {"nvidia.com/use-gputype": "A100", "volcano.sh/vgpu-use-gpuuuid": "GPU-0"},
+            "had no device that the pod accepts",
+            id="a type and a uuid that no device has both",
         ),
         pytest.param(
             [vgpu_node("n1", devices(2))],
             {"vgpu_number": 1, "vgpu_memory": 40000},
             {},
-            "1 node(s) had too few devices with enough memory and computing power left.",
+            "had no device with 40000 MiB of memory",
             id="no device has as much memory as all together",
+        ),
+        pytest.param(
+            [vgpu_node("n1", devices(3, memory=100) + device(3, memory=200, model="NVIDIA-A100"))],
+            {"vgpu_number": 2, "vgpu_memory": 150},
+            {"nvidia.com/nouse-gputype": "T4"},
+            "had fewer than 2 devices with 150 MiB of memory that the pod accepts",
+            id="too few devices are large enough",
         ),
         pytest.param(
             [vgpu_node("n1", devices(2))],
             {"vgpu_number": 3, "vgpu_memory": 1},
             {},
-            "1 node(s) had too few devices with enough memory and computing power left.",
+            "had fewer than 3 devices",
             id="a container gets another device each time",
+        ),
+        pytest.param(
+            [vgpu_node("n1", ILL)],
+            {"vgpu_number": 2, "vgpu_memory": 1},
+            {},
+            "had fewer than 2 healthy devices",
+            id="a device is ill",
+        ),
+        pytest.param(
+            [vgpu_node("n1", device(1)), resource_slice("n1", [published_device("a", attributes={"uuid": "GPU-1"})])],
+            {"vgpu_number": 1, "vgpu_memory": 1},
+            {},
+            "had no device beside those for claims",
+            id="a driver publishes it for claims",
         ),
     ],
 )
-def test_why_a_pod_waits(nodes: list[Obj], amounts: dict[str, int], said: dict[str, str], why: str) -> None:
+def test_why_a_pod_fits_on_no_node_at_all(
+    nodes: list[Obj], amounts: dict[str, int], said: dict[str, str], why: str
+) -> None:
     found = decided(*nodes, *pods(ONE, asking(**amounts), **said))
 
-    assert found.why("ns/j.0") == f"0/1 nodes are available: {why}"
+    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) {why}."
+    lasts = "healthy" not in why and "claims" not in why
+    assert found.jobs["ns/j"].code == ("NoDevices" if lasts else "Devices")
+
+
+@pytest.mark.parametrize(
+    ("held_by", "amounts", "why"),
+    [
+        pytest.param(
+            [part(0, 60, 10)],
+            {"vgpu_number": 1, "vgpu_memory": 50},
+            "had no device with 50 MiB of memory left",
+            id="memory",
+        ),
+        pytest.param(
+            [part(0, 60, 10)],
+            {"vgpu_number": 1, "vgpu_memory_percentage": 50},
+            "had no device with 50% of memory left",
+            id="memory in per cent",
+        ),
+        pytest.param(
+            [part(0, 6, 60)],
+            {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 50},
+            "had no device with 50% of computing power left",
+            id="computing power",
+        ),
+        pytest.param(
+            [part(0, 6, 100)],
+            {"vgpu_number": 1, "vgpu_memory": 50},
+            "had no device with computing power left",
+            id="any computing power",
+        ),
+        pytest.param(
+            [part(0, 6, 10)],
+            {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 100},
+            "had no device that nobody uses",
+            id="a device of its own",
+        ),
+        pytest.param(
+            [part(0, 6, 10)] * 2,
+            {"vgpu_number": 1, "vgpu_memory": 50},
+            "had no device that one more container may share",
+            id="sharers",
+        ),
+        pytest.param(
+            [part(0, 60, 10), part(1, 10, 60)],
+            {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 50},
+            "had too few devices with enough memory and computing power left",
+            id="memory on one device, computing power on another",
+        ),
+        pytest.param(
+            [part(0, 60, 10), part(1, 10, 10)],
+            {"vgpu_number": 2, "vgpu_memory": 50},
+            "had fewer than 2 devices with 50 MiB of memory left",
+            id="several devices",
+        ),
+    ],
+)
+def test_what_is_short_on_devices_that_others_use(held_by: list[str], amounts: dict[str, int], why: str) -> None:
+    count = 1 + any("GPU-1" in ids for ids in held_by)
+    others = [
+        one for number, ids in enumerate(held_by) for one in held(f"a{number}", "n1", ids, vgpu_number=1, vgpu_memory=1)
+    ]
+    node = vgpu_node(
+        "n1", devices(count, memory=100, sharers=2), status={"allocatable": {"volcano.sh/vgpu-number": "9"}}
+    )
+    found = decided(node, *others, *pods(ONE, asking(**amounts)))
+
+    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) {why}."
+    assert found.jobs["ns/j"].code == "Devices"
+
+
+def test_what_may_pass_is_told_before_nodes_without_devices() -> None:
+    found = decided(
+        *(vgpu_node(f"c{number}", "", status={"allocatable": {"volcano.sh/vgpu-number": "1"}}) for number in (1, 2)),
+        vgpu_node("n1", devices(2, memory=100)),
+        *held("a", "n1", part(0, 60, 10) + part(1, 60, 10), vgpu_number=2, vgpu_memory=60),
+        *pods(ONE, asking(vgpu_number=1, vgpu_memory=50)),
+    )
+    assert found.jobs["ns/j"].message == (
+        "no node takes it: 1 node has no device with 50 MiB of memory left, "
+        "2 have no registered devices of the kind vgpu"
+    )
     assert found.jobs["ns/j"].code == "Devices"
 
 
@@ -257,9 +379,69 @@ def test_pods_of_one_cycle_fill_devices_and_the_next_one_waits() -> None:
 
 
 def test_without_the_plugin_sums_decide() -> None:
-    found = decided(vgpu_node("n1", devices(2)), *pods(ONE, asking(vgpu_number=1, vgpu_memory=40000)), arguments=NUMBER)
+    objects = [vgpu_node("n1", devices(2)), *pods(ONE, asking(vgpu_number=1, vgpu_memory=40000))]
+    found = decide(objects, policy_from("actions: allocate\ntiers:\n- plugins:\n  - name: predicates"))
     assert found.nodes == {"j.0": "n1"}
     assert given(found) == {"j.0": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "containers", "why"),
+    [
+        pytest.param(
+            NUMBER,
+            [asking(vgpu_number=1)],
+            "the policy does not enable volcano.sh/vgpu-number (deviceshare.VGPUEnable)",
+            id="vGPUs that are not enabled",
+        ),
+        pytest.param(
+            NUMBER,
+            [asking(gpu_memory=1)],
+            "the policy does not enable volcano.sh/gpu-memory (deviceshare.GPUSharingEnable)",
+            id="memory of GPUs, where whole ones are enabled",
+        ),
+        pytest.param(
+            SHARING,
+            [asking(gpu_number=1)],
+            "the policy does not enable volcano.sh/gpu-number (deviceshare.GPUNumberEnable)",
+            id="whole GPUs, where their memory is enabled",
+        ),
+        pytest.param(
+            VGPU,
+            [asking(vgpu_number=1, gpu_memory=1)],
+            "spec.containers[0].resources.limits: volcano.sh/gpu-memory beside volcano.sh/vgpu-number "
+            "(expected one kind of devices)",
+            id="two kinds at once",
+        ),
+        pytest.param(
+            VGPU,
+            [asking(vgpu_memory=1), asking(gpu_number=1)],
+            "spec.containers[1].resources.limits: volcano.sh/gpu-number beside volcano.sh/vgpu-memory "
+            "(expected one kind of devices)",
+            id="two kinds in two containers",
+        ),
+        pytest.param(
+            NUMBER,
+            [asking(gpu_number=1, gpu_memory=1)],
+            "spec.containers[0].resources.limits: volcano.sh/gpu-number beside volcano.sh/gpu-memory "
+            "(expected one kind of devices)",
+            id="whole GPUs and memory of one",
+        ),
+        pytest.param(
+            VGPU,
+            [asking(vgpu_number=1), asking(vgpu_cores=10)],
+            "spec.containers[1].resources.limits: volcano.sh/vgpu-cores without volcano.sh/vgpu-number",
+            id="a part of no device",
+        ),
+    ],
+)
+def test_a_pod_that_can_get_no_devices_is_told_which_field_says_so(
+    arguments: str, containers: list[Obj], why: str
+) -> None:
+    found = decided(vgpu_node("n1", devices(2)), *pods(ONE, *containers), arguments=arguments)
+
+    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) not tried: {why}."
+    assert found.jobs["ns/j"].code == "NoDevices"
 
 
 # -- devices of the kind gpu -----------------------------------------------------------------------------------------
@@ -286,13 +468,27 @@ def gpu_node(memory: int, number: int, **annotations: str) -> Obj:
             ["1"],
             id="a device is ill",
         ),
-        pytest.param(NUMBER, gpu_node(16, 2), 1, {"gpu_memory": 9}, [""], id="sums decide for the kind that is off"),
     ],
 )
 def test_devices_by_index(arguments: str, node: Obj, count: int, amounts: dict[str, int], indices: list[str]) -> None:
     found = decided(node, *pods(f"job ns/j min=1 pods={count}", asking(**amounts)), arguments=arguments)
 
     assert list(given(found, INDEX).values()) == indices
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lock"),
+    [
+        pytest.param(VGPU, "", id="nodes are not locked"),
+        pytest.param(f"{VGPU}, deviceshare.NodeLockEnable: true", "hamivgpu", id="nodes are locked"),
+    ],
+)
+def test_pods_that_get_devices_lock_their_node(arguments: str, lock: str) -> None:
+    plain = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    vgpu = pods(ONE, asking(vgpu_number=1, vgpu_memory=1))
+    found = decided(vgpu_node("n1", devices(2)), *vgpu, *pods("job ns/k min=1 pods=1", plain), arguments=arguments)
+
+    assert {bind.name: bind.lock for bind in found.reports[0].binds} == {"j.0": lock, "k.0": ""}
 
 
 # -- other ways to devices ------------------------------------------------------------------------------------------
@@ -342,24 +538,14 @@ def test_a_victim_frees_its_device_once_it_has_left() -> None:
     ("arguments", "problem"),
     [
         pytest.param(
-            "deviceshare.NodeLockEnable: true",
-            "deviceshare.NodeLockEnable: it is not supported (expected nothing, or its default)",
-            id="node locks",
+            "deviceshare.AscendMindClusterVNPUEnable: true",
+            "deviceshare.AscendMindClusterVNPUEnable: it is not supported (expected false or nothing)",
+            id="NPUs of MindCluster",
         ),
         pytest.param(
-            "deviceshare.AscendHAMiVNPUEnable: true",
-            "deviceshare.AscendHAMiVNPUEnable: it is not supported (expected nothing, or its default)",
-            id="NPUs",
-        ),
-        pytest.param(
-            "deviceshare.GPUExclusiveRules: [{app: a}]",
-            "deviceshare.GPUExclusiveRules: it is not supported (expected nothing, or its default)",
-            id="exclusive GPUs",
-        ),
-        pytest.param(
-            "deviceshare.KnownGeometriesCMName: mine",
-            "deviceshare.KnownGeometriesCMName: it is not supported (expected nothing, or its default)",
-            id="MIG geometries",
+            "deviceshare.KnownGeometriesCMName: ''",
+            "one is empty (expected a ConfigMap and its namespace)",
+            id="MIG geometries nowhere",
         ),
         pytest.param(
             f"{VGPU}, {NUMBER}",
@@ -381,36 +567,6 @@ def test_what_is_not_supported_is_refused(arguments: str, problem: str) -> None:
 
 
 # -- properties ------------------------------------------------------------------------------------------------------
-
-
-class World:
-    """The books of two nodes with devices, and a ledger that passes on to them what it does."""
-
-    def __init__(self, register: dict[str, str], asks: list[Obj], placed: list[str]) -> None:
-        objects: list[Obj] = [vgpu_node(name, text) for name, text in register.items()]
-        for number, (container, ids) in enumerate(zip(asks, placed, strict=True)):
-            line = f"job ns/j{number} min=1\npods ns/j{number} 1" + (" on=n1" if ids else "")
-            objects += pods(line, container, **({IDS: ids} if ids else {}))
-        snapshot = mirror(objects).snapshot(NOW)
-        self.books = DeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
-        self.nodes = snapshot.nodes.copy()
-        self.ledger = Ledger(self.nodes, SessionUsage(snapshot), [self])
-        self.jobs = [JobView(job) for job in snapshot.jobs.values()]
-        self.tasks = [next(iter(job.tasks.values())) for job in snapshot.jobs.values()]
-
-    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
-        self.books.take(job, task, row)
-
-    def on_release(self, job: JobView, task: Task, row: int) -> None:
-        self.books.give_back(job, task, row)
-
-    def picture(self) -> list[list[list[int]]]:
-        """All that is free, now and later."""
-        return [
-            column.tolist()
-            for table in (self.books.now, self.books.later)
-            for column in (table.memory, table.thousandths, table.sharers, table.users)
-        ]
 
 
 def fits_by_hand(world: World, task: Task, place: int) -> bool:
@@ -481,3 +637,22 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     assert before.now.memory.tolist() == [[32668, 32768]]
     assert after.now.memory.tolist() == [[32768, 32768]]
     assert after.now.users.tolist() == [[0, 0]]
+
+
+def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same() -> None:
+    def reasons(*objects: Obj) -> tuple[list[str], DeviceBooks]:
+        snapshot = found.snapshot(NOW) if not objects else mirror(list(objects)).snapshot(NOW)
+        books = DeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
+        [task] = snapshot.jobs["ns/j"].tasks.values()
+        assert task.shape.devices is not None
+        return [one.text for one in reasons_of_size(books, task.shape.devices)], books
+
+    asked = pods(ONE, asking(vgpu_number=1, vgpu_memory=150))
+    found = mirror([vgpu_node("n1", devices(1, memory=100)), *asked])
+    texts, before = reasons()
+    assert texts == ["node(s) had no device with 150 MiB of memory"]
+    found.replace("Namespace", [])
+    again, after = reasons()
+    assert again == texts
+    assert after.sizes is before.sizes
+    assert reasons(vgpu_node("n1", devices(1, memory=200)), *asked)[0] == []

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, policy_from
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.cycle import run_cycle
@@ -125,7 +126,7 @@ def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and
     assert sum(ahead == key for ahead in course.ahead.values()) > 3
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.sampled_from([2, 3, 4]), min_size=1, max_size=4),
     st.lists(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,7 +86,7 @@ class Bench:
     def refused(self) -> dict[str, str]:
         """Reasons by node."""
         task = self.tasks[0]
-        kind = self.plugin.task_class(task.shape, task.labels)
+        kind = self.plugin.task_class(task)
         checks = self.plugin.dynamic_checks(task.shape, kind, self.nodes)
         names = self.nodes.statics.names
         return {names[row]: check.reason for check in checks for row in range(len(names)) if not check.passes[row]}
@@ -221,7 +222,7 @@ def test_without_verbs_it_has_no_opinion_and_nothing_is_sent(server: ExtenderSer
     assert not plugin.overused(bench.cluster.queues["q"])
     assert plugin.job_ready(bench.view)
     assert plugin.job_enqueueable(bench.view) is Vote.ABSTAIN
-    assert not plugin.is_dynamic(task.shape, plugin.task_class(task.shape, task.labels))
+    assert not plugin.is_dynamic(task.shape, plugin.task_class(task))
     assert (bench.refused(), bench.scores(), plugin.score(task.shape, bench.nodes, [0])) == ({}, None, None)
     assert (bench.victims(), bench.victims(reclaiming=True)) == (None, None)
     assert [plugin.victim_votes(task, purpose) for purpose in Purpose] == [None, None]
@@ -438,7 +439,7 @@ def test_what_makes_a_kind_of_pod(server: ExtenderServer, caller: Caller, labels
     plugin, task = bench.open(), bench.tasks[0]
     other = bench.cluster.shapes.labels("ns", {"job": "new", **labels})
     for one in (task.labels, other, task.labels):
-        plugin.dynamic_checks(task.shape, plugin.task_class(task.shape, one), bench.nodes)
+        plugin.dynamic_checks(task.shape, plugin.task_class(msgspec.structs.replace(task, labels=one)), bench.nodes)
         plugin.relative_score(task.shape, one, bench.nodes, bench.nodes.idle[0] > 0)
 
     assert server.verbs.count("predicate") == server.verbs.count("prioritize") == kinds
@@ -467,7 +468,7 @@ def test_whether_evicting_could_cure_it_is_in_the_code(
     server.answers["predicate"] = {"nodes": {"n1": {"errorMessage": "full", "code": code}}}
     bench = Bench(caller, server.url, "predicate")
     plugin, task = bench.open(), bench.tasks[0]
-    checks = plugin.dynamic_checks(task.shape, plugin.task_class(task.shape, task.labels), bench.nodes)
+    checks = plugin.dynamic_checks(task.shape, plugin.task_class(task), bench.nodes)
 
     assert [check.resolvable for check in checks] == [curable]
 

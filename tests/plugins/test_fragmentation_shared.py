@@ -15,8 +15,8 @@ from vsched.framework.points.extension import SessionContext
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.task import Task
+from vsched.plugins.devices.free import FreeDevices
 from vsched.plugins.fragmentation import Fragmentation, FragmentationArgs
-from vsched.plugins.pods.free_devices import FreeDevices
 
 Obj = dict[str, Any]
 
@@ -117,7 +117,8 @@ def test_what_a_pod_leaves_of_a_device(amounts: Obj, left: int) -> None:
     asked, rows = free.asked(task.shape), np.array([1, 0])
     assert asked.want.number == 1
     assert asked.want.thousandths == WHOLE - left
-    found = free.left(asked, rows, free.at(rows, np.zeros(9, np.int64)))
+    found, room = free.left(asked, rows, free.at(rows, np.zeros(9, np.int64)))
+    assert room.tolist() == [True, True]
     assert [sorted(column) for column in found.devices.T.tolist()] == [[0, left], [left, WHOLE]]
     free.take(session.jobs["ns/new"], task, 1)
     assert left_on(free, 1) == [left, 0]
@@ -130,7 +131,10 @@ def test_memory_does_not_count_where_no_device_says_how_much_it_has() -> None:
     free, task = session.free(), session.task("new.0")
     asked, rows = free.asked(task.shape), np.array([1, 0])
     assert asked.want.thousandths == 300
-    assert free.left(asked, rows, free.at(rows, np.zeros(9, np.int64))).devices.T.tolist() == [[700, 0], [WHOLE, 700]]
+    assert free.left(asked, rows, free.at(rows, np.zeros(9, np.int64)))[0].devices.T.tolist() == [
+        [700, 0],
+        [WHOLE, 700],
+    ]
 
 
 def test_whole_devices_and_shared_ones_are_told_apart() -> None:
@@ -141,3 +145,50 @@ def test_whole_devices_and_shared_ones_are_told_apart() -> None:
     assert free.accepts(session.task("new.0").shape).tolist() == [True, True, False]
     assert free.accepts(session.task("plain.0").shape).tolist() == [False, False, True]
     assert [left_on(free, row) for row in range(3)] == [[WHOLE] * 2 + [0] * 2, [WHOLE] + [0] * 3, [WHOLE] * 4]
+
+
+@pytest.mark.parametrize(
+    ("instance", "left"),
+    [
+        pytest.param("group4-0", 0, id="all of it is taken"),
+        pytest.param("group3-0", 500, id="the other half"),
+        pytest.param("group2-0", 250, id="no more than the largest instance that is free"),
+    ],
+)
+def test_what_is_left_of_a_gpu_that_is_divided_by_mig(instance: str, left: int) -> None:
+    gpu = devices(1, model="NVIDIA-A100-SXM4-40GB", mode="mig")
+    ids = f"GPU-0[{instance}],NVIDIA,1,0:"
+    session = Session(vgpu_node("a", gpu), *pods("job ns/j min=0\npods ns/j 1 on=a", vgpu_number=1, ids=ids))
+    assert left_on(session.free(), 0) == [left]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "room"),
+    [
+        pytest.param({"vgpu_number": 1, "vgpu_cores": 100}, [True, False], id="a whole device"),
+        pytest.param({"vgpu_number": 2, "vgpu_cores": 50}, [True, False], id="two, where there is one"),
+        pytest.param({"vgpu_number": 1, "vgpu_cores": 60}, [True, True], id="what is left of one"),
+        pytest.param({"vgpu_number": 1, "vgpu_cores": 61}, [True, False], id="a bit more"),
+    ],
+)
+def test_where_a_pod_has_room(amounts: Obj, room: list[bool]) -> None:
+    held = pods(
+        "job ns/held min=0 phase=Running\npods ns/held 1 on=b", vgpu_number=1, vgpu_cores=40, ids="GPU-0,NVIDIA,0,40:"
+    )
+    session = Session(*TWO, *held, *pods("job ns/new pods=1", **amounts))
+    free, rows = session.free(), np.array([0, 1])
+    found = free.left(free.asked(session.task("new.0").shape), rows, free.at(rows, np.zeros(9, np.int64)))
+    assert found[1].tolist() == room
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        pytest.param([], [True, True, False], id="any devices"),
+        pytest.param(["t4", "p100"], [True, False, False], id="a word of the type, as a pod's annotation has it"),
+        pytest.param(["A10"], [False, False, False], id="a type that no node has"),
+    ],
+)
+def test_nodes_with_devices_of_a_type(words: list[str], nodes: list[bool]) -> None:
+    some = [vgpu_node("a", devices(2, model="NVIDIA-T4")), vgpu_node("b", devices(1)), *manifests("node c")]
+    assert Session(*some).free().with_types(words).tolist() == nodes

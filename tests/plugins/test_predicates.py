@@ -97,7 +97,7 @@ def test_a_pod_without_rules_on_welcoming_nodes_is_not_even_looked_up() -> None:
     plugin.open(opening)
     shape, labels = world.shape(), world.labels(app="web")
     assert plugin.static_checks(shape, opening.nodes) == ()
-    assert plugin.task_class(shape, labels) is None
+    assert plugin.task_class(world.task(labels, shape)) is None
     assert not plugin.is_dynamic(shape, None)
     assert plugin.dynamic_checks(shape, None, opening.nodes) == []
 

@@ -35,7 +35,7 @@ def opened(world: World, args: PredicatesArgs | None = None) -> Predicates:
 def failing(world: World, plugin: Predicates, labels: PodLabels, shape: Shape) -> dict[str, set[str]]:
     """Nodes by the reason that keeps the pod off them."""
     table = world.table()
-    task_class = plugin.task_class(shape, labels)
+    task_class = plugin.task_class(world.task(labels, shape))
     checks = plugin.dynamic_checks(shape, task_class, table)
     assert not checks or plugin.is_dynamic(shape, task_class)
     found = {check.reason: {table.statics.names[row] for row in np.flatnonzero(~check.passes)} for check in checks}
@@ -141,7 +141,7 @@ def test_pods_on_nodes_keep_others_away() -> None:
     world.pod("n1", world.labels(app="db"), guarded)
     plugin = opened(world)
     assert failing(world, plugin, world.labels(app="web"), world.shape()) == {REPELLED: {"n1", "n2"}}
-    assert plugin.task_class(world.shape(), world.labels(app="x")) is None
+    assert plugin.task_class(world.task(world.labels(app="x"), world.shape())) is None
 
 
 def test_a_gang_that_repels_itself_spreads_one_a_node_though_each_pod_has_its_own_label() -> None:
@@ -152,7 +152,7 @@ def test_a_gang_that_repels_itself_spreads_one_a_node_though_each_pod_has_its_ow
     for row in range(4):
         labels = world.labels(app="web", index=str(row))
         assert failing(world, plugin, labels, shape).get(ANTI, set()) == {f"n{one + 1}" for one in range(row)}
-        classes.add(plugin.task_class(shape, labels))
+        classes.add(plugin.task_class(world.task(labels, shape)))
         plugin.on_allocate(JOB, world.task(labels, shape), row)
     assert len(classes) == 2, "before and after the first placement"
 
@@ -329,7 +329,7 @@ def test_nodes_pass_as_a_plain_reading_of_the_rules_says_while_pods_come_and_go(
 def compare(world: World, plugin: Predicates, candidates: list[tuple[PodLabels, Shape]]) -> None:
     table = world.table()
     for labels, shape in candidates:
-        task_class = plugin.task_class(shape, labels)
+        task_class = plugin.task_class(world.task(labels, shape))
         allowed = np.ones(len(table), dtype=np.bool_)
         if plugin.is_dynamic(shape, task_class):
             for check in plugin.dynamic_checks(shape, task_class, table):

@@ -29,6 +29,13 @@ OF_THE_PROCESS = ("kubeconfig", "context", "log_level", "log_format", "window_ms
 ISSUER = {"source": "cert-manager", "issuerRef": {"name": "house", "kind": "ClusterIssuer"}}
 OWN = {"source": "secret", "secretName": "mine", "caBundle": "Y2E="}
 SECRET = {"namespace": "monitoring", "name": "prometheus", "key": "token"}
+VGPUS = """actions: allocate
+tiers:
+- plugins:
+  - name: deviceshare
+    arguments:
+      deviceshare.VGPUEnable: true
+"""
 VALUES: dict[str, Obj] = {
     "as it comes": {},
     "everything that can be switched on": {
@@ -62,6 +69,39 @@ VALUES: dict[str, Obj] = {
     "usage from the metrics server": {"policy": {"content": {"metrics": {"type": "metrics_server"}}}},
     "usage from the custom metrics API": {"policy": {"content": {"metrics": {"type": "prometheus_adapter"}}}},
     "nodes by ProvisioningRequests": {"policy": {"content": {"autoscaling": {"provisioningRequest": True}}}},
+    "NPUs, and their models in a ConfigMap of another name": {
+        "policy": {
+            "content": {
+                "tiers": [
+                    {"plugins": [{"name": "gang"}, {"name": "predicates"}]},
+                    {
+                        "plugins": [
+                            {
+                                "name": "deviceshare",
+                                "arguments": {
+                                    "deviceshare.AscendHAMiVNPUEnable": True,
+                                    "deviceshare.KnownGeometriesCMName": "hami-scheduler-device",
+                                },
+                            }
+                        ]
+                    },
+                ]
+            }
+        }
+    },
+    "nodes are locked while pods get devices": {
+        "policy": {
+            "content": {
+                "tiers": [
+                    {"plugins": [{"name": "gang"}, {"name": "predicates"}]},
+                    {"plugins": [{"name": "deviceshare", "arguments": {"deviceshare.NodeLockEnable": True}}]},
+                ]
+            }
+        }
+    },
+    "vGPUs, and MIG geometries in a ConfigMap of another name": {
+        "policy": {"text": VGPUS + "      deviceshare.KnownGeometriesCMName: gpus\n"}
+    },
     "usage from a Prometheus that wants a token": {
         "policy": {"content": {"metrics": {"type": "prometheus", "address": "http://p:9090", "tokenSecret": SECRET}}}
     },

@@ -33,6 +33,37 @@ status:
   conditions: [{type: Ready, status: "True"}]
   phase: Running
 """
+CLASS = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
+"""
+CLAIM_TEMPLATE = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}
+"""
+CLAIM = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: "claim-{{.Index}}"}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+"""
+CLAIMING = """
+apiVersion: v1
+kind: Pod
+metadata: {generateName: pod-}
+spec:
+  containers: [{name: main, image: registry.example/work:1, resources: {claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
+"""
+DEVICES = """
+- {opcode: createResourceDriver, driverName: gpu.example.com, nodes: node-*, maxClaimsPerNode: 2}
+- {opcode: createAny, templatePath: gpus.yaml}
+- {opcode: createAny, templatePath: one.yaml, namespace: work}
+"""
 BASIC = """
 - name: Basic
   defaultPodTemplatePath: pod.yaml

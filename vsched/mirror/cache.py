@@ -22,6 +22,7 @@ from vsched.model.amounts.resources import Amounts
 from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
+from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.nodes.pools import NodePool
@@ -184,10 +185,15 @@ class Cache(ObjectIntake):
 
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, for what-if simulations, which have no watch."""
-        self._budgets.settle(*self._pods.settle(report, self._previous))
+        self._budgets.settle(*self._pods.settle(report, self._decided_at))
         for eviction in report.evictions:
             self._problems.drop("Pod", eviction.uid)
         self._groups.settle(report.jobs)
+
+    @property
+    def _decided_at(self) -> float:
+        """When the cycle ran whose decisions are made true: at the time of the last snapshot."""
+        return self._previous
 
     def review(self) -> None:
         """Show every job as changed once, some in each session: the leader before may not have written its status."""
@@ -199,6 +205,7 @@ class Cache(ObjectIntake):
         """The cluster now. The snapshot is valid until the next one is taken."""
         self._snapshots += 1
         previous, self._previous = self._previous, now
+        self._groups.shown()
         self._budgets.expire(now)
         if self._awaiting_columns:
             self._make_room(now)
@@ -291,6 +298,13 @@ class Cache(ObjectIntake):
     def task(self, uid: str) -> Task | None:
         """The pod of this uid, None where there is none."""
         return self._pods.get(uid)
+
+    def use_divisions(self, divisions: Divisions) -> bool:
+        """Take over how shared devices may be divided; True where that has changed."""
+        if not self._device_shares.use(divisions):
+            return False
+        self.on_change()
+        return True
 
     def unread(self) -> Mapping[str, str]:
         """By kind of object that claims need and that cannot be read: why."""

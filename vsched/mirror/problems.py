@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import NO_EFFECT
+from vsched.mirror.ingest.device_overlaps import APART
 
-BAD, NO_EFFECT_REASON = "BadObject", "NoEffect"
-"""Reasons of Events: the object cannot be used, or asks for what is not supported."""
+BAD, NO_EFFECT_REASON, APART_REASON = "BadObject", "NoEffect", "SeveralDevicePlugins"
+"""Reasons of Events: the object cannot be used, asks for what is not supported, or may offer its GPUs twice."""
+_REASONS = {NO_EFFECT: NO_EFFECT_REASON, APART: APART_REASON}
+"""By the end of all remarks on an object."""
 LONGEST = 1000
 """The longest message; messages may quote the object."""
 PROBLEMS_LIMIT = 4096
@@ -51,7 +54,8 @@ class ObjectProblems:
         """The object is used except for what the remarks say."""
         self.drop(kind, key)
         message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
-        reason = NO_EFFECT_REASON if all(remark.endswith(NO_EFFECT) for remark in remarks) else BAD
+        reasons = (reason for end, reason in _REASONS.items() if all(remark.endswith(end) for remark in remarks))
+        reason = next(reasons, BAD)
         _note(
             self.blemished, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
         )

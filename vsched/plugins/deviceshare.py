@@ -1,14 +1,15 @@
 """deviceshare: places pods on devices that they use whole or in parts, and tells device plugins which.
 
 Device plugins register the devices of nodes, and pods ask for devices: vGPUs (``VGPUEnable``), memory of one GPU
-(``GPUSharingEnable``) or whole GPUs (``GPUNumberEnable``). The plugin looks at each device of each node: how much of
-its memory and of its computing power is left, and how many containers use it. Pods that ask for devices of a kind that
-is not enabled are placed by sums alone, as for other extended resources.
+(``GPUSharingEnable``), whole GPUs (``GPUNumberEnable``), or NPUs (``AscendHAMiVNPUEnable``). The plugin looks at each
+device of each node: how much of its memory and of its computing power is left, and how many containers use it. Pods
+that ask for GPUs of a kind that is not enabled wait, with a reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import NamedTuple, Self
 
 import msgspec
@@ -17,37 +18,40 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import BindAnnotations, PlacementListener, Plugin, SessionContext
-from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.nodes import Check, NodeFilter, NodeHolders, NodeScore, TaskScore
+from vsched.framework.policy import DeviceConfigAt, Policy
 from vsched.kernels.deviceshare.table import DeviceOrder
 from vsched.model.claims.devices import DevicePool
+from vsched.model.claims.uuids import uuids_of
 from vsched.model.deviceshare.records import (
-    GPU_INDEX,
-    VGPU_IDS,
-    VGPU_IDS_TO_ALLOCATE,
-    VGPU_NODE,
+    NODE_LOCKS,
     WHOLE,
     DeviceKind,
     DeviceRequest,
-    HeldParts,
 )
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.device_books import DeviceBooks
+from vsched.model.snapshot import Snapshot
+from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.gpus import gpu_annotations, vgpu_annotations
+from vsched.plugins.devices.neighbours import Rule, Tags, as_rule
+from vsched.plugins.devices.npu_parts import Chips, in_parts_of_several
+from vsched.plugins.devices.npus import npu_annotations
+from vsched.plugins.devices.reasons import NO_ROOM, closest, reasons_of_room, reasons_of_size
+from vsched.plugins.devices.refusals import refusal_of
+from vsched.plugins.devices.scores import BINPACK, SPREAD, DeviceScores
 
 NO_DEVICES = "node(s) had no registered devices of the kind {kind}"
 OTHER_MODE = "node(s) whose devices are divided in another mode than {mode}"
-NOT_ACCEPTED = "node(s) had no device that the pod accepts"
-NO_ROOM = "node(s) had too few devices with enough memory and computing power left"
-VENDOR = "NVIDIA"
-"""The type of all vGPUs in annotations of pods."""
+NOT_ACCEPTED = "node(s) had no device{which} that the pod accepts"
+ONLY_WHOLE = "node(s) give a container parts of one NPU, and several NPUs only whole"
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
 _PUBLISHED = "uuids of published devices"
-BINPACK, SPREAD = "binpack", "spread"
 
 
 class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of deviceshare. At most one kind of devices is enabled."""
+    """Arguments of deviceshare. At most one kind of GPUs is enabled."""
 
     gpu_sharing: bool = msgspec.field(default=False, name="deviceshare.GPUSharingEnable")
     """Pods ask for memory of one GPU (``volcano.sh/gpu-memory``)."""
@@ -56,59 +60,78 @@ class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vgpu: bool = msgspec.field(default=False, name="deviceshare.VGPUEnable")
     """Pods ask for vGPUs (``volcano.sh/vgpu-number`` and others)."""
     policy: str = msgspec.field(default="", name="deviceshare.SchedulePolicy")
-    """``binpack`` or ``spread``: which nodes score higher for vGPUs, and which of a node's devices pods get."""
+    """``binpack`` or ``spread``: which nodes score higher, and which of a node's devices pods get."""
     weight: int = msgspec.field(default=0, name="deviceshare.ScheduleWeight")
     """Of the score; 0 for none."""
     node_lock: bool = msgspec.field(default=False, name="deviceshare.NodeLockEnable")
-    """Only false: bindings to a node are not made to wait for each other."""
+    """Pods that get devices are bound in turn, node by node, each once the device plugin has served the last."""
     mind_cluster: bool = msgspec.field(default=False, name="deviceshare.AscendMindClusterVNPUEnable")
     """Only false."""
     ascend: bool = msgspec.field(default=False, name="deviceshare.AscendHAMiVNPUEnable")
-    """Only false."""
+    """Pods ask for NPUs (``huawei.com/Ascend910B3`` and others)."""
     geometries: str = msgspec.field(default=GEOMETRIES, name="deviceshare.KnownGeometriesCMName")
-    """Only the default: it is for MIG, which is not supported."""
+    """The ConfigMap that says how GPUs may be divided by MIG, and NPUs by templates."""
     geometries_namespace: str = msgspec.field(
         default=GEOMETRIES_NAMESPACE, name="deviceshare.KnownGeometriesCMNamespace"
     )
-    """Only the default."""
+    """Its namespace."""
     exclusive: list[dict[str, str]] = msgspec.field(default_factory=list, name="deviceshare.GPUExclusiveRules")
-    """Only empty: GPUs are not reserved for pods with labels."""
+    """Pods with all the labels of one of these maps share no vGPU device with each other."""
 
     def normalised(self) -> Self:
         """The same; raises ValueError for what is not supported, or not together."""
-        unsupported = {
-            "NodeLockEnable": self.node_lock,
-            "AscendMindClusterVNPUEnable": self.mind_cluster,
-            "AscendHAMiVNPUEnable": self.ascend,
-            "KnownGeometriesCMName": self.geometries != GEOMETRIES,
-            "KnownGeometriesCMNamespace": self.geometries_namespace != GEOMETRIES_NAMESPACE,
-            "GPUExclusiveRules": bool(self.exclusive),
-        }
-        for name, is_set in unsupported.items():
-            if is_set:
-                raise ValueError(f"deviceshare.{name}: it is not supported (expected nothing, or its default)")
+        if self.mind_cluster:
+            raise ValueError("deviceshare.AscendMindClusterVNPUEnable: it is not supported (expected false or nothing)")
         if self.gpu_sharing + self.gpu_number + self.vgpu > 1:
             raise ValueError(
                 "deviceshare.GPUSharingEnable, deviceshare.GPUNumberEnable, deviceshare.VGPUEnable: "
                 "several are true (expected one of them at most)"
             )
+        if not (self.geometries and self.geometries_namespace):
+            raise ValueError(
+                "deviceshare.KnownGeometriesCMName, deviceshare.KnownGeometriesCMNamespace: one is empty "
+                "(expected a ConfigMap and its namespace)"
+            )
+        if self.exclusive and not self.vgpu:
+            raise ValueError("deviceshare.GPUExclusiveRules: it needs deviceshare.VGPUEnable: true")
+        if not all(self.exclusive):
+            raise ValueError("deviceshare.GPUExclusiveRules: a rule has no labels (expected some)")
         if self.policy not in ("", BINPACK, SPREAD):
             raise ValueError(f"deviceshare.SchedulePolicy: {self.policy!r} is unknown (expected binpack or spread)")
         return self
 
+    def device_config(self) -> DeviceConfigAt | None:
+        """The ConfigMap that says how devices are divided, where pods ask for vGPUs or NPUs."""
+        return DeviceConfigAt(self.geometries_namespace, self.geometries) if self.vgpu or self.ascend else None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The exclusive rules."""
+        return tuple(map(as_rule, self.exclusive))
+
     @property
     def kind(self) -> str:
-        """The kind of devices that is enabled; empty for none."""
+        """The kind of GPUs that is enabled; empty for none."""
         if self.vgpu:
             return DeviceKind.VGPU
         return DeviceKind.GPU if self.gpu_sharing or self.gpu_number else ""
 
     @property
-    def order(self) -> DeviceOrder:
+    def kinds(self) -> frozenset[str]:
+        """The kinds of devices that are enabled."""
+        return frozenset(filter(None, (self.kind, DeviceKind.NPU if self.ascend else "")))
+
+    def order(self, kind: str) -> DeviceOrder:
         """Which of several devices of a node a container gets."""
         if self.policy:
             return DeviceOrder(self.policy)
-        return DeviceOrder.LAST if self.vgpu else DeviceOrder.FIRST
+        return DeviceOrder.LAST if kind == DeviceKind.VGPU else DeviceOrder.FIRST
+
+
+def locks_nodes(policy: Policy) -> bool:
+    """Whether nodes are locked under a policy while pods get devices."""
+    plugin = policy.plugin(DeviceShare.name)
+    return plugin is not None and isinstance(plugin.args, DeviceShareArgs) and plugin.args.node_lock
 
 
 class Published(NamedTuple):
@@ -118,14 +141,7 @@ class Published(NamedTuple):
     uuids: frozenset[tuple[str, str]]
 
 
-class KnownScores(NamedTuple):
-    """The scores of all nodes for a request, and how many changes are taken into account."""
-
-    scores: Floats
-    position: int
-
-
-class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListener, BindAnnotations):
+class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, PlacementListener, BindAnnotations):
     """Filters and scores nodes by the devices that pods would get, and writes down which they got."""
 
     name = "deviceshare"
@@ -136,28 +152,50 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListe
         self._catalogue, self._now = context.snapshot.device_shares, context.snapshot.now
         self._nodes = context.nodes
         self._pools = context.snapshot.claims.devices.pools
-        self._kind = self.args.kind
-        self._books: DeviceBooks | None = None
-        self._scores: dict[DeviceRequest, KnownScores] = {}
+        self._kinds, self._chips = self.args.kinds, Chips(self._catalogue.chips)
+        self._rules = self.args.rules
+        self._books: dict[str, DeviceBooks] = {}
+        self._scores = DeviceScores(len(context.nodes), self.args.policy, self.args.weight)
+        self._names: dict[str, str] = {}
+        """By uid: the pods that this session has placed."""
 
     # -- which nodes are possible -----------------------------------------------------------------------------------
 
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
         """Nodes with devices that the pod accepts."""
+        refusal = refusal_of(self._chips.fitted(shape.devices), self._kinds, whole_gpus=self.args.gpu_number)
+        if refusal:
+            return [Check(refusal, np.zeros(len(nodes), np.bool_), code=Code.NO_DEVICES, lasting=True)]
         request = self._request_of(shape)
         if request is None:
             return ()
-        books, count = self._opened(), len(nodes)
+        books, count = self._opened(request), len(nodes)
         there = np.zeros(count, np.bool_)
         there[books.rows] = True
-        checks = [Check(NO_DEVICES.format(kind=self._kind), there, code=Code.DEVICES)]
+        checks = [Check(NO_DEVICES.format(kind=request.chip or request.kind), there, code=Code.NO_DEVICES)]
+        if in_parts_of_several(request):
+            checks.append(Check(ONLY_WHOLE, np.zeros(count, np.bool_), code=Code.NO_DEVICES, lasting=True))
         if request.mode:
-            other = books.rows[[one.mode != request.mode for one in books.found]]
-            checks.append(Check(OTHER_MODE.format(mode=request.mode), _but(other, count), code=Code.DEVICES))
+            other = _but(books.rows[[one.mode != request.mode for one in books.found]], count)
+            reason = OTHER_MODE.format(mode=request.mode)
+            checks.append(Check(reason, other, code=Code.NO_DEVICES, lasting=True))
         accepted = books.accepted(request)
         if accepted is not None:
-            checks.append(Check(NOT_ACCEPTED, _but(books.rows[~accepted.any(axis=0)], count), code=Code.DEVICES))
+            none = _but(books.rows[~accepted.any(axis=0)], count)
+            reason = NOT_ACCEPTED.format(which=_named_by(request))
+            checks.append(Check(reason, none, code=Code.NO_DEVICES, lasting=True))
+        for one in reasons_of_size(books, request):
+            code = Code.NO_DEVICES if one.lasting else Code.DEVICES
+            checks.append(Check(one.text, _but(books.rows[one.places], count), code=code, lasting=one.lasting))
         return [check for check in checks if not check.passes.all()]
+
+    def task_class(self, task: Task) -> Hashable:
+        """What the pods have in common with which it shares no device; None for most pods."""
+        asked = task.shape.devices
+        if asked is None or not (asked.spread or self._rules):
+            return None
+        request = self._request_of(task.shape)
+        return None if request is None else self._opened(request).avoided_by(task) or None
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
         """Whether the pod asks for devices."""
@@ -168,10 +206,28 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListe
         request = self._request_of(shape)
         if request is None:
             return ()
-        books = self._opened()
-        now = self._by_row(books, books.fit(request).passes)
-        later = self._by_row(books, books.fit(request, later=True).passes) if books.in_motion else None
-        return [Check(NO_ROOM, now, resolvable=True, code=Code.DEVICES, later=later)]
+        books, avoided = self._opened(request), task_class if isinstance(task_class, tuple) else ()
+        now = self._by_row(books, books.fit(request, avoided).passes)
+        later = self._by_row(books, books.fit(request, avoided, later=True).passes) if books.in_motion else None
+        details = partial(self._details, books, request, avoided)
+        return [Check(NO_ROOM, now, True, Code.DEVICES, later, details=details)]
+
+    def _details(self, books: DeviceBooks, request: DeviceRequest, avoided: Tags) -> list[Check]:
+        """What is short on which nodes."""
+        count = len(self._nodes)
+        return [
+            Check(one.text, _but(books.rows[one.places], count), resolvable=True, code=Code.DEVICES)
+            for one in reasons_of_room(books, request, avoided)
+        ]
+
+    def holders(self, shape: Shape, rows: Mask) -> NodeHolders | None:
+        """What is left of the device that comes closest, and which pods hold the rest."""
+        request = self._request_of(shape)
+        if request is None:
+            return None
+        books = self._opened(request)
+        short = rows[books.rows] & ~books.fit(request).passes
+        return closest(books, request, np.flatnonzero(short), self._catalogue, self._names)
 
     def _by_row(self, books: DeviceBooks, passes: Mask) -> Mask:
         """bool[nodes]; nodes without devices are no concern of a dynamic check."""
@@ -179,94 +235,93 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, PlacementListe
         found[books.rows] = passes
         return found
 
+    def nodes_for(self, shape: Shape, snapshot: Snapshot) -> Mask | None:
+        """Nodes whose devices could hold the pod if nobody used them."""
+        catalogue = snapshot.device_shares
+        request = Chips(catalogue.chips).fitted(shape.devices)
+        if request is None or request.kind not in self.args.kinds:
+            return None
+        books = DeviceBooks(catalogue, snapshot.nodes, request.kind, self.args.order(request.kind))
+        found = np.zeros(len(snapshot.nodes), np.bool_)
+        found[books.rows] = books.unused().choose(request.asks, books.order, books.accepted(request)).passes
+        return found
+
     # -- which node is best -------------------------------------------------------------------------------------------
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
         """By the devices that a pod would get: how full they would be (binpack), or how many nobody uses (spread)."""
         request = self._request_of(shape)
-        if request is None or not self.args.policy or not self.args.weight or request.kind != DeviceKind.VGPU:
+        if request is None or not self.args.policy or not self.args.weight or request.kind == DeviceKind.GPU:
             return None
-        return np.array(self._scores_of(request)[rows])
+        return np.array(self._scores.of(self._opened(request), request)[rows])
 
-    def _scores_of(self, request: DeviceRequest) -> Floats:
-        books = self._opened()
-        known, position = self._scores.get(request), len(books.changed)
-        if known is None:
-            known = KnownScores(np.zeros(len(self._nodes)), -1)
-            places = np.arange(len(books.rows))
-        else:
-            places = np.array(list(dict.fromkeys(books.changed[known.position :])), np.intp)
-        if len(places):
-            known.scores[books.rows[places]] = self._points(request, places)
-        self._scores[request] = KnownScores(known.scores, position)
-        return known.scores
+    def scores_task(self, task: Task) -> bool:
+        """Whether the pod shares no device with certain others, so that it would get other devices."""
+        return bool(self.args.policy and self.args.weight) and self.task_class(task) is not None
 
-    def _points(self, request: DeviceRequest, places: Ints) -> Floats:
-        """float64[places]: the scores of some nodes."""
-        books = self._opened()
-        fit, table = books.fit(request), books.free_at(places)
-        points = np.zeros(len(places))
-        for ask, slots in zip(request.asks, fit.slots, strict=True):
-            chosen = slots[:, places]
-            table.take(ask, chosen)
-            if self.args.policy == SPREAD:
-                points += np.where(chosen & (table.users == 1), 100.0, 0.0).sum(axis=0)
-            else:
-                counts = table.total_memory > 0
-                total = np.where(counts, table.total_memory, WHOLE)
-                used = total - np.where(counts, table.memory, table.thousandths)
-                points += np.where(chosen, 100.0 * used / total, 0.0).sum(axis=0)
-        rounded: Floats = np.floor(points + 0.5) * self.args.weight
-        return rounded
+    def task_score(self, task: Task, nodes: NodeTable, candidates: Mask) -> Floats | None:
+        """By how much the score differs for the devices that such a pod would get."""
+        request = self._request_of(task.shape)
+        if request is None:
+            return None
+        books = self._opened(request)
+        return self._scores.of(books, request, books.avoided_by(task)) - self._scores.of(books, request)
 
     # -- what is placed -----------------------------------------------------------------------------------------------
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Take what the task gets of the node's devices."""
-        if self._request_of(task.shape) is not None:
-            self._opened().take(job, task, row)
+        request = self._request_of(task.shape)
+        if request is not None:
+            self._names[task.uid] = task.key
+            self._opened(request).take(job, task, row)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Give it back."""
-        if self._request_of(task.shape) is not None:
-            self._opened().give_back(job, task, row)
+        request = self._request_of(task.shape)
+        if request is not None:
+            self._opened(request).give_back(job, task, row)
 
     def bind_annotations(self, task: Task) -> Sequence[tuple[str, str]]:
         """What the task got, as device plugins expect it."""
-        if self._books is None or self._request_of(task.shape) is None:
+        request = self._request_of(task.shape)
+        books = None if request is None else self._books.get(request.kind)
+        if request is None or books is None:
             return ()
-        held, parts = self._books.holds(task.uid), self._books.parts(task)
+        held, parts = books.holds(task.uid), books.parts(task)
         if held is None or not any(parts):
             return ()
-        if self._kind == DeviceKind.GPU:
-            indices = ",".join(str(part.index) for some in parts for part in some)
-            return (("volcano.sh/predicate-time", str(int(self._now * 1_000_000_000))), (GPU_INDEX, indices))
-        text, seconds = _written(parts), str(int(self._now))
-        return (
-            (VGPU_NODE, self._books.found[held.place].node),
-            ("volcano.sh/vgpu-time", seconds),
-            (VGPU_IDS, text),
-            (VGPU_IDS_TO_ALLOCATE, text),
-            ("volcano.sh/bind-phase", "allocating"),
-            ("volcano.sh/bind-time", seconds),
-        )
+        node = books.found[held.place].node
+        if request.kind == DeviceKind.NPU:
+            return npu_annotations(request, parts, self._chips, node, self._now)
+        if request.kind == DeviceKind.GPU:
+            return gpu_annotations(parts, self._now)
+        return vgpu_annotations(parts, node, self._now)
+
+    def node_lock(self, task: Task) -> str:
+        """That of the device plugin, if nodes are locked and the task got devices."""
+        request = self._request_of(task.shape) if self.args.node_lock else None
+        return "" if request is None else NODE_LOCKS[request.kind]
 
     def _request_of(self, shape: Shape) -> DeviceRequest | None:
         """What a pod asks of the devices that are enabled."""
-        request = shape.devices
-        if request is None or request.kind != self._kind:
+        request = self._chips.fitted(shape.devices)
+        if request is None or request.kind not in self._kinds:
             return None
-        if self._kind == DeviceKind.GPU and (request.asks[0].thousandths >= WHOLE) is not self.args.gpu_number:
+        if request.kind == DeviceKind.GPU and (request.asks[0].thousandths >= WHOLE) is not self.args.gpu_number:
             return None
         return request
 
-    def _opened(self) -> DeviceBooks:
-        if self._books is None:
-            self._books = DeviceBooks(self._catalogue, self._nodes, self._kind, self.args.order)
+    def _opened(self, request: DeviceRequest) -> DeviceBooks:
+        books = self._books.get(request.kind)
+        if books is None:
+            order = self.args.order(request.kind)
+            books = DeviceBooks(self._catalogue, self._nodes, request.kind, order, self._rules)
+            self._books[request.kind] = books
             published = published_uuids(self._pools, self._nodes)
             if published:
-                self._books.close(published)
-        return self._books
+                books.close(published)
+        return books
 
 
 def published_uuids(pools: Sequence[DevicePool], nodes: NodeTable) -> frozenset[tuple[str, str]]:
@@ -275,13 +330,7 @@ def published_uuids(pools: Sequence[DevicePool], nodes: NodeTable) -> frozenset[
     known = kept.get(_PUBLISHED)
     if isinstance(known, Published) and known.pools is pools:
         return known.uuids
-    found = frozenset(
-        (device.node, value)
-        for pool in pools
-        for device in pool.devices
-        for name, value in device.model.attributes
-        if name.rpartition("/")[2] == "uuid" and isinstance(value, str)
-    )
+    found = frozenset((device.node, uuid) for pool in pools for device in pool.devices for uuid in uuids_of(device))
     kept[_PUBLISHED] = Published(pools, found)
     return found
 
@@ -293,8 +342,7 @@ def _but(rows: Ints, count: int) -> Mask:
     return found
 
 
-def _written(parts: HeldParts) -> str:
-    """The parts by container, as device plugins read them."""
-    return ";".join(
-        "".join(f"{part.uuid},{VENDOR},{part.memory},{part.thousandths // 10}:" for part in some) for some in parts
-    )
+def _named_by(request: DeviceRequest) -> str:
+    """By what a pod names the devices that it accepts; empty where that is more than one property."""
+    types, uuids = request.types or request.other_types or request.chip, request.uuids or request.other_uuids
+    return "" if types and uuids else " of a type" if types else " with a uuid" if uuids else ""

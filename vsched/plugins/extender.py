@@ -209,9 +209,9 @@ class Extender(
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
-    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
+    def task_class(self, task: Task) -> Hashable:
         """Namespace and labels, without labels that only number pods; None where the extender is not asked."""
-        return self._kind_of(labels) if self.args.predicate_verb and self._manages(shape) else None
+        return self._kind_of(task.labels) if self.args.predicate_verb and self._manages(task.shape) else None
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
         """True if the extender is asked about such a pod: its answers may change with placements."""

@@ -56,6 +56,7 @@ class Gang(
     """Keeps a job from starting until its minimum fits, and protects the minimum of running jobs from eviction."""
 
     name = "gang"
+    votes_by_kind = True
     goes_first = "does not have its minimum yet"
     protects_absolutely = True
     judges_gangs = False
@@ -125,6 +126,9 @@ class Gang(
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Tasks that their jobs can lose without falling below the minimum."""
         return Votes(self._spare, BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
+
+    def job_class(self, job: JobView) -> None:
+        """Only spec and pods count."""
 
     def _has_more(self, taker: Task) -> bool:
         """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""

@@ -174,9 +174,13 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
 
     # -- by the pods on nodes -----------------------------------------------------------------------------------
 
-    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
+    def task_class(self, task: Task) -> Hashable:
         """What the rules need of the labels. Placing pods with anti-affinity may change it: ask for each task."""
-        return self._rules.class_of(shape, labels)
+        return self._rules.class_of(task.shape, task.labels)
+
+    def reads_labels(self, shape: Shape) -> bool:
+        """Whether it has rules about other pods, or other pods have rules about any."""
+        return self._rules.reads_labels(shape)
 
     def is_dynamic(self, shape: Shape, task_class: Hashable) -> bool:
         """Whether host ports, pod affinity or hard spread could rule out nodes for such a pod."""

@@ -26,6 +26,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
     """Orders jobs and tasks by priority, and lets higher priority preempt lower priority."""
 
     name = "priority"
+    votes_by_kind = True
     goes_first = "has the higher priority"
 
     def open(self, context: SessionContext) -> None:
@@ -73,6 +74,9 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
             return job.key != key and job.priority >= own
 
         return Votes(agreed, "their priority is not lower", rules_out, self._class_of(evictor))
+
+    def job_class(self, job: JobView) -> None:
+        """Only the number of pods counts."""
 
     def _class_of(self, evictor: Task) -> Hashable:
         """The priority of the evictor's job; if it could preempt within its own job, also that job and its priority."""

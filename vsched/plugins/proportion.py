@@ -74,6 +74,7 @@ class Proportion(
     """Divides the cluster by weight, and limits queues to what they deserve."""
 
     name = "proportion"
+    votes_by_kind = True
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
 

@@ -51,6 +51,10 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
         """Permits a job that has waited long enough, and has nothing to say of others."""
         return self._vote(job)
 
+    def job_class(self, job: JobView) -> Vote:
+        """Whether it has waited long enough."""
+        return self._vote(job)
+
     def _vote(self, job: JobView) -> Vote:
         return Vote.PERMIT if self._due(job) <= self._now else Vote.ABSTAIN
 

@@ -76,6 +76,7 @@ class Tdm(
     """Opens and closes revocable zones by the time of the day."""
 
     name = "tdm"
+    votes_by_kind = True
     goes_first = "is not for time windows"
     args_type = TdmArgs
 
@@ -127,6 +128,9 @@ class Tdm(
     def job_starving(self, job: JobView) -> bool:
         """Whether the job is not preemptable and has pending tasks."""
         return job.spec.preemptable is not True and job.pending_count > 0
+
+    def job_class(self, job: JobView) -> None:
+        """Only spec and pods count."""
 
     # -- victims ------------------------------------------------------------------------------------------------
 

@@ -78,6 +78,12 @@ def test_an_unaccepted_device_is_passed_over() -> None:
     assert np.flatnonzero(found.slots[0]).tolist() == [0]
 
 
+def test_nodes_in_equal_states_have_equal_keys() -> None:
+    found = table([NEW, used(1, 1)], [NEW, used(1, 1)], [used(1, 1), NEW], [NEW, used(1, 1, 2)], [NEW]).keys()
+    assert found[0] == found[1]
+    assert len({*found}) == 4
+
+
 asks = st.builds(
     DeviceAsk,
     number=st.integers(1, 3),
@@ -135,6 +141,34 @@ def test_no_device_is_overfull_and_what_is_given_back_equals_what_was_taken(
         assert (made.memory[made.total_memory > 0] >= 0).all()
         assert (made.sharers >= 0).all()
     for ask, which in zip(wanted, chosen, strict=True):
-        made.give_back(ask, which)
+        for slot, node in np.argwhere(which).tolist():
+            gain = made.gain(ask, slot, node)
+            made.shift(slot, node, ask.thousandths, gain.memory, 1)
     for name in ("memory", "thousandths", "sharers", "users"):
         assert (getattr(made, name) == getattr(before, name)).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=8),
+    st.integers(1, 4),
+    st.sampled_from(DeviceOrder),
+)
+def test_devices_come_from_the_smallest_network_that_has_enough(
+    devices: list[tuple[int, bool]], number: int, order: DeviceOrder
+) -> None:
+    made = table([NEW if healthy else BROKEN for _, healthy in devices])
+    made.networks = np.array([[network] for network, _ in devices])
+    found = made.choose([DeviceAsk(number=number)], order)
+
+    counts = {network: sum(healthy for other, healthy in devices if other == network) for network, _ in devices}
+    assert found.passes[0] == (sum(counts.values()) >= number)
+    if found.passes[0]:
+        used_networks = [devices[slot][0] for slot in np.flatnonzero(found.slots[0][:, 0])]
+        assert len(used_networks) == number
+        enough = [count for count in counts.values() if count >= number]
+        if enough:
+            assert len(set(used_networks)) == 1
+            assert counts[used_networks[0]] == min(enough)
+        else:
+            largest = max(counts.values())
+            assert max(used_networks.count(network) for network in set(used_networks)) == min(largest, number)

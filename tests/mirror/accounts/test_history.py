@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from vsched.mirror.accounts import history as book_module
 from vsched.mirror.accounts.history import DECAYS_MAX, HistoryBook, is_counted
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, ResourceAxis, Vector
@@ -288,7 +289,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @example([Step(0.0, ANN, 1), Step(0.0, ANN, 0), Step(3600.0, ANN, 0)], 60.0)
 @given(STEPS, st.floats(60.0, 1e5))
 def test_decayed_sums_are_the_integral_of_what_was_held(steps: list[Step], half_life: float) -> None:

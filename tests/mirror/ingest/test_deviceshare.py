@@ -77,6 +77,12 @@ def task_of(*containers: Obj, inits: tuple[Obj, ...] = (), axis: ResourceAxis | 
         pytest.param(
             HAMI_JSON, "Reported", (SharedDevice(0, "GPU-0", "A10", 8192, 4, numa=1),), id="HAMi's list in JSON"
         ),
+        pytest.param(
+            HAMI_JSON.replace(',"health":true', ""),
+            "Reported",
+            (SharedDevice(0, "GPU-0", "A10", 8192, 4, healthy=False, numa=1),),
+            id="in JSON, a device that is ill has no health",
+        ),
         pytest.param(devices(1), None, None, id="a plugin that has not reported has no devices"),
         pytest.param(devices(1), "Deleted_2026", None, id="a plugin that has left has no devices"),
         pytest.param("", "Reported", None, id="nothing is registered"),
@@ -99,11 +105,6 @@ def test_what_a_node_registers(register: str, handshake: str | None, found: tupl
         pytest.param(devices(65), "65 devices (64 are read at most)", id="more devices than are read"),
         pytest.param("[:", "'[:' (expected a list of devices)", id="no JSON"),
         pytest.param("x:" * 10_000, "20,000 letters (16,384 are read at most)", id="a text without an end"),
-        pytest.param(
-            device(0, mode="mig"),
-            "its devices are divided by MIG, which is not supported (expected hami-core or mps)",
-            id="MIG",
-        ),
     ],
 )
 def test_what_cannot_be_read_of_a_node_is_said_and_left_out(register: str, problem: str) -> None:
@@ -111,6 +112,19 @@ def test_what_cannot_be_read_of_a_node_is_said_and_left_out(register: str, probl
 
     assert found == ()
     assert remarks == [f"metadata.annotations[{REGISTER}]: {problem}: its devices are left out"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "handshake", "count"),
+    [
+        pytest.param("20", None, 1, id="a newer plugin shakes no hands, and the kubelet knows it"),
+        pytest.param("0", None, 0, id="it has left"),
+        pytest.param("20", "Deleted_2026", 0, id="a plugin that shakes hands has left"),
+    ],
+)
+def test_the_kubelet_tells_of_plugins_that_shake_no_hands(amount: str, handshake: str | None, count: int) -> None:
+    found = vgpu_node("n1", devices(1), handshake, status={"allocatable": {"volcano.sh/vgpu-number": amount}})
+    assert len(read(found)[0]) == count
 
 
 def test_devices_of_the_kind_gpu_share_the_memory_equally() -> None:
@@ -231,6 +245,11 @@ def test_requests_count_the_memory_and_cores_of_all_devices() -> None:
             ),
             id="two containers",
         ),
+        pytest.param(
+            "GPU-0[group2-3],NVIDIA,3000,0:",
+            ((HeldPart(-1, 0, 3000, "GPU-0", "group2-3"),),),
+            id="an instance of a GPU that is divided by MIG",
+        ),
     ],
 )
 def test_what_a_pod_holds(text: str, parts: object) -> None:
@@ -246,8 +265,16 @@ def test_what_a_pod_holds_of_devices_of_the_kind_gpu() -> None:
     assert task_of(asking(gpu_memory=4), **{INDEX: "1"}).devices == "1"
 
 
-def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read() -> None:
-    fields = make.pod(metadata={"annotations": {IDS: "GPU-0,NVIDIA"}}, spec={"schedulerName": "vsched"})
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("GPU-0,NVIDIA", "'GPU-0,NVIDIA' (expected uuid,type,MiB,cores)", id="too few fields"),
+        pytest.param("GPU-0[g-1,NVIDIA,1,0:", "'GPU-0[g-1' (expected uuid[geometry-position])", id="half an instance"),
+        pytest.param("[g-1],NVIDIA,1,0:", "'[g-1]' (expected uuid[geometry-position])", id="an instance of no device"),
+    ],
+)
+def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, problem: str) -> None:
+    fields = make.pod(metadata={"annotations": {IDS: text}}, spec={"schedulerName": "vsched"})
     fields["spec"]["containers"] = [asking(vgpu_number=1)]
     found = make.read(fields)
     assert isinstance(found, wire.Pod)
@@ -255,4 +282,46 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read() -> None:
 
     assert facts is not None
     assert facts.task.devices == ""
-    assert facts.remarks == [f"metadata.annotations[{IDS}]: 'GPU-0,NVIDIA' (expected uuid,type,MiB,cores): passed over"]
+    assert facts.remarks == [f"metadata.annotations[{IDS}]: {problem}: passed over"]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "policy", "remark"),
+    [
+        pytest.param({"vgpu_number": 1}, "spread", "", id="the one that is known"),
+        pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): passed over", id="another one"),
+        pytest.param(
+            {"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: passed over", id="no vGPUs"
+        ),
+    ],
+)
+def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy: str, remark: str) -> None:
+    name = "volcano.sh/vgpu-podgroup-policy"
+    fields = make.pod(metadata={"annotations": {name: policy}}, spec={"schedulerName": "vsched"})
+    fields["spec"]["containers"] = [asking(**amounts)]
+    found = make.read(fields)
+    assert isinstance(found, wire.Pod)
+    facts = PodReader(ResourceAxis(), frozenset({"vsched"})).read(found)
+
+    assert facts is not None
+    assert facts.task.shape.devices is not None
+    assert facts.task.shape.devices.spread == (not remark)
+    assert list(facts.remarks) == ([f"metadata.annotations[{name}]: {remark}"] if remark else [])
+
+
+def test_init_containers_get_no_vgpus() -> None:
+    request = task_of(make.container("1"), inits=(asking(vgpu_number=1),)).shape.devices
+    assert request is not None
+    assert request.problem == (
+        "spec.initContainers[0].resources.limits: volcano.sh/vgpu-number (expected of containers alone)"
+    )
+
+
+def test_npus_do_not_go_together_with_gpus() -> None:
+    npus = {"name": "c", "resources": {"limits": {"huawei.com/Ascend910B3": "1"}}}
+    request = task_of(asking(vgpu_number=1), npus).shape.devices
+    assert request is not None
+    assert request.problem == (
+        "spec.containers[0].resources.limits: volcano.sh/vgpu-number beside huawei.com/Ascend910B3 "
+        "(expected one kind of devices)"
+    )

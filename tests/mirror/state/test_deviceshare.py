@@ -9,6 +9,8 @@ from tests.support.deviceshare import HANDSHAKE, IDS, asking, devices, part, pod
 from tests.support.mirrors import World
 from tests.support.plans import NOW, mirror
 from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS
+from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES
 from vsched.model.deviceshare.records import NO_SHARED_DEVICES
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.plan import Bind, CycleReport, Evict
@@ -34,8 +36,16 @@ def bind(world: World, fields: Obj) -> None:
     world.cache.assume(CycleReport(binds=(Bind(uid, "ns", "p", "n1", "ns/pg", None, ((IDS, TEXT),)),)))
 
 
-def test_without_registered_devices_nothing_is_shown() -> None:
-    world = World(make.node(), pod(node="n1", **{IDS: TEXT}))
+def test_without_devices_and_pods_that_hold_some_nothing_is_shown() -> None:
+    assert World(make.node(), pod(node="n1")).snapshot().device_shares is NO_SHARED_DEVICES
+
+
+def test_pods_hold_devices_of_nodes_whose_plugin_has_left() -> None:
+    world = World(vgpu_node("n1", devices(1)), pod(node="n1", **{IDS: TEXT}))
+    world.add(vgpu_node("n1", devices(1), "Deleted_2026"))
+    assert dict(world.snapshot().device_shares.nodes) == {}
+    assert held(world) == [("ns/p", "GPU-0", False)]
+    world.delete(pod(node="n1"))
     assert world.snapshot().device_shares is NO_SHARED_DEVICES
 
 
@@ -107,3 +117,14 @@ def test_a_mirror_on_paper_and_a_recording_show_the_same() -> None:
     (task,) = again.snapshot.jobs["ns/a"].tasks.values()
     assert (task.devices, task.shape.devices) == (part(0, 100, 10), snapshot.jobs["ns/a"].tasks[task.uid].shape.devices)
     assert ClusterEditor(snapshot).edited(()).device_shares.pods == shares.pods
+
+
+def test_geometries_are_shown_with_the_devices() -> None:
+    world = World(vgpu_node("n1", devices(1)))
+    assert world.snapshot().device_shares.geometries == DEFAULT_GEOMETRIES
+    wakes = world.wakes
+    assert world.cache.use_divisions(UNKNOWN_DIVISIONS)
+    assert world.snapshot().device_shares.geometries == ()
+    assert not world.cache.use_divisions(UNKNOWN_DIVISIONS), "nothing new"
+    assert world.wakes == wakes + 1
+    assert world.snapshot().device_shares is world.snapshot().device_shares

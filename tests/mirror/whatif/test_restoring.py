@@ -144,6 +144,15 @@ def test_it_goes_on_as_the_first_one_does(text: str, policy: Policy) -> None:
     )
 
 
+def test_pods_run_from_the_cycle_that_bound_them_on() -> None:
+    cache = cache_of("node n0 cpu=2\njob x/j0 min=1 phase=Inqueue\npods x/j0 1 cpu=1")
+    cache.snapshot(NOW - 9.0)
+    snapshot = freeze(cache.snapshot(NOW))
+    again, report = ClusterEditor(snapshot, OUR_NAMES), decided(snapshot, DEFAULT_POLICY)
+    again.settle(report)
+    assert [task.started for task in again.snapshot(NOW + 1).jobs["x/j0"].tasks.values()] == [NOW]
+
+
 # -- pods that name no PodGroup, and classes that nobody but a queue or the cluster names ---------------------------
 
 

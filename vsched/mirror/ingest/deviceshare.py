@@ -12,21 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from vsched.errors import UNREADABLE, BadObject, BadQuantity
+from vsched.errors import UNREADABLE, BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.device_amounts import (
+    TEXT_MAX,
+    amount_of,
+    container_limits,
+    quantity_of,
+    whole_of,
+    words_of,
+)
+from vsched.mirror.ingest.device_kinds import problem_of
 from vsched.mirror.ingest.metadata import BOOLEANS
-from vsched.mirror.ingest.requests import Resources
-from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.npus import npu_request_of, npus_in_full, npus_of, npus_offered_by
 from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.pods import Container, Pod
-from vsched.model.amounts.resources import Amounts, ResourceAxis, parse_scaled
+from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.deviceshare.records import (
-    ASSIGNED,
     DEVICES_MAX,
     GPU_MEMORY,
     GPU_NUMBER,
+    MIG,
     VGPU_CORES,
     VGPU_MEMORY,
     VGPU_NUMBER,
@@ -39,6 +48,7 @@ from vsched.model.deviceshare.records import (
     HeldParts,
     NodeDevices,
     SharedDevice,
+    assigned_name,
 )
 from vsched.model.shared import shared
 
@@ -47,28 +57,22 @@ UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 USE_TYPE, AVOID_TYPE = "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"
 USE_UUID, AVOID_UUID = "volcano.sh/vgpu-use-gpuuuid", "volcano.sh/vgpu-nouse-gpuuuid"
 MODE = "volcano.sh/vgpu-mode"
-WISHES = (USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, MODE)
+GROUP_POLICY, SPREAD = "volcano.sh/vgpu-podgroup-policy", "spread"
+WISHES = (USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, MODE, GROUP_POLICY)
 """Annotations of pods about devices."""
 
-TEXT_MAX = 16384
-"""The longest text about the devices of a node or a pod that is read."""
-WORDS_MAX = 64
-"""Types or uuids that one pod names."""
-AMOUNT_MAX = 1 << 40
-"""MiB, and other amounts: no device has more."""
 UNBOUND_SHARERS = 1000
 """How many containers count as able to share a device that has no bound."""
 CORES = WHOLE // 100
 """Thousandths of a device in one per cent of its cores."""
-MODES = ("hami-core", "mps")
-"""Other modes but ``mig`` count as the first."""
-MIG = "mig"
+MODES = ("hami-core", "mps", MIG)
+"""Other modes count as the first."""
 
 _NONE: Mapping[str, str] = {}
 
 
 class HamiDevice(msgspec.Struct):
-    """A device in HAMi's JSON list."""
+    """A device in HAMi's JSON list. One that is ill has no field ``health``."""
 
     id: str
     count: int = 0
@@ -77,7 +81,7 @@ class HamiDevice(msgspec.Struct):
     type: str = ""
     numa: int = -1
     mode: str = ""
-    health: bool = True
+    health: bool = False
 
 
 # -- nodes ----------------------------------------------------------------------------------------------------------
@@ -92,8 +96,11 @@ def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...
             found.append(_equal_devices(node.metadata.name, capacity, annotations.get(UNHEALTHY, "")))
         except BadObject as error:
             remarks.append(f"{error}: its devices are left out")
+    npus = npus_of(node, remarks)
+    if npus is not None:
+        found.append(npus)
     text = annotations.get(REGISTER, "")
-    if ":" in text and _is_there(annotations.get(HANDSHAKE)):
+    if ":" in text and _is_there(annotations.get(HANDSHAKE), node.status.allocatable or {}):
         try:
             found.append(registered(node.metadata.name, text))
         except BadObject as error:
@@ -101,9 +108,11 @@ def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...
     return tuple(found)
 
 
-def _is_there(handshake: str | None) -> bool:
-    """Whether the device plugin is there: it says so, and says where it leaves."""
-    return handshake is not None and "Deleted" not in handshake
+def _is_there(handshake: str | None, allocatable: ResourceList) -> bool:
+    """Whether the device plugin is there. Newer ones shake no hands: then the kubelet's amounts tell."""
+    if handshake is None:
+        return str(allocatable.get(VGPU_NUMBER, "0")) != "0"
+    return "Deleted" not in handshake
 
 
 def registered(node: str, text: str) -> NodeDevices:
@@ -116,17 +125,15 @@ def registered(node: str, text: str) -> NodeDevices:
     if len({one.id for _, one in rows}) < len(rows):
         raise BadObject("two devices have one uuid")
     mode = rows[-1][1].mode if rows else ""
-    if mode == MIG:
-        raise BadObject("its devices are divided by MIG, which is not supported (expected hami-core or mps)")
     devices = tuple(
         SharedDevice(
             index,
             shared(one.id),
             shared(one.type),
-            _amount(one.devmem, "MiB"),
-            _amount(one.count, "sharers"),
+            amount_of(one.devmem, "MiB"),
+            amount_of(one.count, "sharers"),
             one.health,
-            min(WHOLE, CORES * _amount(one.devcore, "cores")),
+            min(WHOLE, CORES * amount_of(one.devcore, "cores")),
             one.numa,
         )
         for index, one in rows
@@ -150,11 +157,13 @@ def _lines(text: str) -> Iterable[tuple[int, HamiDevice]]:
 def _line(fields: Sequence[str]) -> HamiDevice:
     match fields:
         case [uuid, sharers, memory, cores, kind, numa, healthy, *_] if cores.isdecimal():
-            zone = _whole(numa) if numa.isdecimal() else -1
-            return HamiDevice(uuid, _whole(sharers), _whole(memory), _whole(cores), kind, zone, "", _flag(healthy))
+            zone = whole_of(numa) if numa.isdecimal() else -1
+            return HamiDevice(
+                uuid, whole_of(sharers), whole_of(memory), whole_of(cores), kind, zone, "", _flag(healthy)
+            )
         case [uuid, sharers, memory, kind, healthy, *mode]:
             return HamiDevice(
-                uuid, _whole(sharers), _whole(memory), 100, kind, -1, mode[0] if mode else "", _flag(healthy)
+                uuid, whole_of(sharers), whole_of(memory), 100, kind, -1, mode[0] if mode else "", _flag(healthy)
             )
     raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,sharers,MiB,type,healthy,mode)")
 
@@ -165,21 +174,9 @@ def _flag(text: str) -> bool:
     return BOOLEANS[text]
 
 
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 12:
-        raise BadObject(f"{text[:40]!r} (expected a whole number)")
-    return int(text)
-
-
-def _amount(value: int, what: str) -> int:
-    if not 0 <= value <= AMOUNT_MAX:
-        raise BadObject(f"{value} {what} (expected 0 to {AMOUNT_MAX:,})")
-    return value
-
-
 def _equal_devices(node: str, capacity: ResourceList, unhealthy: str) -> NodeDevices:
     """Devices of the kind ``gpu``: so many, with an equal share of the memory."""
-    number, memory = (_quantity(capacity, name, "status.capacity") for name in (GPU_NUMBER, GPU_MEMORY))
+    number, memory = (quantity_of(capacity, name, "status.capacity") for name in (GPU_NUMBER, GPU_MEMORY))
     if number > DEVICES_MAX:
         raise BadObject(f"status.capacity.{GPU_NUMBER}: {number} ({DEVICES_MAX} are read at most)")
     ill = {word.strip() for word in unhealthy[:TEXT_MAX].split(",")}
@@ -192,23 +189,16 @@ def _equal_devices(node: str, capacity: ResourceList, unhealthy: str) -> NodeDev
     )
 
 
-def _quantity(found: ResourceList, name: str, at: str) -> int:
-    if name not in found:
-        return 0
-    try:
-        return min(AMOUNT_MAX, parse_scaled(name, found[name], 1))
-    except BadQuantity as error:
-        raise BadObject(f"{at}.{error}") from None
-
-
 def offered_by(devices: Iterable[NodeDevices], stated: ResourceList) -> ResourceList:
-    """What a node with these devices offers of vGPU resources: sums, as the requests of pods are.
+    """What a node with these devices offers of vGPUs and of parts of NPUs: sums, as the requests of pods are.
 
     Whether a pod finds devices is decided for each device. The node's own numbers count only for ``vgpu-number``, where
     it states one: device plugins state the others in units of their own, or not at all.
     """
     offered: ResourceList = {}
     for found in devices:
+        if found.kind == DeviceKind.NPU:
+            offered |= npus_offered_by(found)
         if found.kind == DeviceKind.VGPU and found.devices:
             if VGPU_NUMBER not in stated:
                 offered[VGPU_NUMBER] = sum(one.sharers or UNBOUND_SHARERS for one in found.devices)
@@ -232,12 +222,19 @@ def device_request_of(pod: Pod) -> DeviceRequest | None:
     """What a pod asks of shared devices, None where it asks for none. Raises BadObject."""
     containers = pod.spec.containers or ()
     if not any(b"volcano.sh/" in bytes(one.resources) for one in (*containers, *(pod.spec.init_containers or ()))):
-        return None
+        return npu_request_of(pod)
+    request, problem = _request_of(pod, containers), problem_of(pod)
+    if not problem:
+        return request
+    return replace(request or DeviceRequest(DeviceKind.VGPU, (DeviceAsk(),)), problem=problem)
+
+
+def _request_of(pod: Pod, containers: Sequence[Container]) -> DeviceRequest | None:
     asks = [(number, ask) for number, one in enumerate(containers) for ask in _asks(one, f"spec.containers[{number}]")]
     if not asks:
-        return _gpu_request(pod)
+        return _gpu_request(pod) or npu_request_of(pod)
     wishes = wishes_of(pod.metadata) or (None,) * len(WISHES)
-    types, others, uuids, other_uuids = (_words(text, at) for text, at in zip(wishes[:4], WISHES, strict=False))
+    types, others, uuids, other_uuids = (words_of(text, at) for text, at in zip(wishes[:4], WISHES, strict=False))
     return DeviceRequest(
         DeviceKind.VGPU,
         tuple(ask for _, ask in asks),
@@ -247,11 +244,14 @@ def device_request_of(pod: Pod) -> DeviceRequest | None:
         uuids,
         other_uuids,
         (wishes[4] or "")[:40],
+        spread=wishes[5] == SPREAD,
     )
 
 
 def in_full(amounts: Amounts, request: DeviceRequest, axis: ResourceAxis) -> Amounts:
     """A pod's request with the memory and the cores of all devices: containers state those of one device."""
+    if request.kind == DeviceKind.NPU:
+        return npus_in_full(amounts, request, axis)
     if request.kind != DeviceKind.VGPU:
         return amounts
     sums = {
@@ -262,23 +262,17 @@ def in_full(amounts: Amounts, request: DeviceRequest, axis: ResourceAxis) -> Amo
     return tuple((column, 1000 * sums[column] if sums.get(column) else value) for column, value in amounts)
 
 
-def _limits(container: Container, at: str) -> ResourceList:
-    """The limits of a container; requests where it has no such limit."""
-    found = decoded(container.resources, Resources, f"{at}.resources")
-    return {} if found is None else {**(found.requests or {}), **(found.limits or {})}
-
-
 def _asks(container: Container, at: str) -> Iterable[DeviceAsk]:
     """What a container asks for: nothing, or one ask."""
-    limits, at = _limits(container, at), f"{at}.resources.limits"
+    limits, at = container_limits(container, at), f"{at}.resources.limits"
     if VGPU_NUMBER not in limits and VGPU_MEMORY not in limits:
         return
-    number = _quantity(limits, VGPU_NUMBER, at) if VGPU_NUMBER in limits else 1
-    memory, percent = _quantity(limits, VGPU_MEMORY, at), _quantity(limits, VGPU_PERCENT, at)
+    number = quantity_of(limits, VGPU_NUMBER, at) if VGPU_NUMBER in limits else 1
+    memory, percent = quantity_of(limits, VGPU_MEMORY, at), quantity_of(limits, VGPU_PERCENT, at)
     if not memory and VGPU_PERCENT not in limits:
         percent = 100
     if number:
-        cores = _quantity(limits, VGPU_CORES, at)
+        cores = quantity_of(limits, VGPU_CORES, at)
         yield DeviceAsk(min(number, DEVICES_MAX + 1), CORES * cores, memory, 0 if memory else min(percent, 1000))
 
 
@@ -286,11 +280,11 @@ def _gpu_request(pod: Pod) -> DeviceRequest | None:
     """Of the kind ``gpu``: memory of one device, or whole devices."""
     for name in (GPU_MEMORY, GPU_NUMBER):
         apps = [
-            _quantity(_limits(one, ""), name, f"spec.containers[{at}].resources.limits")
+            quantity_of(container_limits(one, ""), name, f"spec.containers[{at}].resources.limits")
             for at, one in enumerate(pod.spec.containers or ())
         ]
         steps = [
-            _quantity(_limits(one, ""), name, f"spec.initContainers[{at}].resources.limits")
+            quantity_of(container_limits(one, ""), name, f"spec.initContainers[{at}].resources.limits")
             for at, one in enumerate(pod.spec.init_containers or ())
         ]
         amount = max(sum(apps), max(steps, default=0))
@@ -300,14 +294,12 @@ def _gpu_request(pod: Pod) -> DeviceRequest | None:
     return None
 
 
-def _words(text: str | None, at: str) -> tuple[str, ...]:
-    """The words of a list, sorted."""
-    if not text:
-        return ()
-    words = {word.strip() for word in text[: TEXT_MAX + 1].split(",")} - {""}
-    if len(text) > TEXT_MAX or len(words) > WORDS_MAX:
-        raise BadObject(f"metadata.annotations[{at}]: more than {WORDS_MAX} words or {TEXT_MAX:,} letters")
-    return tuple(sorted(words))
+def remark_group_policy(annotations: Mapping[str, str], request: DeviceRequest | None, remarks: Remarks) -> None:
+    """Remark on a policy for the devices of a PodGroup that is unknown, or that cannot have an effect."""
+    policy = annotations.get(GROUP_POLICY, "")
+    if policy and (policy != SPREAD or request is None or request.kind != DeviceKind.VGPU):
+        why = f"{policy[:40]!r} (expected {SPREAD})" if policy != SPREAD else "it has no effect on a pod without vGPUs"
+        remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: passed over")
 
 
 # -- what pods hold -------------------------------------------------------------------------------------------------
@@ -315,13 +307,13 @@ def _words(text: str | None, at: str) -> tuple[str, ...]:
 
 def assigned_to(annotations: Mapping[str, str], request: DeviceRequest | None, remarks: Remarks) -> str:
     """The text that says which devices a pod holds; empty where there is none, or it cannot be read."""
-    text = "" if request is None else annotations.get(ASSIGNED[request.kind], "")
+    text = "" if request is None else annotations.get(assigned_name(request), "")
     if request is None or not text:
         return ""
     try:
         parts_of(text, request)
     except BadObject as error:
-        remarks.append(f"metadata.annotations[{ASSIGNED[request.kind]}]: {error}: passed over")
+        remarks.append(f"metadata.annotations[{assigned_name(request)}]: {error}: passed over")
         return ""
     return text
 
@@ -332,13 +324,17 @@ def parts_of(text: str, request: DeviceRequest) -> HeldParts:
         raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
     if request.kind == DeviceKind.GPU:
         ask = request.asks[0]
-        return (tuple(HeldPart(_whole(word.strip()), ask.thousandths, ask.memory) for word in text.split(",")),)
-    return tuple(
+        return (tuple(HeldPart(whole_of(word.strip()), ask.thousandths, ask.memory) for word in text.split(",")),)
+    found = (
         tuple(_held(part.split(",")) for part in container.split(":") if "," in part) for container in text.split(";")
     )
+    return tuple(filter(None, found)) if request.kind == DeviceKind.NPU else tuple(found)
 
 
 def _held(fields: Sequence[str]) -> HeldPart:
     if len(fields) < 4 or not fields[0]:
         raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,type,MiB,cores)")
-    return HeldPart(-1, CORES * _whole(fields[3]), _whole(fields[2]), shared(fields[0]))
+    uuid, bracket, instance = fields[0].partition("[")
+    if bracket and not (uuid and instance.endswith("]")):
+        raise BadObject(f"{fields[0][:80]!r} (expected uuid[geometry-position])")
+    return HeldPart(-1, CORES * whole_of(fields[3]), whole_of(fields[2]), shared(uuid), shared(instance[:-1]))

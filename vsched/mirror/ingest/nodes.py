@@ -10,6 +10,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
+from vsched.mirror.ingest.device_overlaps import overlap_of
 from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, node_devices_of, offered_by
 from vsched.mirror.ingest.metadata import BOOLEANS, created_of, naming, scheduling_annotations
 from vsched.mirror.wire.base import ResourceList
@@ -42,16 +43,20 @@ class NodeFacts(NamedTuple):
 
 
 def node_of(node: wire.Node, axis: ResourceAxis, remarks: Remarks | None = None) -> NodeFacts:
-    """What a Node says; raises BadObject. ``remarks`` gets a line for devices that cannot be read."""
+    """What a Node says; raises BadObject. ``remarks`` gets a line for devices that cannot be read or count twice."""
     metadata, spec = node.metadata, node.spec
     with naming("Node", metadata):
         read(metadata.labels, LABELS_MAX, "metadata.labels")
         read(spec.taints, TAINTS_MAX, "spec.taints")
         bounded(sum(len(image.names or ()) for image in node.status.images or ()), IMAGES_MAX, "status.images")
-        devices = node_devices_of(node, [] if remarks is None else remarks)
+        remarks = [] if remarks is None else remarks
+        devices = node_devices_of(node, remarks)
         offered = node.status.allocatable
         if devices:
             offered = {**(offered or {}), **offered_by(devices, offered or {})}
+            overlap = overlap_of(node, devices)
+            if overlap:
+                remarks.append(overlap)
         allocatable = amounts_of(axis, offered, "status.allocatable")
         lent = _oversubscribed(metadata, axis)
     attributes = NodeAttributes(

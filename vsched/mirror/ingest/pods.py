@@ -14,7 +14,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
-from vsched.mirror.ingest.deviceshare import assigned_to
+from vsched.mirror.ingest.deviceshare import assigned_to, remark_group_policy
 from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name, plain_name
 from vsched.mirror.ingest.metadata import (
@@ -194,6 +194,7 @@ class PodReader:
         if ours and not beyond and waits:
             remark_wishes_of_pod(pod, remarks)
             _remark_numa_policy(annotations, shape, remarks)
+            remark_group_policy(annotations, shape.devices, remarks)
         chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
         task = Task(
             wire.uid_of(metadata),

@@ -23,6 +23,7 @@ from vsched.mirror.ingest.bounds import (
 )
 from vsched.mirror.ingest.deviceshare import device_request_of, in_full, wishes_of
 from vsched.mirror.ingest.metadata import is_revocable, numa_policy_of
+from vsched.mirror.ingest.npus import npu_wishes_of
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
 from vsched.mirror.wire.affinity import Affinity
@@ -238,6 +239,7 @@ def _key(pod: Pod) -> Hashable:
         is_revocable(pod.metadata),
         numa_policy_of(pod.metadata),
         wishes_of(pod.metadata),
+        npu_wishes_of(pod.metadata),
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,

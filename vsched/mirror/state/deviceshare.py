@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from vsched.errors import BadObject
 from vsched.mirror.ingest.deviceshare import parts_of
+from vsched.model.deviceshare.divisions import USUAL_DIVISIONS, Divisions
 from vsched.model.deviceshare.records import (
-    ASSIGNED,
     NO_SHARED_DEVICES,
     DevicePod,
     DeviceShareCatalogue,
     NodeDevices,
+    is_assignment,
 )
 from vsched.model.plan import Bind
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
+
+T = TypeVar("T")
 
 
 class DeviceShareStore:
@@ -30,9 +35,16 @@ class DeviceShareStore:
         self._dirty: set[str] = set()
         """Nodes whose devices or whose pods have changed."""
         self._published = NO_SHARED_DEVICES
+        self._divisions = USUAL_DIVISIONS
+        self._divided_anew = False
+        """Whether they have changed."""
 
     def __len__(self) -> int:
         return len(self._nodes)
+
+    def of(self, node: str) -> tuple[NodeDevices, ...]:
+        """What a node registers."""
+        return self._nodes.get(node, ())
 
     def put(self, node: str, found: tuple[NodeDevices, ...]) -> bool:
         """Take in what a node registers; True where that has changed."""
@@ -59,36 +71,41 @@ class DeviceShareStore:
 
     def decide(self, bind: Bind) -> None:
         """A pod is about to be bound."""
-        names = ASSIGNED.values()
-        text = next((text for name, text in bind.annotations if name in names), "")
+        text = next((text for name, text in bind.annotations if is_assignment(name)), "")
         if text:
             self._decided[bind.uid] = text
+
+    def use(self, divisions: Divisions) -> bool:
+        """Take over how devices may be divided; True where that has changed."""
+        changed = divisions != self._divisions
+        if changed:
+            self._divisions, self._divided_anew = divisions, True
+        return changed
 
     def adopt(self, found: DeviceShareCatalogue) -> None:
         """Take over what another mirror has published."""
         self._nodes, self._shown_nodes = dict(found.nodes), dict(found.nodes)
         self._pods = {node: {pod.uid: pod for pod in pods} for node, pods in found.pods.items()}
         self._shown, self._published = dict(found.pods), found
+        self._divisions = Divisions(found.geometries, found.chips)
 
     def publish(self) -> DeviceShareCatalogue:
-        """What snapshots show; the same object while nothing changes. Pods count on nodes that register devices."""
+        """What snapshots show; the same object while nothing changes.
+
+        Pods count on nodes that register no devices too: a driver may publish there what a device plugin gave them.
+        """
         dirty, self._dirty = self._dirty, set()
-        changed = False
+        anew, self._divided_anew = self._divided_anew, False
         for node in sorted(dirty):
-            devices, pods = self._nodes.get(node), self._pods.get(node)
-            if devices is None:
-                changed |= self._shown_nodes.pop(node, None) is not None
-                self._shown.pop(node, None)
-                continue
-            changed = True
-            self._shown_nodes[node] = devices
-            if pods:
-                self._shown[node] = tuple(sorted(pods.values(), key=lambda pod: (pod.name, pod.uid)))
-            else:
-                self._shown.pop(node, None)
-        if changed:
-            known = self._shown_nodes
-            self._published = DeviceShareCatalogue(known, self._shown) if known else NO_SHARED_DEVICES
+            pods = self._pods.get(node, {}).values()
+            _show(self._shown_nodes, node, self._nodes.get(node, ()))
+            _show(self._shown, node, tuple(sorted(pods, key=lambda pod: (pod.name, pod.uid))))
+        if dirty or anew:
+            known, shown = self._shown_nodes, self._shown
+            found = DeviceShareCatalogue(
+                known, shown, geometries=self._divisions.geometries, chips=self._divisions.chips
+            )
+            self._published = found if known or shown else NO_SHARED_DEVICES
         return self._published
 
     def _hold(self, task: Task) -> None:
@@ -108,7 +125,8 @@ class DeviceShareStore:
             parts = known.parts
         else:
             return
-        pod = DevicePod(task.uid, task.key, request.kind, parts, task.status is Status.RELEASING)
+        leaving = task.status is Status.RELEASING
+        pod = DevicePod(task.uid, task.key, request.kind, parts, leaving, task.job, task.labels.pairs)
         if pod != known:
             self._pods.setdefault(task.node, {})[task.uid] = pod
             self._dirty.add(task.node)
@@ -119,6 +137,14 @@ class DeviceShareStore:
             self._dirty.add(task.node)
             if not pods:
                 del self._pods[task.node]
+
+
+def _show(shown: dict[str, tuple[T, ...]], node: str, found: tuple[T, ...]) -> None:
+    """Show what a node has now; a node that has nothing is left out."""
+    if found:
+        shown[node] = found
+    else:
+        shown.pop(node, None)
 
 
 def _holds(task: Task) -> bool:

@@ -26,17 +26,21 @@ def dense_vector(vector: Vector, width: int) -> list[int]:
 
 
 def dense(vectors: list[Vector], width: int) -> Ints:
-    """Sums as ``int64[column, position]``."""
-    return integers([dense_vector(vector, width) for vector in vectors]).T
+    """Sums as ``int64[column, position]``. The cost follows the amounts that they have, not the number of columns."""
+    found = np.zeros((width, len(vectors)), dtype=np.int64)
+    columns = [column for vector in vectors for column in vector]
+    positions = [position for position, vector in enumerate(vectors) for _ in vector]
+    found[columns, positions] = integers([value for vector in vectors for value in vector.values()])
+    return found
 
 
-def integers(values: list[list[int]]) -> npt.NDArray[np.int64]:
+def integers(values: list[int]) -> npt.NDArray[np.int64]:
     """Numbers as an array; what is beyond int64 is the largest sum."""
     try:
         found = np.array(values, dtype=np.int64)
     except OverflowError:
         # Absurd requests add up beyond int64.
-        found = np.array([[min(value, _FULL) for value in row] for row in values], dtype=np.int64)
+        found = np.array([min(value, _FULL) for value in values], dtype=np.int64)
     # A cycle adds and subtracts, which must not overflow.
     return np.minimum(found, _FULL, out=found)
 

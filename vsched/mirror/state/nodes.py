@@ -333,7 +333,8 @@ class NodeStore:
         table.requested[:, rows] = used
         table.idle[:, rows] = allocatable - used
         table.releasing[:, rows] = dense([record.releasing for record in records], width)
-        table.scoring[:, rows] = integers([[record.milli_cpu, record.memory] for record in records]).T
+        table.scoring[0, rows] = integers([record.milli_cpu for record in records])
+        table.scoring[1, rows] = integers([record.memory for record in records])
 
 
 def _same_burden(old: Task, new: Task) -> bool:

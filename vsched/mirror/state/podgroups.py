@@ -29,6 +29,8 @@ class PodGroupStore:
         self._phases = AssumedPhases()
         self._over: dict[str, Condition] = {}
         """Conditions about wall times that were decided and that the watch does not show yet."""
+        self._came: set[str] = set()
+        """Those that came, or took the name of another, after the last snapshot."""
 
     def adopt(self, groups: Mapping[str, JobSpec]) -> None:
         """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
@@ -45,8 +47,9 @@ class PodGroupStore:
     def put(self, key: str, watched: JobSpec) -> bool:
         """Take in a PodGroup; True where that can matter to scheduling."""
         before = self._jobs.group(key)
-        if before is not None and before.uid != watched.uid:
+        if before is None or before.uid != watched.uid:
             # What was decided was decided of another object of this name.
+            self._came.add(key)
             self._phases.end(key)
             self._over.pop(key, None)
         self._watched[key] = watched
@@ -81,17 +84,22 @@ class PodGroupStore:
 
     def drop(self, key: str) -> bool:
         """A PodGroup is gone; True where it was known."""
+        self._came.discard(key)
         self._phases.end(key)
         self._over.pop(key, None)
         known = self._watched.pop(key, None) is not None
         self._jobs.set_group(key, None)
         return known
 
+    def shown(self) -> None:
+        """A snapshot shows all PodGroups: decisions from now on are about these."""
+        self._came.clear()
+
     def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
-        """Assume the phases that a cycle decided, and that wall times are over."""
+        """Assume the phases that a cycle decided on the last snapshot, and that wall times are over."""
         for key, outcome in outcomes.items():
             group = self._jobs.group(key)
-            if group is None or not (key in self._watched or key in self._native):
+            if group is None or key in self._came or not (key in self._watched or key in self._native):
                 continue
             over = over_of(outcome.conditions) if outcome.conditions else None
             is_over = over is not None and not _alike(over_of(group.conditions), over)

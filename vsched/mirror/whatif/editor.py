@@ -102,7 +102,7 @@ class ClusterEditor(EditableMirror):
     # Objects as manifests
 
     def node(self, name: str) -> Manifest | None:
-        """A node as a manifest; None if it does not exist."""
+        """A node as a manifest, without what it registers of shared devices; None if it does not exist."""
         facts = self._nodes.facts(name)
         return None if facts is None else node_manifest(facts.attributes, facts.allocatable, self.axis)
 
@@ -182,7 +182,11 @@ class ClusterEditor(EditableMirror):
             wire.decode(kind, encoded(manifest)) if kind in wire.KINDS else wire.read_workload(kind, encoded(manifest))
         )
         before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
+        devices = self.shared_devices(found.metadata.name) if kind == "Node" else ()
         self.apply(kind, "MODIFIED", found)
+        if devices and not self.shared_devices(found.metadata.name):
+            # What a node registers is not in its manifest: see ``node_manifest``.
+            self._device_shares.put(found.metadata.name, devices)
         if before is not None:
             self._groups.ask_in_vain(before)
         broken = self.broken.get((kind, wire.identity_of(kind, found.metadata)))

@@ -10,6 +10,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from vsched.model.deviceshare.asking import DeviceAmount
+from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.nodes.table import Taint
 from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER
 
@@ -48,6 +50,15 @@ class SetRequest(msgspec.Struct, frozen=True, tag_field="edit", tag="request"):
     job: str
     resource: str
     amount: int
+
+
+class SetDeviceAmount(msgspec.Struct, frozen=True, tag_field="edit", tag="deviceAmount"):
+    """Cap what each container of the pending pods of a job asks of shared devices; ``minResources`` goes down, too."""
+
+    job: str
+    what: DeviceAmount
+    amount: int
+    """Devices; MiB or per cent of each device."""
 
 
 class SetJobQueue(msgspec.Struct, frozen=True, tag_field="edit", tag="jobQueue"):
@@ -97,8 +108,9 @@ class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
     effect: str = "NoSchedule"
 
 
-Rule = Literal["nodeSelector", "hostPorts", "podAffinity", "podAntiAffinity", "topologySpread"]
-"""Scheduling constraints of a pod; ``nodeSelector`` stands for node selector, node affinity and node name together."""
+Rule = Literal["nodeSelector", "hostPorts", "podAffinity", "podAntiAffinity", "topologySpread", "deviceWishes"]
+"""Scheduling constraints of a pod; ``nodeSelector`` stands for node selector, node affinity and node name together,
+``deviceWishes`` for the types, uuids and the mode of shared devices that it accepts."""
 
 
 class DropRule(msgspec.Struct, frozen=True, tag_field="edit", tag="dropRule"):
@@ -336,6 +348,8 @@ class PoolNode(msgspec.Struct, frozen=True):
     taints: tuple[Taint, ...]
     allocatable: dict[str, int]
     """In base units, by resource."""
+    devices: tuple[NodeDevices, ...] = ()
+    """Its shared devices, by kind."""
 
 
 class AddPoolNodes(msgspec.Struct, frozen=True, tag_field="edit", tag="poolNodes"):
@@ -422,6 +436,7 @@ JobEdit = (
     | SetMinResources
     | SetRoleMinimum
     | SetRequest
+    | SetDeviceAmount
     | SetJobQueue
     | SetPriority
     | Tolerate

@@ -16,6 +16,7 @@ from vsched.mirror.whatif.edits import (
     JobEdit,
     OtherEdit,
     RemoveGates,
+    SetDeviceAmount,
     SetHighestTier,
     SetJobQueue,
     SetMinMember,
@@ -31,7 +32,8 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
 )
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.amounts.resources import Amounts, ResourceAxis, scale_of
+from vsched.model.deviceshare.asking import capped, sums_of, without_wishes
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.shape import PodAffinity, Shape, Toleration
 from vsched.model.pods.status import Status
@@ -61,6 +63,8 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
             cluster.restate(edit.job, other, edit.priority)
         case SetRequest():
             _ask_less(cluster, job, axis.find(edit.resource), edit.amount)
+        case SetDeviceAmount():
+            _ask_less_of_devices(cluster, job, edit)
         case Tolerate():
             toleration = Toleration(edit.key, "Equal", edit.value, edit.effect)
             _reshape(cluster, job, lambda shape: _tolerating(shape, toleration))
@@ -179,6 +183,40 @@ def _ask_less(cluster: EditableMirror, job: Job, column: int | None, amount: int
     _restate(cluster, job, min_resources=tuple(stated.items()))
 
 
+def _ask_less_of_devices(cluster: EditableMirror, job: Job, edit: SetDeviceAmount) -> None:
+    """Cap what containers of the pending pods ask of shared devices, and lower ``minResources`` accordingly."""
+    before, axis = [task.shape for task in job.pending.values()], cluster.axis
+    _reshape(cluster, job, lambda shape: with_devices(shape, edit, axis))
+    after = [task.shape for uid in job.pending if (task := cluster.task(uid)) is not None]
+    spec, stated = job.spec, dict(job.spec.min_resources or ())
+    for column in [column for column in stated if stated[column]]:
+        less = sorted(
+            (
+                dict(old.request).get(column, 0) - dict(new.request).get(column, 0)
+                for old, new in zip(before, after, strict=True)
+            ),
+            reverse=True,
+        )
+        stated[column] = max(0, stated[column] - sum(less[: max(1, spec.min_member)]))
+    if tuple(stated.items()) != (spec.min_resources or ()):
+        _restate(cluster, job, min_resources=tuple(stated.items()))
+
+
+def with_devices(shape: Shape, edit: SetDeviceAmount, axis: ResourceAxis) -> Shape:
+    """The shape where no container asks for more of shared devices."""
+    request = shape.devices
+    if request is None:
+        return shape
+    less = capped(request, edit.what, edit.amount)
+    sums, asked = dict(sums_of(request)), dict(shape.request)
+    for resource, amount in sums_of(less):
+        column = axis.find(resource)
+        if column in asked:
+            asked[column] = max(0, asked[column] - (sums[resource] - amount) * scale_of(resource))
+    amounts = tuple(sorted((column, amount) for column, amount in asked.items() if amount))
+    return msgspec.structs.replace(shape, devices=less, request=amounts)
+
+
 def with_request(shape: Shape, column: int, amount: int) -> Shape:
     """The shape with one amount of its request replaced."""
     asked = {**dict(shape.request), column: amount}
@@ -210,6 +248,8 @@ def _without(shape: Shape, edit: DropRule) -> Shape:
             return with_(shape, affinity=_or_none(with_(affinity, anti_required=())))
         case "topologySpread":
             return with_(shape, spread=tuple(rule for rule in shape.spread if not rule.hard))
+        case "deviceWishes":
+            return shape if shape.devices is None else with_(shape, devices=without_wishes(shape.devices))
 
 
 def _or_none(affinity: PodAffinity) -> PodAffinity | None:

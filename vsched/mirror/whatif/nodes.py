@@ -24,7 +24,7 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
 )
 from vsched.mirror.whatif.queues import stated
-from vsched.mirror.whatif.records import EditableMirror
+from vsched.mirror.whatif.records import EditableMirror, like_devices
 from vsched.model.claims.devices import DeviceId
 from vsched.model.nodes.table import NodeAttributes, Taint
 
@@ -100,6 +100,8 @@ def _add_of_pool(cluster: EditableMirror, edit: AddPoolNodes) -> None:
         allocatable = tuple(sorted((column, amount) for column, amount in known if column is not None))
         attributes = NodeAttributes(name, {**like.labels, HOSTNAME: name}, like.taints, False, {}, {})
         cluster.put_node(NodeFacts(attributes, allocatable))
+        if like.devices:
+            cluster.put_shared_devices(name, tuple(like_devices(one, name) for one in like.devices))
 
 
 def _new(like: NodeAttributes, name: str) -> NodeAttributes:

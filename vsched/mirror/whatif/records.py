@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-import msgspec
+from msgspec.structs import replace
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
@@ -14,12 +14,19 @@ from vsched.mirror.whatif.restoring import RestoredMirror
 from vsched.mirror.whatif.topology import with_alike
 from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.claims.devices import DeviceId
+from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass, Queue
 from vsched.model.queues.quota import Quota
 from vsched.model.snapshot import Snapshot
+
+
+def like_devices(found: NodeDevices, node: str) -> NodeDevices:
+    """Shared devices of a new node like those of another one: healthy, and with uuids of their own."""
+    devices = tuple(replace(one, uuid=f"{node}-{one.index}" if one.uuid else "", healthy=True) for one in found.devices)
+    return replace(found, node=node, devices=devices)
 
 
 class EditableMirror(RestoredMirror):
@@ -129,6 +136,18 @@ class EditableMirror(RestoredMirror):
     def copy_devices(self, like: str, names: Sequence[str]) -> None:
         """New nodes have the devices, attach limits and local storage of one like them."""
         self._undo.append(self._paper.copy_node(like, names))
+        found = self._device_shares.of(like)
+        for name in names if found else ():
+            self.put_shared_devices(name, tuple(like_devices(one, name) for one in found))
+
+    def shared_devices(self, node: str) -> tuple[NodeDevices, ...]:
+        """The shared devices of a node, by kind."""
+        return self._device_shares.of(node)
+
+    def put_shared_devices(self, node: str, found: tuple[NodeDevices, ...]) -> None:
+        """Replace the shared devices of a node."""
+        self._undo.append(partial(self._device_shares.put, node, self._device_shares.of(node)))
+        self._device_shares.put(node, found)
 
     def join_hypernodes(self, like: str, names: Sequence[str]) -> None:
         """New nodes are in the HyperNodes of one like them."""
@@ -156,7 +175,7 @@ class EditableMirror(RestoredMirror):
         """A new pod with claims like those that were made for another one, in place of these."""
         claims, undo = self._paper.copy_claims(task, like)
         self._undo.append(undo)
-        return msgspec.structs.replace(task, claims=claims)
+        return replace(task, claims=claims)
 
     def put_queue(self, queue: Queue) -> None:
         """Replace or add a queue; the source of its priority (own field or class) stays."""

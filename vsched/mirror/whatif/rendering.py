@@ -27,7 +27,7 @@ _STRENGTHS = ("requiredDuringSchedulingIgnoredDuringExecution", "preferredDuring
 
 
 def node_manifest(attributes: NodeAttributes, allocatable: Amounts, axis: ResourceAxis) -> Manifest:
-    """A node with its allocatable amounts, including oversubscribed resources."""
+    """A node with its allocatable amounts, including oversubscribed resources, but without its shared devices."""
     return {
         "apiVersion": "v1",
         "kind": "Node",

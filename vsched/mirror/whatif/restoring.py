@@ -91,6 +91,11 @@ class RestoredMirror(PaperMirror):
             if task.owned and not task.returns and self.task(task.uid) is None:
                 self._begin_anew(task, implicit, owned)
 
+    @property
+    def _decided_at(self) -> float:
+        """The same; a cycle may also have run on the snapshot that this mirror is made from."""
+        return self.origin.now if self._first else self._previous
+
     def _begin_anew(self, task: Task, implicit: JobSpec | None, owned: OwnedClaims) -> None:
         """Add the pod with which a controller replaces this one; it keeps the name, as the new one is not known.
 

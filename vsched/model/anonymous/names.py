@@ -45,9 +45,11 @@ volcano.sh/network-topology-highest-tier volcano.sh/resource-strategy-scoring-ty
 volcano.sh/topology-decision volcano.sh/numa-topology-policy volcano.sh/task-topology-affinity
 volcano.sh/vgpu-number volcano.sh/vgpu-memory volcano.sh/vgpu-memory-percentage volcano.sh/vgpu-cores
 volcano.sh/vgpu-ids-new volcano.sh/vgpu-node volcano.sh/vgpu-time volcano.sh/vgpu-mode volcano.sh/vgpu-use-gpuuuid
+volcano.sh/vgpu-podgroup-policy
 volcano.sh/vgpu-nouse-gpuuuid volcano.sh/devices-to-allocate volcano.sh/bind-phase volcano.sh/bind-time
 volcano.sh/gpu-memory volcano.sh/gpu-number volcano.sh/gpu-index volcano.sh/gpu-unhealthy-ids volcano.sh/predicate-time
-volcano.sh/node-vgpu-register volcano.sh/node-vgpu-handshake
+volcano.sh/node-vgpu-register volcano.sh/node-vgpu-handshake hami-vnpu-core huawei.com/vnpu-mode hami-core
+hami.io/vgpu-node hami.io/vgpu-time hami.io/bind-phase hami.io/bind-time
 volcano.sh/task-topology-anti-affinity volcano.sh/task-topology-task-order true false True False latest cpu memory pods
 limits requests persistentvolumeclaims ephemeral-storage LeastAllocated MostAllocated hard soft
 feature.node.kubernetes.io/pci- nvidia.com/gpu.present nvidia.com/gpu.product nvidia.com/gpu.count

@@ -231,7 +231,7 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     Arbitration: {"parties": pairs(name, parts), "buckets": pairs(name, parts), "storage": _AMOUNTS},
     # decisions
-    Bind: {**_POD, "node": node, "claims": parts, "annotations": bound},
+    Bind: {**_POD, "node": node, "claims": parts, "annotations": bound, "lock": word},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
     Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
     AskResponders: _POD,

@@ -11,11 +11,15 @@ from enum import StrEnum
 
 import msgspec
 
+from vsched.model.deviceshare.chips import DEFAULT_CHIPS, KnownChips
+from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, KnownGeometries
+
 WHOLE = 1000
 """Thousandths of a whole device."""
 DEVICES_MAX = 64
 """The most devices of a node that are read."""
-
+MIG = "mig"
+"""The mode of nodes whose GPUs are divided by MIG."""
 
 VGPU_NUMBER, VGPU_MEMORY = "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory"
 VGPU_PERCENT, VGPU_CORES = "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores"
@@ -27,6 +31,18 @@ VGPU_IDS_TO_ALLOCATE, VGPU_NODE = "volcano.sh/devices-to-allocate", "volcano.sh/
 GPU_INDEX = "volcano.sh/gpu-index"
 """The same of devices of the kind ``gpu``: their numbers."""
 
+NPU_PREFIX = "huawei.com/"
+ASCEND = NPU_PREFIX + "Ascend"
+"""The beginning of the resources that are NPUs: ``huawei.com/Ascend910B3``."""
+NPU_MEMORY_SUFFIX, NPU_CORES_SUFFIX = "-memory", "-core"
+NPU_ANNOTATIONS = "hami.io/"
+NPU_ASSIGNED, NPU_TO_ALLOCATE = "-devices-allocated", "-devices-to-allocate"
+"""Ends of annotations of pods that say which NPUs they were given; the model stands before them."""
+NPU_NODE = NPU_ANNOTATIONS + "vgpu-node"
+NPU_LOCK = NPU_ANNOTATIONS + "mutex.lock"
+HAMI_CORE = "hami-core"
+"""The mode of devices that are shared in software."""
+
 
 class DeviceKind(StrEnum):
     """How devices of a node are registered, and how pods ask for them. A node has devices of one kind or several."""
@@ -35,6 +51,8 @@ class DeviceKind(StrEnum):
     """``volcano.sh/vgpu-number``, ``vgpu-memory``, ``vgpu-memory-percentage``, ``vgpu-cores``."""
     GPU = "gpu"
     """``volcano.sh/gpu-memory`` and ``volcano.sh/gpu-number``: equal devices, by index."""
+    NPU = "npu"
+    """``huawei.com/Ascend910B3`` and ``huawei.com/Ascend910B3-memory``, and the same of other models."""
 
 
 class SharedDevice(msgspec.Struct, frozen=True):
@@ -53,6 +71,8 @@ class SharedDevice(msgspec.Struct, frozen=True):
     thousandths: int = WHOLE
     numa: int = -1
     """The number of its NUMA zone; -1 where that is not known."""
+    network: int = -1
+    """The number of the network that connects it with other NPUs of its node; -1 where that does not count."""
 
 
 class NodeDevices(msgspec.Struct, frozen=True):
@@ -97,6 +117,12 @@ class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """None of these devices."""
     mode: str = ""
     """Only nodes whose devices are divided so; empty for any."""
+    chip: str = ""
+    """Of NPUs: only those of exactly this model."""
+    spread: bool = False
+    """Whether it accepts no device that another pod of its job uses."""
+    problem: str = ""
+    """Why no device can be given for it: what does not go together in what the pod asks for. Such a pod waits."""
 
 
 class HeldPart(msgspec.Struct, frozen=True):
@@ -106,8 +132,10 @@ class HeldPart(msgspec.Struct, frozen=True):
     """-1 where only the uuid is known."""
     thousandths: int = 0
     memory: int = 0
+    """MiB as the pod asked for it; an instance of MIG may have more."""
     uuid: str = ""
-    """As the annotation has it; of a MIG slice, the device's with the slice's place."""
+    instance: str = ""
+    """Of a device that is divided by MIG: the geometry and the position in it (``group2-3``)."""
 
 
 HeldParts = tuple[tuple[HeldPart, ...], ...]
@@ -124,6 +152,10 @@ class DevicePod(msgspec.Struct, frozen=True):
     parts: HeldParts
     leaving: bool = False
     """Whether it is terminating, so that its devices come free."""
+    job: str = ""
+    """The key of its job; empty for a pod without one."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Sorted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,10 +166,39 @@ class DeviceShareCatalogue:
     """By name; the kinds sorted by name."""
     pods: Mapping[str, tuple[DevicePod, ...]] = field(default_factory=dict)
     """By name of a node: the pods there that hold devices, sorted by name."""
+    chips: KnownChips = DEFAULT_CHIPS
+    """How NPUs may be divided."""
+    geometries: KnownGeometries = DEFAULT_GEOMETRIES
+    """How GPUs may be divided by MIG."""
 
 
 NO_SHARED_DEVICES = DeviceShareCatalogue()
 """The catalogue of a cluster where no node registers shared devices."""
 
 ASSIGNED: Mapping[str, str] = {DeviceKind.VGPU: VGPU_IDS, DeviceKind.GPU: GPU_INDEX}
-"""By kind: the annotation of pods that says which devices they hold."""
+"""By kind: the annotation of pods that says which devices they hold. That of NPUs has the model in its name."""
+
+NODE_LOCKS: Mapping[str, str] = {DeviceKind.VGPU: "hamivgpu", DeviceKind.GPU: "gpu", DeviceKind.NPU: NPU_LOCK}
+"""By kind: the annotation by which nodes are locked while a device plugin gives a pod its devices."""
+
+
+def assigned_name(request: DeviceRequest) -> str:
+    """The annotation of pods that says which of the devices that they ask for they hold."""
+    if request.kind == DeviceKind.NPU:
+        return f"{NPU_ANNOTATIONS}{request.chip}{NPU_ASSIGNED}"
+    return ASSIGNED[request.kind]
+
+
+def is_assignment(name: str) -> bool:
+    """Whether an annotation of pods says which devices they hold."""
+    return name in ASSIGNED.values() or (name.startswith(NPU_ANNOTATIONS) and name.endswith(NPU_ASSIGNED))
+
+
+def npu_memory(chip: str) -> str:
+    """The resource that is the memory of NPUs of a model."""
+    return f"{NPU_PREFIX}{chip}{NPU_MEMORY_SUFFIX}"
+
+
+def npu_cores(chip: str) -> str:
+    """The resource that is the computing power of NPUs of a model, in per cent of one."""
+    return f"{NPU_PREFIX}{chip}{NPU_CORES_SUFFIX}"

@@ -86,6 +86,10 @@ class PodRules:
         if affinity is not None and by > 0:
             self._repelling.arrive(affinity, task.labels.namespace)
 
+    def reads_labels(self, shape: Shape) -> bool:
+        """Whether ``class_of`` may differ among pods of a shape; never for one without rules while none repels pods."""
+        return shape.affinity is not None or bool(shape.spread) or (self._affinity and bool(self._repelling))
+
     def class_of(self, shape: Shape, labels: PodLabels) -> PodClass | None:
         """What the rules need besides the shape for a pod with these labels; None where the shape is enough."""
         if (shape.affinity is not None or shape.spread) and self._is_costly(shape, labels.namespace):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
+from vsched.framework.claims.devices.parts import hold_parts
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import ClaimUses, Gone, is_for_group
@@ -75,6 +76,7 @@ class DevicePart:
         self._names = snapshot.axis.names
         self._inventory = inventory_of(self._catalogue.pools, nodes.statics)
         self._uses = ClaimUses(self._catalogue, self._inventory)
+        hold_parts(self._uses.books, snapshot.device_shares, self._inventory)
         self._obstacles = DeviceObstacles(self._catalogue, self._inventory)
         self._needs = NeedsTable(self._catalogue.classes, self._inventory)
         self._room = DeviceRoom(self._inventory, self._uses.books, self._served())

@@ -15,7 +15,7 @@ from vsched.lab.trace.files import TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire import decode
-from vsched.plugins.pods.device_tables import DeviceTables, device_tables
+from vsched.plugins.devices.tables import DeviceTables, device_tables
 
 NODES = [TraceNode(f"n{number}", 64_000, 64_000, 2, "T4") for number in range(3)]
 
@@ -46,7 +46,7 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
     for step, number, place in steps:
         name = f"p{number}"
         if step == "come" and name not in there:
-            made = gpus.pod(TracePod(name, 1, 1, 1, 100 * (number + 1), (), "", 0, 0), name)
+            made = gpus.pod(TracePod(name, 1, 1, 1, 100 * (number + 1), (), "", 0, 0), name, float(number))
             made["metadata"]["annotations"][IDS] = f"{number % 2},NVIDIA,0,{10 * (number + 1)}:"
             made["spec"]["nodeName"] = f"n{place}"
             made["status"] = {"phase": "Running"}

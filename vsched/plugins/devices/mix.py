@@ -4,12 +4,15 @@ A pod counts by when it was made: half as much for each half-life that it is old
 and ended pods count alike, as long as they exist. Only ratios of these weights matter, so the mix does not depend on
 the present time, and it is the same in each session in which the pods are the same. Pods are counted in whole numbers
 by shape and time, so what is counted step by step equals what is counted at once; only changed jobs are counted again.
+
+The mix would change a little with each pod, and with it all that is worked out for it. So time is divided into steps,
+and pods of the newest step count only while they are a large part of all.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +32,12 @@ MODELS_MAX = 64
 """The most models of devices that are told apart."""
 STEPS = 8
 """Into how many parts a half-life is divided: pods of one part count alike."""
+STEP_SECONDS = 3600.0
+"""A step where pods do not lose weight."""
 OLDEST = 64 * STEPS
-"""Pods this many steps older than the newest do not count."""
+"""Pods this many steps older than the newest do not count, where they lose weight."""
+NEWEST_PART = 8
+"""Pods of the newest step count where they are at least one in so many."""
 UNIT = float(1 << 24)
 """Shares are multiples of 1 / UNIT, so that sums of them are exact in any order."""
 _KEPT = "device mix"
@@ -108,19 +115,25 @@ def count_pods(
 
 
 def _counts(job: Job, half_life: float, asks: Callable[[Shape], bool]) -> Counts:
-    step = half_life / STEPS
-    return Counter(
-        (task.shape, int(task.created // step) if step else 0) for task in job.tasks.values() if asks(task.shape)
-    )
+    step = half_life / STEPS or STEP_SECONDS
+    return Counter((task.shape, int(task.created // step)) for task in job.tasks.values() if asks(task.shape))
 
 
-def weights(counts: Mapping[tuple[Shape, int], int]) -> dict[Shape, float]:
+def weights(counts: Mapping[tuple[Shape, int], int], half_life: float) -> dict[Shape, float]:
     """How much each shape counts; 1 for a pod that was made in the newest step."""
     newest = max((step for _, step in counts), default=0)
     found: dict[Shape, float] = {}
+    latest: dict[Shape, float] = {}
     for (shape, step), count in sorted(counts.items(), key=lambda item: (item[0][0].number, item[0][1])):
-        if newest - step < OLDEST:
+        if step == newest:
+            latest[shape] = float(count)
+        elif not half_life:
+            found[shape] = found.get(shape, 0.0) + count
+        elif newest - step < OLDEST:
             found[shape] = found.get(shape, 0.0) + count * 0.5 ** ((newest - step) / STEPS)
+    if sum(latest.values()) * (NEWEST_PART - 1) >= sum(found.values()):
+        for shape, weight in latest.items():
+            found[shape] = found.get(shape, 0.0) + weight
     return found
 
 
@@ -132,6 +145,13 @@ class NodeMix(NamedTuple):
     """int64[nodes]: nodes of one model are accepted by the same kinds."""
     devices: Ints
     """int64[models]: how many devices there are."""
+
+    @property
+    def key(self) -> Hashable:
+        """Equal where the mixes are."""
+        mix = self.mix
+        parts = (mix.share, mix.number, mix.thousandths, mix.others, mix.accepts, self.model, self.devices)
+        return tuple((part.shape, part.tobytes()) for part in parts)
 
 
 def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:

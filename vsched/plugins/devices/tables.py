@@ -6,15 +6,21 @@ registers other devices, only nodes whose pods have changed are counted again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from vsched.kernels.deviceshare.mig import MigState, instance_at, most_memory
 from vsched.kernels.deviceshare.table import NO_BOUND, DeviceTable
-from vsched.model.deviceshare.records import DevicePod, DeviceShareCatalogue, HeldPart, NodeDevices
+from vsched.model.deviceshare.geometries import KnownGeometries, geometries_of
+from vsched.model.deviceshare.records import MIG, DevicePod, DeviceShareCatalogue, HeldPart, NodeDevices
+from vsched.model.deviceshare.uses import DeviceSlots
 from vsched.model.nodes.table import Ints, NodeTable
+
+UNNAMED = "?"
+"""The instance of a part whose annotation names none, though the device is divided by MIG; it closes the device."""
 
 
 class Part(NamedTuple):
@@ -23,6 +29,9 @@ class Part(NamedTuple):
     slot: int
     thousandths: int
     memory: int
+    """MiB; of a device that is divided by MIG, all of the instance."""
+    instance: str = ""
+    """Of a device that is divided by MIG."""
 
 
 class Held(NamedTuple):
@@ -55,11 +64,15 @@ class DeviceTables(NamedTuple):
     """By row."""
     types: Sequence[str]
     """The types of devices, by the number that the tables have for them."""
+    unused: DeviceTable
+    """As if there were no pods."""
     now: DeviceTable
     later: DeviceTable
     """What will be free once the pods have left that are leaving; the same object as ``now`` where none are."""
     held: Mapping[str, Held]
     """By uid."""
+    sizes: dict[Hashable, Any]
+    """What is found out of ``unused``, by what was asked; kept as long as no node registers other devices."""
 
 
 def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) -> DeviceTables:
@@ -71,7 +84,8 @@ def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) 
     if before is not None and before.catalogue is catalogue:
         return before
     registered = [*catalogue.nodes.values()]
-    if before is None or not _same(registered, before.registered):
+    known = before is not None and before.catalogue.geometries == catalogue.geometries
+    if before is None or not known or not _same(registered, before.registered):
         before = _empty(catalogue, nodes, kind, registered)
     made = _counted(before, catalogue, kind)
     statics.kept[key] = made
@@ -101,6 +115,11 @@ def _empty(
             table.total_memory[slot, place] = table.memory[slot, place] = device.memory
             table.thousandths[slot, place] = device.thousandths
             table.sharers[slot, place] = device.sharers or NO_BOUND
+    if any(device.network >= 0 for one in found for device in one.devices):
+        table.networks = np.full((slots, len(found)), -1, np.int64)
+        for place, one in enumerate(found):
+            table.networks[: len(one.devices), place] = [device.network for device in one.devices]
+    _divide(table, found, catalogue.geometries)
     rows = [row_of[one.node] for one in found]
     return DeviceTables(
         catalogue,
@@ -115,8 +134,23 @@ def _empty(
         types,
         table,
         table,
+        table,
+        {},
         {},
     )
+
+
+def _divide(table: DeviceTable, found: Sequence[NodeDevices], known: KnownGeometries) -> None:
+    """Note which devices are divided by MIG, and how that may be done. They have the memory of their instances."""
+    divided = [place for place, one in enumerate(found) if one.mode == MIG]
+    if divided:
+        table.begin_division()
+    for place in divided:
+        for slot, device in enumerate(found[place].devices):
+            geometries = geometries_of(device.type, known)
+            table.divide(slot, place, MigState(geometries))
+            if geometries:
+                table.total_memory[slot, place] = table.memory[slot, place] = most_memory(geometries)
 
 
 def _counted(before: DeviceTables, catalogue: DeviceShareCatalogue, kind: str) -> DeviceTables:
@@ -132,7 +166,7 @@ def _counted(before: DeviceTables, catalogue: DeviceShareCatalogue, kind: str) -
     for place in changed:
         for pod in pods[place] or ():
             if pod.kind == kind:
-                held[pod.uid] = _held(pod, before.found[place], place)
+                held[pod.uid] = _held(pod, before.found[place], place, now)
                 shift(now, held[pod.uid], -1)
                 if pod.leaving:
                     leaving.add(pod.uid)
@@ -146,18 +180,23 @@ def shift(table: DeviceTable, held: Held, sign: int) -> None:
     """Take what a pod holds (``sign`` -1), or give it back (1)."""
     for parts in held.parts:
         for part in parts:
-            table.shift(part.slot, held.place, part.thousandths, part.memory, sign)
+            table.shift(part.slot, held.place, part.thousandths, part.memory, sign, part.instance)
 
 
-def _held(pod: DevicePod, found: NodeDevices, place: int) -> Held:
+def _held(pod: DevicePod, found: NodeDevices, place: int, table: DeviceTable) -> Held:
     """What a pod holds of devices that the node still has."""
-    slots = {device.uuid: slot for slot, device in enumerate(found.devices) if device.uuid}
-    numbers = {device.index: slot for slot, device in enumerate(found.devices)}
+    slots = DeviceSlots(found)
 
     def parts(some: Sequence[HeldPart]) -> Iterator[Part]:
         for one in some:
-            slot = slots.get(one.uuid) if one.uuid else numbers.get(one.index)
+            slot = slots.find(one)
             if slot is not None:
-                yield Part(slot, one.thousandths, one.memory)
+                state = table.state(slot, place)
+                if state is None:
+                    yield Part(slot, one.thousandths, one.memory)
+                else:
+                    instance = instance_at(state.geometries, one.instance)
+                    memory = one.memory if instance is None else instance.memory
+                    yield Part(slot, one.thousandths, memory, one.instance or UNNAMED)
 
     return Held(place, tuple(tuple(parts(some)) for some in pod.parts))

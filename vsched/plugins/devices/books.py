@@ -1,6 +1,6 @@
 """The shared devices of all nodes during a session: what is free now and later, and what pods hold.
 
-``device_tables`` says what is free before. A plugin opens books of its own from the catalogue of the snapshot and
+``tables`` says what is free before. A plugin opens books of its own from the catalogue of the snapshot and
 passes on to them what its ``PlacementListener`` hears, so that the books of all plugins agree. Arrays are by place: the
 position of a node among those that register devices of this kind (``rows``, ``place_of``).
 
@@ -11,8 +11,8 @@ once gets what is free in both; one that waits gets what is free in ``later``. W
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Sequence, Set
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from vsched.model.deviceshare.records import DeviceRequest, DeviceShareCatalogue
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.device_tables import Held, Part, device_tables, shift
+from vsched.plugins.devices.neighbours import Move, Neighbours, Rule, Tags
+from vsched.plugins.devices.npu_parts import Chips
+from vsched.plugins.devices.tables import Held, Part, device_tables, shift
 
 FITS_MAX = 256
 """How many requests are remembered with the devices that they would get."""
@@ -46,13 +48,20 @@ class DeviceBooks:
     """The devices of one kind of all nodes, and what pods hold of them."""
 
     def __init__(
-        self, catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str, order: DeviceOrder = DeviceOrder.LAST
+        self,
+        catalogue: DeviceShareCatalogue,
+        nodes: NodeTable,
+        kind: str,
+        order: DeviceOrder = DeviceOrder.LAST,
+        rules: Sequence[Rule] = (),
     ) -> None:
         self._tables = device_tables(catalogue, nodes, kind)
         self._row_of = nodes.statics.row
         self.kind = kind
         self.order = order
         """Which of several devices of a node a container gets."""
+        self.chips = Chips(catalogue.chips)
+        """How NPUs are divided."""
         self.rows = self._tables.rows
         """int64[place]: the row of each node."""
         self.place_of = self._tables.place_of
@@ -68,7 +77,13 @@ class DeviceBooks:
         """By uid: what this session has given to pods."""
         self._left: dict[str, Left] = {}
         """By uid: pods that gave back what this session had given them. If that is undone, they get the same again."""
-        self._fits: dict[tuple[DeviceRequest, bool], KnownFit] = {}
+        self.closed: Mask | None = None
+        """bool[slots, places]: devices of which no parts are given out; None where there are none."""
+        self._fits: dict[tuple[DeviceRequest, bool, Tags], KnownFit] = {}
+        self._rules, self._statics = rules, nodes.statics
+        self._moves: list[Move] = []
+        self._neighbours: Neighbours | None = None
+        """Made once a pod is to be kept apart from others."""
         self._accepted: dict[DeviceRequest, Mask | None] = {}
 
     @property
@@ -90,83 +105,132 @@ class DeviceBooks:
         table = self.now.part(places)
         return table.tightest(self.later.part(places)) if self.in_motion else table
 
+    def unused(self) -> DeviceTable:
+        """The devices as if there were no pods; callers must not change it."""
+        if self.closed is None:
+            return self._tables.unused
+        table = self._tables.unused.copy()
+        table.healthy = self.now.healthy
+        return table
+
+    @property
+    def sizes(self) -> dict[Hashable, Any]:
+        """Notes about ``unused`` by what was asked, kept from session to session; none where devices are closed."""
+        return self._tables.sizes if self.closed is None else {}
+
+    @property
+    def exists(self) -> Mask:
+        """bool[slots, places]: where there is a device, healthy or not."""
+        counts = np.array([len(one.devices) for one in self.found], np.int64)
+        return np.arange(self.now.shape[0])[:, None] < counts
+
     def close(self, devices: Set[tuple[str, str]]) -> None:
         """Give out no parts of these devices, named by node and uuid. Called before anything is placed."""
-        healthy = self.now.healthy.copy()
+        closed = np.zeros(self.now.shape, np.bool_)
         for place, one in enumerate(self.found):
             for slot, device in enumerate(one.devices):
-                healthy[slot, place] &= (one.node, device.uuid) not in devices
-        self.now.healthy = self.later.healthy = healthy
+                closed[slot, place] = (one.node, device.uuid) in devices
+        self.closed = closed if closed.any() else None
+        self.now.healthy = self.later.healthy = self.now.healthy & ~closed
 
     # -- what is placed ---------------------------------------------------------------------------------------------
 
     def take(self, job: JobView, task: Task, row: int) -> None:
         """A task has come to a node, or its eviction was undone. For ``on_allocate``."""
-        place, request = self.place_of.get(row), task.shape.devices
+        place, request = self.place_of.get(row), self.chips.fitted(task.shape.devices)
         if place is None or request is None or request.kind != self.kind:
             return
         status = status_of(job, task)
         if status is task.status and task.node:  # an eviction is undone
             known = self._tables.held.get(task.uid)
             if known is not None:
-                self._shift_later(known, -1)
+                self._shift_later(task, known, -1)
             return
         waits, left = status is Status.PIPELINED, self._left.pop(task.uid, None)
         if left is not None and left.held.place == place and left.state == self._state(place):
             held = left.held
         else:
-            held = Held(place, self._choose(request, place, later=waits))
+            held = Held(place, self._choose(request, place, self.avoided_by(task), later=waits))
         self._held[task.uid] = held
-        self._shift(held, -1, waits=waits)
+        self._shift(task, held, -1, waits=waits)
 
     def give_back(self, job: JobView, task: Task, row: int) -> None:
         """A task is evicted, or does not come to its node after all. For ``on_release``."""
         held = self._held.pop(task.uid, None)
         if held is not None:
-            self._shift(held, 1, waits=status_of(job, task) is Status.PIPELINED)
+            self._shift(task, held, 1, waits=status_of(job, task) is Status.PIPELINED)
             self._left[task.uid] = Left(held, self._state(held.place))
             return
         known = self._tables.held.get(task.uid)
         if known is not None and self.place_of.get(row) == known.place:
-            self._shift_later(known, 1)
+            self._shift_later(task, known, 1)
 
     def parts(self, task: Task) -> HeldParts:
         """What this session has given to a task, by container that asks for any; empty where it has given nothing."""
-        held = self._held.get(task.uid)
-        if held is None:
+        held, request = self._held.get(task.uid), task.shape.devices
+        if held is None or request is None:
             return ()
         devices = self.found[held.place].devices
         return tuple(
-            tuple(HeldPart(devices[part.slot].index, *part[1:], devices[part.slot].uuid) for part in some)
-            for some in held.parts
+            tuple(
+                HeldPart(
+                    devices[part.slot].index,
+                    part.thousandths,
+                    self.now.asked(ask, part.slot, held.place) if part.instance else part.memory,
+                    devices[part.slot].uuid,
+                    part.instance,
+                )
+                for part in some
+            )
+            for ask, some in zip(request.asks, held.parts, strict=True)
         )
 
     def holds(self, uid: str) -> Held | None:
         """What a pod holds: that this session has given it, or that it held before; None where it holds nothing."""
         return self._held.get(uid) or self._tables.held.get(uid)
 
+    def placed_at(self, place: int) -> Iterator[tuple[str, Part]]:
+        """What this session has given of the devices of a node, with the uids of the pods."""
+        for uid, held in self._held.items():
+            if held.place == place:
+                yield from ((uid, part) for some in held.parts for part in some)
+
     # -- what would fit ---------------------------------------------------------------------------------------------
 
-    def fit(self, request: DeviceRequest, *, later: bool = False) -> Chosen:
+    def avoided_by(self, task: Task) -> Tags:
+        """What pods have in common with which a pod shares no device; nothing for most pods."""
+        request = task.shape.devices
+        if request is None or not (self._rules or request.spread):
+            return ()
+        return self._apart().avoided_by(task)
+
+    def used_by(self, avoided: Tags, places: Ints, *, later: bool = False) -> Mask:
+        """bool[slots, places]: devices of some nodes that pods use which have something of this in common."""
+        return self._apart().used_at(avoided, places, later=later and self.in_motion)
+
+    def fit(self, request: DeviceRequest, avoided: Tags = (), *, later: bool = False) -> Chosen:
         """The devices that a request would get on each node: at once, or (``later``) once leaving pods have left.
 
-        Only nodes that have changed are looked at again. The answer is valid until something is placed.
+        ``avoided`` says with which pods no device is shared. Only nodes that have changed are looked at again. The
+        answer is valid until something is placed.
         """
         later = later and self.in_motion
-        known, position = self._fits.get((request, later)), len(self.changed)
+        key = request, later, avoided
+        known, position = self._fits.get(key), len(self.changed)
         if known is None:
             if len(self._fits) >= FITS_MAX:
                 del self._fits[next(iter(self._fits))]
             table = self.later if later else self.free()
-            known = KnownFit(table.choose(request.asks, self.order, self.accepted(request)), position)
+            accepted = self._open_to(request, avoided, None, later=later)
+            known = KnownFit(table.choose(request.asks, self.order, accepted), position)
         elif known.position < position:
             places = np.array(list(dict.fromkeys(self.changed[known.position :])))
-            again = self._chosen(request, places, later=later)
+            again = self._chosen(request, avoided, places, self._table(places, later=later), later=later)
             known.chosen.passes[places] = again.passes
             for slots, new in zip(known.chosen.slots, again.slots, strict=True):
                 slots[:, places] = new
             known = KnownFit(known.chosen, position)
-        self._fits[request, later] = known
+        self._fits[key] = known
         return known.chosen
 
     def accepted(self, request: DeviceRequest) -> Mask | None:
@@ -178,7 +242,8 @@ class DeviceBooks:
         return self._accepted[request]
 
     def _accepting(self, request: DeviceRequest) -> Mask | None:
-        if not (request.types or request.other_types or request.uuids or request.other_uuids or request.mode):
+        wishes = (request.types, request.other_types, request.uuids, request.other_uuids, request.mode, request.chip)
+        if not any(wishes):
             return None
         named = np.array([_accepts_type(request, name) for name in self.types] or [False], np.bool_)
         accepted: Mask = named[self.now.types]
@@ -190,37 +255,61 @@ class DeviceBooks:
             accepted &= np.array([one.mode == request.mode for one in self.found], np.bool_)
         return accepted
 
-    def _chosen(self, request: DeviceRequest, places: Ints, *, later: bool) -> Chosen:
-        """The devices that a request would get at these places."""
-        table = self.later.part(places) if later else self.free_at(places)
-        accepted = self.accepted(request)
-        return table.choose(request.asks, self.order, None if accepted is None else accepted[:, places])
+    def _chosen(
+        self, request: DeviceRequest, avoided: Tags, places: Ints, table: DeviceTable, *, later: bool
+    ) -> Chosen:
+        """The devices that a request would get at these places; ``table`` says what is free there."""
+        return table.choose(request.asks, self.order, self._open_to(request, avoided, places, later=later))
 
-    def _choose(self, request: DeviceRequest, place: int, *, later: bool) -> tuple[tuple[Part, ...], ...]:
+    def _open_to(self, request: DeviceRequest, avoided: Tags, places: Ints | None, *, later: bool) -> Mask | None:
+        """bool[slots, places]: devices that a pod accepts, and that are not used by pods that it avoids."""
+        accepted = self.accepted(request)
+        if accepted is not None and places is not None:
+            accepted = accepted[:, places]
+        if not avoided:
+            return accepted
+        apart = ~self.used_by(avoided, np.arange(len(self.rows)) if places is None else places, later=later)
+        return apart if accepted is None else accepted & apart
+
+    def _apart(self) -> Neighbours:
+        if self._neighbours is None:
+            self._neighbours = Neighbours(self._tables, self._statics, self.kind, self._rules)
+        self._neighbours.follow(self._moves)
+        return self._neighbours
+
+    def _table(self, places: Ints, *, later: bool) -> DeviceTable:
+        return self.later.part(places) if later else self.free_at(places)
+
+    def _choose(
+        self, request: DeviceRequest, place: int, avoided: Tags, *, later: bool
+    ) -> tuple[tuple[Part, ...], ...]:
         """The parts that a pod gets on one node; none of a container where it does not fit."""
-        found = self._chosen(request, np.array([place]), later=later and self.in_motion)
-        total = self.now.total_memory[:, place]
-        return tuple(
-            tuple(
-                Part(slot, ask.thousandths, ask.memory or int(total[slot]) * ask.percent // 100)
-                for slot in np.flatnonzero(slots[:, 0]).tolist()
-            )
-            for ask, slots in zip(request.asks, found.slots, strict=True)
-        )
+        places, later = np.array([place]), later and self.in_motion
+        table = self._table(places, later=later)
+        found = self._chosen(request, avoided, places, table, later=later)
+        parts: list[tuple[Part, ...]] = []
+        for ask, slots in zip(request.asks, found.slots, strict=True):
+            chosen = np.flatnonzero(slots[:, 0]).tolist()
+            parts.append(tuple(Part(slot, ask.thousandths, *table.gain(ask, slot, 0)) for slot in chosen))
+            if table.states is not None:
+                table.take(ask, slots)
+        return tuple(parts)
 
     # -- tables -----------------------------------------------------------------------------------------------------
 
-    def _shift(self, held: Held, sign: int, *, waits: bool) -> None:
+    def _shift(self, task: Task, held: Held, sign: int, *, waits: bool) -> None:
         """Take (``sign`` -1) or give back (1) what a task of this session holds; one that waits holds nothing now."""
         if waits:
-            self._shift_later(held, sign)
+            self._shift_later(task, held, sign)
             return
+        self._moves.append(Move(task, held, sign, later=False))
         shift(self.now, held, sign)
         if self.in_motion:
             shift(self.later, held, sign)
         self.changed.append(held.place)
 
-    def _shift_later(self, held: Held, sign: int) -> None:
+    def _shift_later(self, task: Task, held: Held, sign: int) -> None:
+        self._moves.append(Move(task, held, sign, later=True))
         if not self.in_motion:
             self.later = self.now.copy()
             self._fits.clear()
@@ -230,11 +319,13 @@ class DeviceBooks:
     def _state(self, place: int) -> bytes:
         """What is free on a node, to compare."""
         tables = (self.now, self.later)
-        return b"".join(
+        counts = b"".join(
             column[:, place].tobytes()
             for table in tables
             for column in (table.memory, table.thousandths, table.sharers, table.users)
         )
+        states = [table.states[:, place].tolist() for table in tables if table.states is not None]
+        return counts + repr([[one and one.held for one in some] for some in states]).encode() if states else counts
 
 
 def status_of(job: JobView, task: Task) -> Status:
@@ -244,6 +335,8 @@ def status_of(job: JobView, task: Task) -> Status:
 
 
 def _accepts_type(request: DeviceRequest, name: str) -> bool:
+    if request.chip:
+        return name == request.chip
     if request.types:
         return any(word.upper() in name.upper() for word in request.types)
     return not any(word.upper() in name.upper() for word in request.other_types)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from vsched.framework.jobs import JobView
 from vsched.kernels.deviceshare.fragments import Free
-from vsched.kernels.deviceshare.table import DeviceOrder, DeviceTable
+from vsched.kernels.deviceshare.table import UNDIVIDED, DeviceOrder, DeviceTable
 from vsched.model.amounts.resources import scale_of
 from vsched.model.deviceshare.records import (
     DEVICES_MAX,
@@ -28,8 +28,10 @@ from vsched.model.deviceshare.records import (
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.device_books import DeviceBooks
-from vsched.plugins.pods.device_mix import OTHERS, DeviceWant
+from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.mix import OTHERS, DeviceWant
+from vsched.plugins.devices.neighbours import Rule
+from vsched.plugins.devices.npu_parts import Chips
 
 _MOST = np.iinfo(np.int64).max
 
@@ -41,6 +43,12 @@ class Asked(NamedTuple):
     request: DeviceRequest | None
     """What it asks of shared devices."""
 
+    @property
+    def is_particular(self) -> bool:
+        """Whether nodes in equal states may differ to the pod."""
+        request = self.request
+        return request is not None and bool(request.uuids or request.other_uuids or request.mode or request.chip)
+
 
 class FreeDevices:
     """The devices of all nodes, and what is free of them."""
@@ -51,8 +59,10 @@ class FreeDevices:
         resources: Sequence[str],
         catalogue: DeviceShareCatalogue,
         order: DeviceOrder = DeviceOrder.BINPACK,
+        rules: Sequence[Rule] = (),
     ) -> None:
         self._nodes = nodes
+        self._chips = Chips(catalogue.chips)
         self._asked: dict[Shape, Asked] = {}
         found = ((nodes.axis.find(name), scale_of(name)) for name in resources)
         self._columns = {column: scale for column, scale in found if column is not None and column < nodes.width}
@@ -65,7 +75,7 @@ class FreeDevices:
         """For each kind of shared devices: the books, and int64[nodes]: the place of each node, or -1."""
         self._registers: Mask = np.zeros(len(nodes), np.bool_)
         for kind in DeviceKind if catalogue.nodes else ():
-            books = DeviceBooks(catalogue, nodes, kind, order)
+            books = DeviceBooks(catalogue, nodes, kind, order, rules)
             place = none - 1
             free = np.flatnonzero(~self._registers[books.rows])
             place[books.rows[free]] = free
@@ -85,7 +95,7 @@ class FreeDevices:
         return found
 
     def _asked_by(self, shape: Shape) -> Asked:
-        amounts, request = dict(shape.request), shape.devices
+        amounts, request = dict(shape.request), self._chips.fitted(shape.devices)
         cpu, memory = (amounts.get(column, 0) for column in OTHERS)
         if request is not None and self._shared:
             size = max(self._size(ask) for ask in request.asks)
@@ -102,14 +112,14 @@ class FreeDevices:
 
     def accepted_by(self, shape: Shape) -> Hashable:
         """What of a pod decides ``accepts``; the same for pods that ask for parts of different sizes."""
-        request = shape.devices
+        request = self._chips.fitted(shape.devices)
         if request is not None and self._shared:
             return replace(request, asks=(), containers=())
         return tuple((column, amount) for column, amount in shape.request if column in self._columns)
 
     def accepts(self, shape: Shape) -> Mask:
         """bool[nodes]: nodes that have the devices that a pod asks for, free or not."""
-        request = shape.devices
+        request = self._chips.fitted(shape.devices)
         if request is not None and self._shared:
             shared: Mask = np.zeros(len(self._nodes), np.bool_)
             for books, place in self._shared:
@@ -122,6 +132,15 @@ class FreeDevices:
         for column, amount in shape.request:
             if column in self._columns:
                 found &= (self._nodes.allocatable[column] >= amount) & ~self._registers
+        return found
+
+    def with_types(self, words: Sequence[str]) -> Mask:
+        """bool[nodes]: nodes with devices of a type that one of these words is part of; without words, of any type."""
+        found: Mask = (self.count > 0) & (not words)
+        for books, place in self._shared if words else ():
+            named = [any(word.upper() in name.upper() for word in words) for name in books.types]
+            devices = books.now.healthy & np.array(named or [False], np.bool_)[books.now.types]
+            found[place >= 0] = (devices.sum(axis=0) > 0)[place[place >= 0]]
         return found
 
     def at(self, rows: Ints, model: Ints) -> Free:
@@ -137,19 +156,46 @@ class FreeDevices:
                 _put(devices, at, books.free_at(place[rows[at]]))
         return Free(devices, nodes.idle[np.array(OTHERS)[:, None], rows], model[rows])
 
-    def left(self, asked: Asked, rows: Ints, free: Free) -> Free:
-        """What a pod would leave of what is free on these nodes. Where it has no room, the answer means nothing."""
-        after = left_by(asked.want if asked.request is None else asked.want._replace(number=0), free)
-        for books, place in self._shared if asked.request is not None else ():
+    def states(self, rows: Ints, free: Free) -> list[Hashable]:
+        """By row: equal only where a pod would leave the same; ``free`` says what is free there.
+
+        For pods that name single devices, or how nodes divide them, that is not enough (``Asked.is_particular``).
+        """
+        plain = np.concatenate([free.model[None], self.count[None, rows], free.others, free.devices])
+        found: list[Hashable] = [row.tobytes() for row in np.ascontiguousarray(plain.T)]
+        for books, place in self._shared:
             at = np.flatnonzero(place[rows] >= 0)
-            if asked.request is not None and books.kind == asked.request.kind and len(at):
-                places = place[rows[at]]
+            for position, state in zip(at.tolist(), books.free_at(place[rows[at]]).keys(), strict=True):
+                found[position] = found[position], state
+        return found
+
+    @property
+    def vocabulary(self) -> Hashable:
+        """What numbers in ``states`` stand for."""
+        return self.slots, tuple((books.kind, books.order, tuple(books.types)) for books, _ in self._shared)
+
+    def left(self, asked: Asked, rows: Ints, free: Free) -> tuple[Free, Mask]:
+        """What a pod would leave of what is free on these nodes; and bool[rows]: whether they have room for it.
+
+        Where they have none, the first answer means nothing.
+        """
+        want = asked.want
+        room: Mask = (free.others[0] >= want.cpu) & (free.others[1] >= want.memory)
+        if asked.request is None:
+            return left_by(want, free), room & ((free.devices >= want.thousandths).sum(axis=0) >= want.number)
+        after, passes = left_by(want._replace(number=0), free), np.zeros(len(rows), np.bool_)
+        for books, place in self._shared:
+            at = np.flatnonzero(place[rows] >= 0)
+            if books.kind == asked.request.kind and len(at):
+                places, accepted = place[rows[at]], books.accepted(asked.request)
                 table = books.free_at(places)
-                for ask, slots in zip(asked.request.asks, books.fit(asked.request).slots, strict=True):
-                    table.take(ask, slots[:, places])
+                found = table.choose(asked.request.asks, books.order, None if accepted is None else accepted[:, places])
+                for ask, slots in zip(asked.request.asks, found.slots, strict=True):
+                    table.take(ask, slots)
                 after = after._replace(devices=after.devices.copy())
                 _put(after.devices, at, table)
-        return after
+                passes[at] = found.passes
+        return after, room & passes
 
     def take(self, job: JobView, task: Task, row: int) -> None:
         """A task has come to a node, or its eviction was undone."""
@@ -183,6 +229,9 @@ def _put(devices: Ints, at: Ints, table: DeviceTable) -> None:
     counts = table.total_memory > 0
     memory = np.where(counts, table.memory * WHOLE // np.maximum(table.total_memory, 1), WHOLE)
     left = np.clip(np.minimum(table.thousandths, memory), 0, WHOLE)
+    if table.largest is not None:
+        instances = np.clip(table.largest, 0, table.total_memory) * WHOLE // np.maximum(table.total_memory, 1)
+        left = np.where(table.largest < UNDIVIDED, np.minimum(left, instances), left)
     left = np.where(table.healthy & (table.sharers > 0), left, 0)[: len(devices)]
     devices[:, at] = 0
     devices[: len(left), at] = left

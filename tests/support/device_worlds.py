@@ -1,0 +1,68 @@
+"""The books of nodes with shared devices during a session, and a ledger that passes on to them what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.support.deviceshare import IDS, pods, vgpu_node
+from tests.support.plans import NOW, mirror
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import Ledger
+from vsched.framework.ledger.usage import SessionUsage
+from vsched.kernels.deviceshare.table import DeviceOrder
+from vsched.model.pods.task import Task
+from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.neighbours import as_rule
+
+Obj = dict[str, Any]
+
+
+class World:
+    """The books of two nodes with devices, and a ledger that passes on to them what it does."""
+
+    def __init__(
+        self,
+        register: dict[str, str] | Sequence[Obj],
+        asks: list[Obj],
+        placed: list[str],
+        *,
+        apps: Sequence[str] = (),
+        rules: Sequence[dict[str, str]] = (),
+        kind: str = "vgpu",
+        holding: str = IDS,
+    ) -> None:
+        """Each container is a pod that holds ``placed`` on n1, if it is not empty; ``apps`` are their labels.
+
+        ``register`` are nodes, or what nodes say of their vGPUs; ``holding`` is the annotation of pods that hold some.
+        """
+        named = register.items() if isinstance(register, dict) else ()
+        objects: list[Obj] = [vgpu_node(name, text) for name, text in named]
+        objects += [] if isinstance(register, dict) else register
+        for number, (container, ids) in enumerate(zip(asks, placed, strict=True)):
+            line = f"job ns/j{number} min=1\npods ns/j{number} 1" + (" on=n1" if ids else "")
+            line += f" labels=app:{apps[number]}" if apps else ""
+            objects += pods(line, container, **({holding: ids} if ids else {}))
+        snapshot = mirror(objects).snapshot(NOW)
+        self.books = DeviceBooks(
+            snapshot.device_shares, snapshot.nodes, kind, DeviceOrder.LAST, tuple(map(as_rule, rules))
+        )
+        self.nodes = snapshot.nodes.copy()
+        self.ledger = Ledger(self.nodes, SessionUsage(snapshot), [self])
+        self.jobs = [JobView(job) for job in snapshot.jobs.values()]
+        self.tasks = [next(iter(job.tasks.values())) for job in snapshot.jobs.values()]
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        self.books.take(job, task, row)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        self.books.give_back(job, task, row)
+
+    def picture(self) -> list[list[list[object]]]:
+        """All that is free, now and later."""
+        return [
+            column.tolist()
+            for table in (self.books.now, self.books.later)
+            for column in (table.memory, table.thousandths, table.sharers, table.users, table.states)
+            if column is not None
+        ]
