@@ -9,6 +9,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_from
 from tests.support.start_plans import POLICY, hours, starts
 from vsched.explain.estimate.passing import Decided, Passing
@@ -283,7 +284,7 @@ def worlds(draw: st.DrawFn) -> tuple[str, str]:
     return "\n".join(lines), "\n".join(ceilings)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(worlds(), st.sampled_from([1, 3]), st.sampled_from([TREE, "  - name: proportion\n"]))
 def test_a_planned_start_keeps_every_limit_that_allocate_keeps(world: tuple[str, str], depth: int, also: str) -> None:
     text, ceilings = world
@@ -311,7 +312,7 @@ def worlds_of_runs(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=examples(100))
 @given(worlds_of_runs(), st.sampled_from([1, 3]))
 def test_a_planned_start_keeps_its_place_at_limits_on_running_jobs(text: str, depth: int) -> None:
     if depth > 1:  # see above

@@ -6,6 +6,7 @@ In its first turn, a gang gets nodes for its whole minimum, or none. In each fur
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from vsched.actions.booking import keep_nodes
 from vsched.actions.gates import open_gates
 from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused
+from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
 from vsched.actions.planning import plan_start
@@ -36,13 +38,14 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
-    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    sheets = Worksheets(session, (job for job in session.jobs.values() if has_work(session, job)))
     keep_nodes(session, sheets)
     complete(session, sheets)
     place_held(session, sheets)
     gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
     jobs = [session.jobs[key] for key in dict.fromkeys([*sheets, *sorted(gated)])]
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
+    turns, overused = TurnsInVain(session), TurnsInVain(session)
     for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs):
         if session.plugins.overused(queue):
             if session.kept is not None:
@@ -52,18 +55,22 @@ def allocate(session: Session) -> None:
             lane.end_turn(job)
             lane.closed = True
             for waiting in lane.waiting():
-                if waiting.key in sheets:
+                if waiting.key in sheets and not overused.repeat(waiting):
+                    before = overused.begin(waiting)
                     note_overused(session, queue, waiting, sheets[waiting.key])
+                    overused.end(waiting, before, in_vain=True)
             continue
         decided, opens = len(session.ledger.log), job.key in gated
         if opens:
             gated.remove(job.key)
             open_gates(session, queue, job)
-        again = job.key in sheets and take_turn(session, queue, job, sheets[job.key])
+            turns.forget()
+            overused.forget()
+        again = job.key in sheets and _turn(session, queue, job, sheets, turns)
         lane.end_turn(job if again else None, idle=not opens and len(session.ledger.log) == decided)
 
 
-def complete(session: Session, sheets: dict[str, Worksheet]) -> None:
+def complete(session: Session, sheets: Worksheets) -> None:
     """Give running gangs that lost pods the first turns: with a node, say. What is left of a gang waits for them."""
     lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
@@ -72,7 +79,7 @@ def complete(session: Session, sheets: dict[str, Worksheet]) -> None:
             del sheets[job.key]
 
 
-def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:
+def place_held(session: Session, sheets: Worksheets) -> None:
     """Give jobs with nominated nodes their first turn, because the room freed for them is theirs."""
     keys = [key for key in session.snapshot.nominated if any(task.uid in session.held for task in sheets.get(key, ()))]
     for job in sorted((session.jobs[key] for key in keys), key=session.plugins.job_key):
@@ -82,29 +89,77 @@ def place_held(session: Session, sheets: dict[str, Worksheet]) -> None:
 
 def worksheet(session: Session, job: JobView) -> Worksheet:
     """The tasks to place; empty where the job must not be worked on in this cycle."""
+    return in_turn(session, job) if has_work(session, job) else deque()
+
+
+def has_work(session: Session, job: JobView) -> bool:
+    """Whether the job has tasks to place, and may be worked on in this cycle."""
     if job.waiting_to_enter and "enqueue" not in session.policy.actions:
         job.phase = Phase.INQUEUE
     if job.waiting_to_enter or not job.job.pending:
         workable(session, job)
-        return deque()
+        return False
     shut = session.shut(job)
     if shut is not None and any(not task.best_effort for task in job.job.pending.values()):
         session.job_refusals[job.key] = shut
-        return deque()
+        return False
     if not workable(session, job):
-        return deque()
+        return False
+    plain = not (job.moved or job.job.best_effort or job.job.gated or job.job.awaiting or job.job.unplaceable)
+    return plain or any(True for _ in session.pending_tasks(job, best_effort=False))
+
+
+def in_turn(session: Session, job: JobView) -> Worksheet:
+    """The tasks of a job that wait for nodes, in order."""
     tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False))
     return deque(tasks) if job.sub_groups is None else arranged(session, job.sub_groups, tasks)
+
+
+class Worksheets(Mapping[str, Worksheet]):
+    """The tasks to place, by key of the job; those of a job are put in order when they are first needed."""
+
+    def __init__(self, session: Session, jobs: Iterable[JobView]) -> None:
+        self._session = session
+        self._sheets: dict[str, Worksheet | None] = {job.key: None for job in jobs}
+
+    def __getitem__(self, key: str) -> Worksheet:
+        found = self._sheets[key]
+        if found is None:
+            found = self._sheets[key] = in_turn(self._session, self._session.jobs[key])
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._sheets
+
+    def __delitem__(self, key: str) -> None:
+        del self._sheets[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sheets)
+
+    def __len__(self) -> int:
+        return len(self._sheets)
 
 
 def workable(session: Session, job: JobView) -> bool:
     """Whether the job is admitted and valid; records why it is not valid."""
     if job.waiting_to_enter:
         return False
-    refusal = session.plugins.job_valid(job)
+    refusal = session.job_valid(job)
     if refusal is not None and session.job_refusals.get(job.key, refusal).rank:
         session.job_refusals[job.key] = refusal
     return refusal is None
+
+
+def _turn(session: Session, queue: Queue, job: JobView, sheets: Worksheets, turns: TurnsInVain) -> bool:
+    """The turn of a job; one that is like a job whose turn came to nothing is told the same, and not tried."""
+    starts, decided = may_start(session, job), len(session.ledger.log)
+    if starts and turns.repeat(job):
+        return False
+    before = turns.begin(job) if starts else None
+    again = take_turn(session, queue, job, sheets[job.key])
+    turns.end(job, before, in_vain=not again and len(session.ledger.log) == decided)
+    return again
 
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:

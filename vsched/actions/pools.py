@@ -13,6 +13,7 @@ import numpy as np
 
 from vsched.actions.pricing import Prices, amount_of, cheapest_first
 from vsched.actions.victim_search import VictimSearch
+from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
@@ -217,6 +218,40 @@ class Pools:
         self._pools: dict[Hashable, CandidatePool] = {}
         self.booked: list[LedgerEntry] = []
         """Placements that need no victims and that ``allocate`` will make. They stay reserved until the action ends."""
+        self._in_vain: dict[Hashable, Refusal | None] = {}
+        """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
+        self._since: LedgerEntry | None = None
+
+    def know_in_vain(self, job: JobView, action: str, agreement: Agreement) -> bool:
+        """Whether an action could make no room for a job like this one, and nothing has changed since.
+
+        Notes what protects the only victims.
+        """
+        self._follow()
+        kind = self._kind(job, action, agreement) if self._in_vain else None
+        if kind is None or kind not in self._in_vain:
+            return False
+        refusal = self._in_vain[kind]
+        if refusal is not None:
+            self._session.protected[job.key] = refusal
+        return True
+
+    def note_in_vain(self, job: JobView, action: str, agreement: Agreement) -> None:
+        """An action could make no room for a job."""
+        self._follow()
+        kind = self._kind(job, action, agreement)
+        if kind is not None:
+            self._in_vain[kind] = self._session.protected.get(job.key)
+
+    def _follow(self) -> None:
+        if self._since is not self._session.ledger.latest:
+            self._since = self._session.ledger.latest
+            self._in_vain.clear()
+
+    def _kind(self, job: JobView, action: str, agreement: Agreement) -> Hashable | None:
+        alike = self._session.alike
+        kind = alike.kind(job)
+        return None if kind is None else (action, kind, agreement.class_among_alike(alike.tasks(job)[0]))
 
     def release(self) -> None:
         """Undo the reservations in ``booked``; called when the action ends."""

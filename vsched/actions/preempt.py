@@ -14,7 +14,7 @@ from vsched.actions.freeing import cost_of
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
-from vsched.actions.taking import beside_its_own, take_for
+from vsched.actions.taking import beside_its_own, take_missing
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
 from vsched.actions.victims import Attempt, FreedRoom, Pick
 from vsched.framework.jobs import JobView
@@ -22,6 +22,7 @@ from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
 
+WITHIN = "within a job"
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -60,13 +61,14 @@ def preempt(session: Session) -> None:
 
 def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
     """Evict tasks of other jobs in the queue for a starving job: enough for its minimum, or none."""
-    tasks = unplaced(session, job)
-    if tasks and session.plugins.job_starving(job):
-        take_for(session, PreemptSearch(session, job), pools, tasks, pick)
+    take_missing(session, PreemptSearch, job, pools, pick)
 
 
 def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
     """Evict tasks of a starving job for other tasks of the same job, until one task finds no victims."""
+    agreement = session.plugins.agreement[PreemptWithinJob.purpose]
+    if pools.know_in_vain(job, WITHIN, agreement):
+        return
     tasks = unplaced(session, job)
     if len(tasks) == 1 and not job.job.holding:
         return  # no task to evict, and room without victims was looked for before
@@ -79,8 +81,11 @@ def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None
             placed = attempt.place(task) and attempt.is_worth_it and session.places.holds_together(job)
             if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
                 attempt.give_up()
-                return
+                break
             statement.commit()
+    else:
+        return
+    pools.note_in_vain(job, WITHIN, agreement)
 
 
 # -- topology-aware ---------------------------------------------------------------------------------------------------

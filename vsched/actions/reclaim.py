@@ -14,7 +14,7 @@ from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
-from vsched.actions.taking import take_for
+from vsched.actions.taking import take_for, take_missing
 from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, unplaced
 from vsched.actions.victims import likeness
 from vsched.framework.jobs import JobView
@@ -59,8 +59,7 @@ def take_turn(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
     """Evict tasks of other queues for a starving job: enough for its minimum, or none."""
-    if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
-        take_for(session, ReclaimSearch(session, job), pools, tasks, first_that_does)
+    take_missing(session, ReclaimSearch, job, pools, first_that_does)
 
 
 def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:

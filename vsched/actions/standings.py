@@ -24,8 +24,8 @@ class Standings(Protocol):
         """Remove and return the queue that goes first; None where none waits."""
         ...
 
-    def put(self, queue: Queue, *, idle: bool = False) -> None:
-        """Add the queue again, with its present key. ``idle``: it was taken last, and nothing was decided since."""
+    def put(self, queue: Queue) -> None:
+        """Add the queue again, with its present key."""
         ...
 
     def moved(self, queues: Iterable[Queue]) -> None:
@@ -48,19 +48,16 @@ class AloneStandings:
         self._numbers = count()
         self._heap: list[tuple[Any, int, Queue]] = [(self._key(queue), next(self._numbers), queue) for queue in queues]
         heapify(self._heap)
-        self._taken: Any = None
-        """The key of the queue that was taken last."""
 
     def take(self) -> Queue | None:
         """Remove and return the queue that goes first; None where none waits."""
         if not self._heap:
             return None
-        self._taken, _, queue = heappop(self._heap)
-        return queue
+        return heappop(self._heap)[-1]
 
-    def put(self, queue: Queue, *, idle: bool = False) -> None:
+    def put(self, queue: Queue) -> None:
         """Add the queue again, with its present key."""
-        heappush(self._heap, (self._taken if idle else self._key(queue), next(self._numbers), queue))
+        heappush(self._heap, (self._key(queue), next(self._numbers), queue))
 
     def moved(self, queues: Iterable[Queue]) -> None:
         """Nothing to update: only the key of the queue that has the turn changes, and it is not in the heap."""
@@ -125,7 +122,7 @@ class SharedStandings:
             self._out = path
         return queue
 
-    def put(self, queue: Queue, *, idle: bool = False) -> None:
+    def put(self, queue: Queue) -> None:
         """Add the queue again, with its present key."""
         self._waiting[queue.name] = queue
         self._insert(queue)

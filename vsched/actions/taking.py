@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import numpy as np
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
-from vsched.actions.held import may_start
+from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.room import make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
-from vsched.actions.victim_search import VictimSearch
-from vsched.actions.victims import Attempt, Pick
+from vsched.actions.victim_search import VictimSearch, unplaced
+from vsched.actions.victims import Attempt, Pick, likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.places.domains import Domain
@@ -29,6 +29,23 @@ from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology
 
 NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
+
+
+def take_missing(session: Session, kind: type[VictimSearch], job: JobView, pools: Pools, pick: Pick) -> bool:
+    """Make room for as many of its missing tasks as a starving job is entitled to, at least for its minimum.
+
+    True where that succeeds. A job that is like one for which it did not succeed is not tried.
+    """
+    agreement = session.plugins.agreement[kind.purpose]
+    if not may_start(session, job) or pools.know_in_vain(job, kind.action, agreement):
+        return False
+    if not session.plugins.job_starving(job):
+        return False
+    tasks = unplaced(session, job)
+    if not tasks or take_for(session, kind(session, job), pools, tasks, pick):
+        return bool(tasks)
+    pools.note_in_vain(job, kind.action, agreement)
+    return False
 
 
 def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
@@ -44,7 +61,9 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
         note_protection(session, job, pool, tasks)
         return False
     topology = job.spec.topology
-    if topology is None:
+    if not _may_hold(session, search, pools, tasks):
+        pass
+    elif topology is None:
         if _take(session, search, pools, tasks, pick):
             return True
     else:
@@ -55,6 +74,14 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     pool.hopeless[asked] = session.ledger.latest
     note_protection(session, job, pool, tasks)
     return False
+
+
+def _may_hold(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task]) -> bool:
+    """Whether queue and namespace may hold what a job lacks; False only where nobody can be evicted for it, either."""
+    missing = max(1, session.plugins.tasks_missing(search.job) - search.job.waiting)
+    if gang_refusal(session, search.queue, search.job, tasks, missing) is None:
+        return True
+    return any(pools.of(search, task) for task in {likeness(session, task): task for task in tasks}.values())
 
 
 def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:

@@ -2,7 +2,8 @@
 
 The order is kept in heaps of (key, number) pairs, and a key is computed when an entry is added. A turn changes the keys
 of its queue, namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale.
-Where a turn decided nothing, which is what most turns of a long backlog come to, they keep their keys.
+Where a turn decided nothing, which is what most turns of a long backlog come to, they keep their keys, and the queue
+stays the first one.
 With a hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
 """
 
@@ -45,14 +46,14 @@ class JobTurns:
         order = standings(self._ordering, (lane.queue for lane in lanes.values()))
         while (queue := order.take()) is not None:
             lane = lanes[queue.name]
-            waiting = lane.pop()
-            if waiting is None:
-                continue
-            yield queue, waiting, lane
+            while (waiting := lane.pop()) is not None:
+                yield queue, waiting, lane
+                if lane.closed or not lane.idle:
+                    break  # after a turn that decided nothing, the queue is still the first one
             if lane.closed or not lane:
                 order.moved((queue,))
             else:
-                order.put(queue, idle=lane.idle)
+                order.put(queue)
 
 
 class QueueLane:

@@ -206,6 +206,8 @@ class PreemptWithinJob(PreemptSearch):
         return () if self.job.spec.leaves_whole else (self.job.job,)
 
     def evictor_class(self, task: Task) -> Hashable:
+        if not self.job.job.holding:
+            return "within none"  # there is nobody to evict, whoever asks
         return "within", self.job.key, task.priority, task.best_effort, self.agreement.class_of(task)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
-from typing import Annotated, Protocol, Self, runtime_checkable
+from typing import Annotated, NamedTuple, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -68,6 +68,21 @@ class ReadsHistory(Protocol):
 
     def decays(self) -> Iterable[Decay]:
         """The decays that it reads."""
+
+
+class DeviceConfigAt(NamedTuple):
+    """The ConfigMap that says how shared devices may be divided."""
+
+    namespace: str
+    name: str
+
+
+@runtime_checkable
+class ReadsDeviceConfig(Protocol):
+    """Arguments of a plugin that gives out shared devices."""
+
+    def device_config(self) -> DeviceConfigAt | None:
+        """The ConfigMap that says how they may be divided; None where it needs none."""
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +203,11 @@ class Policy(msgspec.Struct, frozen=True):
         """The decays of usage history that plugins read, each once."""
         readers = (conf.args for conf in self.plugins() if isinstance(conf.args, ReadsHistory))
         return tuple(dict.fromkeys(decay for reader in readers for decay in reader.decays()))
+
+    def device_config(self) -> DeviceConfigAt | None:
+        """The ConfigMap that says how shared devices may be divided; None where no plugin needs it."""
+        found = (conf.args.device_config() for conf in self.plugins() if isinstance(conf.args, ReadsDeviceConfig))
+        return next((one for one in found if one is not None), None)
 
     def usage_periods(self) -> tuple[str, ...]:
         """The periods for which plugins read node usage, sorted; the default period where no plugin names any."""

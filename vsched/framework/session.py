@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from vsched.framework.alike import AlikeJobs
 from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
@@ -108,6 +109,10 @@ class Session:
         self.protected: dict[str, Refusal] = {}
         """By key of a job: what protects the only victims that would have made room for it."""
         self._shut: dict[str, Refusal | None] = {}
+        self._valid: set[str] = set()
+        """Keys of jobs without changes that plugins have found valid."""
+        self._keys: dict[str, OrderKey] = {}
+        """Sort keys of jobs without changes."""
         self.tried: set[str] = set()
         """Uids of tasks that found a node in a try that was rolled back."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
@@ -136,6 +141,14 @@ class Session:
             self.claims,
             [keeper for keeper in (self.kept, self.booked) if keeper is not None],
         )
+        self.alike = AlikeJobs(
+            self.node_selection.reads_labels,
+            self.node_selection.label_class,
+            self.plugins.job_classes,
+            self.ledger,
+            alone=self.kept is not None or self.booked is not None or self.claims.implicit,
+        )
+        """Which jobs are alike; none where room is kept for some jobs."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
@@ -167,7 +180,21 @@ class Session:
 
     def taking_key(self, job: JobView) -> tuple[bool, OrderKey]:
         """The sort key of a job among those of its queue that take from others; gangs that lost pods go first."""
-        return not job.has_lost_pods, self.plugins.job_key(job)
+        if job.moved:
+            return not job.has_lost_pods, self.plugins.job_key(job)
+        key = self._keys.get(job.key)
+        if key is None:
+            key = self._keys[job.key] = self.plugins.job_key(job)
+        return not job.has_lost_pods, key
+
+    def job_valid(self, job: JobView) -> Refusal | None:
+        """Why a job is not valid; None where it is valid. A job without changes is looked at once."""
+        if job.moved:
+            return self.plugins.job_valid(job)
+        refusal = None if job.key in self._valid else self.plugins.job_valid(job)
+        if refusal is None:
+            self._valid.add(job.key)
+        return refusal
 
     def queue(self, job: JobView) -> Queue:
         """The queue of a job."""

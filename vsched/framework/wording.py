@@ -198,9 +198,14 @@ def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, wh
 
 
 def _ranked(why: NodeReasons) -> list[str]:
-    """The reasons: those that may pass first, then by number of nodes, most first."""
+    """The reasons: those that may pass first, nodes without such devices last, then by number of nodes, most first."""
     reasons, codes = why.reasons, why.codes
-    return sorted(reasons, key=lambda reason: (codes.get(reason) not in WAITED_FOR, -reasons[reason], reason))
+
+    def rank(reason: str) -> tuple[bool, bool, int, str]:
+        code = codes.get(reason)
+        return code is Code.NO_DEVICES, code not in WAITED_FOR, -reasons[reason], reason
+
+    return sorted(reasons, key=rank)
 
 
 def leaving_by_themselves(asked: Sequence[Task]) -> str:

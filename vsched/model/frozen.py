@@ -59,7 +59,7 @@ def _frozen_zones(found: ZoneCatalogue) -> ZoneCatalogue:
 
 def _frozen_devices(found: DeviceShareCatalogue) -> DeviceShareCatalogue:
     """The catalogue with copies of its maps."""
-    return DeviceShareCatalogue(dict(found.nodes), dict(found.pods)) if found.nodes else found
+    return replace(found, nodes=dict(found.nodes), pods=dict(found.pods)) if found.nodes else found
 
 
 def _frozen_claims(found: ClaimCatalogue) -> ClaimCatalogue:

@@ -23,6 +23,8 @@ class Bind(msgspec.Struct, frozen=True):
     """What has to be written before; None where the pod claims nothing."""
     annotations: tuple[tuple[str, str], ...] = ()
     """Annotations that the pod gets with the binding."""
+    lock: str = ""
+    """The annotation by which the node is locked while the pod gets its devices; empty where that is not done."""
 
 
 WALL_TIME = "wall-time"

@@ -104,4 +104,4 @@ class PlacementTrial:
     def likeness(self, task: Task) -> Hashable:
         """A key: pods with the same key could go to the same nodes. It may change as pods are placed."""
         filters = self._plugins.node_plugins.filters
-        return task.shape, tuple(one.task_class(task.shape, task.labels) for one in filters)
+        return task.shape, tuple(one.task_class(task) for one in filters)

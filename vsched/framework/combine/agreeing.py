@@ -49,6 +49,7 @@ class Agreement:
         ]
         self._voters = [one.victim_votes for tier in tiers for one in tier]
         self._names = [one.name for tier in tiers for one in tier]
+        self._particular = [one.victim_votes for tier in tiers for one in tier if not one.votes_by_kind]
         self._protectors = [one.victim_votes for tier in tiers for one in tier if one.protects_absolutely]
 
     def votes(self, evictor: Task) -> Iterator[tuple[str, Votes]]:
@@ -101,6 +102,12 @@ class Agreement:
     def class_of(self, evictor: Task) -> Hashable:
         """The class of an evictor: evictors of one queue with equal classes and requests get equal answers."""
         return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._voters])
+
+    def class_among_alike(self, evictor: Task) -> Hashable:
+        """The same among evictors of jobs that are alike: only plugins that may tell these apart are asked."""
+        if not self._particular:
+            return ()
+        return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._particular])
 
     def _of(self, voters: Sequence[Voter], evictor: Task) -> Iterator[Votes]:
         return (votes for ask in voters if (votes := ask(evictor, self._purpose)) is not None)

@@ -51,14 +51,3 @@ def victims(tiers: Iterable[Iterable[Agreed]], candidates: Sequence[Task]) -> li
         if chosen:
             return [task for task in candidates if task.uid in chosen]
     return []
-
-
-def number_of(name: str) -> int | None:
-    """The index that controllers put at the end of a pod's name; None where there is none.
-
-    The name must have three or more parts separated by dashes.
-    """
-    parts = name.rsplit("-", 2)
-    if len(parts) < 3 or not parts[2].isdecimal():
-        return None
-    return int(parts[2])

@@ -54,6 +54,7 @@ class PluginDecisions(PluginTiers):
         self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
         self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
         self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
+        self._locking = [plugin.node_lock for plugin in self.taking_part(BindAnnotations)]
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Why the job is not valid: the first refusal; None where it is valid."""
@@ -189,3 +190,7 @@ class PluginDecisions(PluginTiers):
         if not self._annotating:
             return ()
         return tuple(found for ask in self._annotating for found in ask(task))
+
+    def node_lock(self, task: Task) -> str:
+        """The annotation by which a task's node is locked while it is bound; empty for none."""
+        return next(filter(None, (ask(task) for ask in self._locking)), "")

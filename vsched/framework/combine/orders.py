@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from vsched.framework.combine.combining import number_of
 from vsched.framework.combine.tiers import PluginTiers
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
@@ -23,6 +22,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.subgroups import SubGroup
 from vsched.framework.trace import Trace
+from vsched.model.pods.order import numbers_of
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
@@ -117,9 +117,7 @@ class PluginOrders(PluginTiers):
         found = list(tasks)
         if len(found) < 2:
             return found
-        numbers = [number_of(task.name) for task in found]
-        if None in numbers:
-            numbers = [0] * len(found)
+        numbers = numbers_of(found)
         keys = self._task_keys
         ranks = [
             (*[key(task) for key in keys], number, task.created, task.name, task.uid)

@@ -30,7 +30,17 @@ from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.places.places import PlacePlugins
-from vsched.framework.points.extension import CycleEnd, PlacementListener, QueueDivision, SessionContext, stated_weights
+from vsched.framework.points.extension import (
+    CycleEnd,
+    JobPipelined,
+    JobReady,
+    JobStarving,
+    PlacementListener,
+    QueueDivision,
+    SessionContext,
+    stated_weights,
+)
+from vsched.framework.points.jobs import JobJudge
 from vsched.framework.points.nodes import NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.points.victims import Rehearsing
@@ -54,6 +64,13 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             self.taking_part(QueuePreference),
             self.taking_part(TaskScore),
         )
+        judges: list[JobJudge] = [
+            *self.taking_part(JobReady),
+            *self.taking_part(JobPipelined),
+            *self.taking_part(JobStarving),
+        ]
+        self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
+        """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

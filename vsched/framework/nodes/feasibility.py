@@ -132,7 +132,7 @@ class FeasibilityCache:
 
     def current(self, task: Task) -> ShapeNodes:
         """The up-to-date ``ShapeNodes`` for a task."""
-        task_class = self._class_of(task)
+        task_class = self.class_of(task)
         key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
         fit = self._fits.get(key)
         if fit is None:
@@ -182,7 +182,7 @@ class FeasibilityCache:
 
     def dynamic_checks(self, fit: ShapeNodes, task: Task) -> list[Check]:
         """Checks whose result the placements of this session may have changed."""
-        task_class = self._class_of(task)
+        task_class = self.class_of(task)
         found = [
             check
             for position, one in enumerate(self._filters)
@@ -210,11 +210,16 @@ class FeasibilityCache:
 
     # -- classes ------------------------------------------------------------------------------------------------
 
-    def _class_of(self, task: Task) -> Hashable:
+    def class_of(self, task: Task) -> Hashable:
+        """What filters need of a task besides its shape; None where the only filter needs nothing."""
         filters = self._filters
         if len(filters) == 1:
-            return filters[0].task_class(task.shape, task.labels)
-        return tuple(one.task_class(task.shape, task.labels) for one in filters)
+            return filters[0].task_class(task)
+        return tuple(one.task_class(task) for one in filters)
+
+    def reads_labels(self, shape: Shape) -> bool:
+        """Whether ``class_of`` may differ among tasks of a shape at present."""
+        return any(one.reads_labels(shape) for one in self._filters)
 
     def _one_class(self, task_class: Hashable, position: int) -> Hashable:
         return task_class if len(self._filters) == 1 else task_class[position]  # type: ignore[index]  # the tuple above

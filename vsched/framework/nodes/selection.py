@@ -29,6 +29,7 @@ from vsched.framework.nodes.why import (
 )
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 LOOKS_MAX = 512
@@ -67,6 +68,8 @@ class NodeSelection:
         self._only: Restriction | None = None
         self.is_short = False
         """Whether some task found no node earlier in this cycle; under a restriction, since it began."""
+        self.failures = 0
+        """How many kinds of tasks found no node in this cycle, without restrictions."""
 
     @contextmanager
     def within(self, rows: Ints, scores: Floats | None = None) -> Iterator[None]:
@@ -114,7 +117,9 @@ class NodeSelection:
             row = self._best(fit, task, self._later(fit), later, claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
-        self._findings(fit, claims, task).failed = self.is_short = True
+        findings = self._findings(fit, claims, task)
+        self.failures += self._only is None and not findings.failed
+        findings.failed = self.is_short = True
         return None
 
     def kind(self, task: Task) -> Hashable:
@@ -123,6 +128,14 @@ class NodeSelection:
         kind: Hashable = task.shape if claims is None else (task.shape, claims.kind)
         bound = self._bound(task)
         return (kind, bound) if bound else kind
+
+    def reads_labels(self, shape: Shape) -> bool:
+        """Whether rules about pods may tell tasks of a shape apart by their labels, at present."""
+        return self._fits.reads_labels(shape)
+
+    def label_class(self, task: Task) -> Hashable:
+        """What these rules need of a task's labels."""
+        return self._fits.class_of(task)
 
     def has_failed(self, task: Task) -> bool:
         """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""

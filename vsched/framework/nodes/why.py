@@ -74,8 +74,9 @@ def failing(
         short |= lacking
     open_rows &= ~short
     for check in dynamic:
-        yield Failing(check.reason, check.code, open_rows & ~check.passes)
-        open_rows &= check.passes
+        for one in check.told():
+            yield Failing(one.reason, one.code, open_rows & ~one.passes)
+            open_rows &= one.passes
 
 
 def of_claims(claims: TaskClaims, found: Iterator[Failing], nodes: int) -> Iterator[Failing]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from enum import IntEnum
 from typing import ClassVar
 
@@ -40,7 +41,19 @@ class JobCondition(Point):
         """The condition to write; None where the plugin has none."""
 
 
-class JobReady(Point):
+class JobJudge:
+    """What plugins with ``JobReady``, ``JobPipelined`` or ``JobStarving`` have in common."""
+
+    def job_class(self, job: JobView) -> Hashable:
+        """What affects the answers about a job none of whose pods has a node, besides its spec and its pods.
+
+        Names, ages and conditions of job and pods count as none of these. Jobs that are alike share answers if their
+        classes are equal too: what one is refused, the others are not tried for. By default no two jobs are alike.
+        """
+        return job.key
+
+
+class JobReady(JobJudge, Point):
     """Whether the placements of a job may be bound; all plugins must agree."""
 
     point = "job_ready"
@@ -54,7 +67,7 @@ class JobReady(Point):
         return 0
 
 
-class JobPipelined(Point):
+class JobPipelined(JobJudge, Point):
     """Whether the placements of a job, pipelined ones included, may be kept for the session; plugins vote."""
 
     point = "job_pipelined"
@@ -64,7 +77,7 @@ class JobPipelined(Point):
         """Reject, abstain or permit."""
 
 
-class JobStarving(Point):
+class JobStarving(JobJudge, Point):
     """Whether a job may evict others to get room; all plugins of the first tier with this point must agree."""
 
     point = "job_starving"

@@ -14,7 +14,9 @@ import msgspec.inspect
 
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Mask, NodeTable
+from vsched.model.pods.shape import Shape
 from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import Snapshot
 
 TIME_STEPS = 20
 """In how many steps shorter times are tried."""
@@ -80,6 +82,10 @@ class Levers:
     def job_notes(self, job: Job) -> Iterable[str]:
         """What of a job's own wishes the plugin does not follow, and why: told to people who ask about the job."""
         return ()
+
+    def nodes_for(self, shape: Shape, snapshot: Snapshot) -> Mask | None:
+        """bool[nodes]: the nodes that could hold such a pod if they were empty; None where the plugin does not say."""
+        return None
 
     def nodes_of(self, queue: Queue, nodes: NodeTable) -> Mask | None:
         """bool[nodes]: the nodes that a queue may use by its spec; None where the plugin does not restrict it."""

@@ -19,6 +19,10 @@ class BindAnnotations(Point):
     def bind_annotations(self, task: Task) -> Sequence[tuple[str, str]]:
         """The annotations of a task that this session binds; called after the actions have run."""
 
+    def node_lock(self, task: Task) -> str:
+        """The annotation by which its node is locked while it is bound; called for tasks that get annotations."""
+        return ""
+
 
 class PlacementListener(Point):
     """Keeps state about placements. The ledger calls it for each step and for each undo. Has no switch."""

@@ -6,7 +6,7 @@ Answers are arrays over all nodes.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -29,6 +29,24 @@ class Check(NamedTuple):
     """The kind of constraint."""
     later: Mask | None = None
     """bool[nodes]: where it will not apply once the pods have left that are leaving; None: as ``passes``."""
+    lasting: bool = False
+    """Of a static check: whether it applies as long as the node and the pod stay as they are."""
+    details: Callable[[], Sequence[Check]] | None = None
+    """Returns finer reasons for the nodes that do not pass; called only where somebody is told."""
+
+    def told(self) -> Iterator[Check]:
+        """The reasons that people are told: the finer ones, then this one for the nodes that they leave over."""
+        if self.details is not None:
+            yield from self.details()
+        yield self
+
+
+class NodeHolders(NamedTuple):
+    """Pods that hold what another pod lacks."""
+
+    node: str
+    message: str
+    """What is left on the node, and which pods hold the rest."""
 
 
 class NodeFilter(Point):
@@ -36,12 +54,16 @@ class NodeFilter(Point):
 
     point = "predicate"
 
-    def task_class(self, shape: Shape, labels: PodLabels) -> Hashable:
-        """What besides the shape affects the answer for a task with these labels; None where nothing does.
+    def task_class(self, task: Task) -> Hashable:
+        """What of a task besides its shape affects the answer, such as its labels; None where nothing does.
 
         Tasks of equal shape and class share masks.
         """
         return None
+
+    def reads_labels(self, shape: Shape) -> bool:
+        """Whether ``task_class`` may differ among tasks of a shape at present; must be quick."""
+        return type(self).task_class is not NodeFilter.task_class
 
     def static_checks(self, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
         """Checks that depend on nodes' attributes only. Called once per shape and session; the result is cached."""
@@ -61,6 +83,13 @@ class NodeFilter(Point):
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
         """Checks that depend on the pods on nodes. Called before each placement of a dynamic shape."""
         return ()
+
+    def holders(self, shape: Shape, rows: Mask) -> NodeHolders | None:
+        """Which pods hold what a pod of this shape lacks, on the node of ``rows`` that comes closest to having it.
+
+        None where the plugin does not know of such pods. Called where somebody asks why a job waits.
+        """
+        return None
 
 
 class NodeScore(Point):

@@ -98,6 +98,8 @@ class VictimVotes(Point):
     """The plugin's own name."""
     protects_absolutely: ClassVar[bool] = False
     """Whether no task may be evicted without this plugin's agreement, in any tier. Such a plugin never abstains."""
+    votes_by_kind: ClassVar[bool] = False
+    """Whether evictors of jobs that are alike get equal votes: jobs that differ in names, ages and labels alone."""
     judges_gangs: ClassVar[bool] = True
     """Whether ``gangpreempt`` and ``gangreclaim`` ask the plugin. They judge minima themselves, and compare the
     priorities of whole jobs instead of what single tasks would hold."""

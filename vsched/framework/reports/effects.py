@@ -46,8 +46,10 @@ def _binds(session: Session) -> Iterable[Bind]:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task)
             plan = plan and _first_of_job(plan, job, volumes, devices)
-            annotations = (*session.plugins.bind_annotations(task), *_of_request(session, job))
-            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations)
+            said = session.plugins.bind_annotations(task)
+            lock = session.plugins.node_lock(task) if said else ""
+            annotations = (*said, *_of_request(session, job))
+            yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations, lock)
 
 
 def _of_request(session: Session, job: str) -> tuple[tuple[str, str], ...]:

@@ -97,12 +97,14 @@ def rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
 
 
 def _lasts(check: Check) -> bool:
+    if check.lasting:
+        return True
     return check.code in LASTING and not (check.code is Code.TAINTS and passes_by_itself(taint_key(check.reason)))
 
 
 def _closed(closing: Sequence[Check]) -> Lasting:
     """Why no node is open: the one check that closes all nodes if there is one, else all checks with their counts."""
-    alone = [check for check in closing if not check.passes.any()]
+    alone = [check for check in closing if not check.passes.any() and check.code is not Code.NO_DEVICES]
     if alone:
         code, reason = alone[0].code, alone[0].reason
         said = "every node" if code is Code.TAINTS else "no node"

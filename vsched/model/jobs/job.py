@@ -7,7 +7,7 @@ change (copy on write), so a cycle in another thread never sees a partial change
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import NO_TERMS, EvictionTerms, Preemptibility
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
+
+if TYPE_CHECKING:
+    from vsched.model.jobs.likeness import WaitingJob
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -154,6 +157,7 @@ class Job:
         "tasks",
         "unplaceable",
         "unsupported",
+        "waiting_job",
     )
 
     def __init__(self, key: str, spec: JobSpec, judgement: Judgement = PLAIN) -> None:
@@ -182,6 +186,8 @@ class Job:
         self.asked = 0
         """Tasks that were asked to end by themselves."""
         self.frozen = False
+        self.waiting_job: WaitingJob | Literal[False] | None = False
+        """What ``likeness.waiting_job`` has found of it; False before it was asked."""
 
     def clone(self) -> Job:
         """A copy that may be changed; it shares the tasks, which never change."""
@@ -194,6 +200,7 @@ class Job:
         other.best_effort, other.gated, other.unplaceable = self.best_effort, self.gated, self.unplaceable
         other.claiming, other.asked = self.claiming, self.asked
         other.frozen = False
+        other.waiting_job = False
         return other
 
     def put(self, task: Task) -> None:
@@ -298,6 +305,11 @@ class Job:
             + counts[Status.ALLOCATED]
             + counts[Status.SUCCEEDED]
         )
+
+    @property
+    def confirmed(self) -> int:
+        """Tasks that count towards the gang's minimum and are known to have their node: no binding is on its way."""
+        return self.ready - self.counts[Status.BINDING] - self.counts[Status.ALLOCATED]
 
     @property
     def holding(self) -> bool:

@@ -1,0 +1,87 @@
+"""Jobs that are alike: they differ in names and ages alone, and all of their pods wait for nodes."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.order import in_order
+from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.task import Task
+
+
+class TaskLikeness(NamedTuple):
+    """What pods of a waiting job have in common."""
+
+    shape: Shape
+    role: str
+    priority: int
+    priority_class: str
+    preempts: bool
+    preemptable: bool
+    spared: bool
+    labels: PodLabels | None
+    """None where no sub-groups of the job are made of them."""
+
+
+class JobLikeness(msgspec.Struct, frozen=True, cache_hash=True):
+    """Equal for jobs that are alike."""
+
+    spec: JobSpec
+    """Without name and age."""
+    priority: int
+    user: str
+    tasks: tuple[tuple[TaskLikeness, int], ...]
+    """Runs of equal pods and their lengths, in the order of ``WaitingJob.tasks``."""
+
+
+class WaitingJob(NamedTuple):
+    """A job all of whose pods wait."""
+
+    likeness: JobLikeness
+    tasks: tuple[Task, ...]
+    """Its pods by the index at the end of their names, then by age and name. Pods of jobs that are alike correspond to
+    each other in this order."""
+
+
+def waiting_job(job: Job) -> WaitingJob | None:
+    """What a job has in common with others, worked out once if it is frozen; None for one that is like no other.
+
+    That is a job of which some pod does not wait, or is special: it has a gate, a nominated node, or a claim.
+    """
+    if not job.frozen:
+        return _waiting_job(job)
+    if job.waiting_job is False:
+        job.waiting_job = _waiting_job(job)
+    return job.waiting_job
+
+
+def _waiting_job(job: Job) -> WaitingJob | None:
+    count = len(job.pending)
+    if not count or count != len(job.tasks):
+        return None
+    if job.nominated or job.gated or job.awaiting or job.reserving or job.unplaceable or job.claiming:
+        return None
+    tasks = tuple(in_order(job.pending.values()))
+    spec, by_labels = job.spec, bool(job.spec.sub_groups)
+    runs = tuple((alike, len([*run])) for alike, run in groupby(_likeness(task, by_labels) for task in tasks))
+    plain = msgspec.structs.replace(
+        spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang=""
+    )
+    return WaitingJob(JobLikeness(plain, job.priority, job.user, runs), tasks)
+
+
+def _likeness(task: Task, by_labels: bool) -> TaskLikeness:
+    return TaskLikeness(
+        task.shape,
+        task.role,
+        task.priority,
+        task.priority_class,
+        task.preempts,
+        task.preemptable,
+        task.spared,
+        task.labels if by_labels else None,
+    )
