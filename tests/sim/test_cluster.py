@@ -65,6 +65,24 @@ def made(kind: str, api_version: str = "apps/v1", **spec: Any) -> Obj:
     }
 
 
+async def test_without_kubelets_nodes_are_as_created_and_bound_pods_never_start() -> None:
+    node: Obj = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "node-0"},
+        "status": {"capacity": {"cpu": "2"}, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+    async with Cluster([node], settings=ClusterSettings(ControllerSettings(kubelets=False))) as cluster:
+        cluster.client.create("pods", pod())
+        assert await cluster.settle()
+        found = cluster.client.get("nodes", "", "node-0")
+        assert found is not None
+        assert not found["spec"].get("taints")
+        assert found["status"]["allocatable"] == {"cpu": "2"}
+        assert "addresses" not in found["status"]
+        assert phase(cluster) == "Pending"
+
+
 async def post(cluster: Cluster, path: str, body: Obj) -> int:
     async with aiohttp.ClientSession() as session, session.post(cluster.url + path, json=body) as answer:
         await answer.read()

@@ -27,6 +27,7 @@ from vsched.sim.store.preconditions import check_target, check_uid, check_versio
 from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.store.times import Clock, format_time, utc_now
 from vsched.sim.validation import objects as validation
+from vsched.sim.webhooks import mutating, validating
 from vsched.sim.webhooks.changes import change_of, deletion_of
 from vsched.sim.webhooks.mutating import mutated
 from vsched.sim.webhooks.validating import AdmissionRequest, Reviews, ReviewWanted, wanted
@@ -34,6 +35,8 @@ from vsched.sim.webhooks.validating import AdmissionRequest, Reviews, ReviewWant
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
 _NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
+CONFIGURATIONS = (mutating.CONFIGURATIONS, validating.CONFIGURATIONS)
+"""The kinds that say which webhooks there are."""
 _IDENTITY = ("name", "uid", "creationTimestamp")
 _SERVER_FIELDS = (
     "uid",
@@ -212,9 +215,15 @@ class ObjectWriter:
             self.custom.on_remove(stored)
         return Deleted(conversion.to_served(kind, deleted.obj), deleted.gone)
 
+    @property
+    def has_webhooks(self) -> bool:
+        """Whether there are webhooks at all: otherwise nothing is made for them, because most clusters have none."""
+        store = self.store
+        return any(store.count(store.registry.resource(kind)) for kind in CONFIGURATIONS)
+
     def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
         """Raises ReviewWanted if webhooks have to review one of the changes first."""
-        if reviews is None:
+        if reviews is None or not self.has_webhooks:
             return
         unseen = [change for change in changes if change.key not in reviews.passed]
         questions = [question for change in unseen for question in wanted(self.store, change)]
@@ -293,7 +302,7 @@ class ObjectWriter:
     def _review(
         self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
     ) -> None:
-        if options.reviews is not None:
+        if options.reviews is not None and self.has_webhooks:
             self.review(
                 [change_of(operation, kind, name, obj, old, options.as_object(operation), part, options.dry_run)],
                 options.reviews,
@@ -303,7 +312,7 @@ class ObjectWriter:
         self, operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: WriteOptions, part: str = ""
     ) -> Obj:
         """The object with the patches of mutating webhooks, and with the defaults of what they have added."""
-        if options.reviews is None:
+        if options.reviews is None or not self.has_webhooks:
             return obj
         if old is None:
             options.reviews.identity = {field: obj["metadata"][field] for field in _IDENTITY}

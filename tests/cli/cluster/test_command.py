@@ -22,6 +22,7 @@ from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.cli.cluster.command import DEVICES, FLEET
 from vsched.errors import VschedError
+from vsched.sim.fleet.device_plugins import PluginGroup
 from vsched.sim.fleet.devices import DeviceGroup, read_devices
 from vsched.sim.fleet.nodes import FleetGroup, read_fleet
 
@@ -53,8 +54,12 @@ def test_the_description_of_devices_that_help_and_guide_show_is_whole_and_good(t
     assert DEVICES in GUIDE.read_text(encoding="utf-8")
     path = tmp_path / "devices.yaml"
     path.write_text(DEVICES)
-    assert [len(pool.devices) for pool in read_devices(path).pools] == [8, 2, 2]
-    assert {key for group in yaml.safe_load(DEVICES)[:3] for key in group} == set(DeviceGroup.__struct_encode_fields__)
+    found, groups = read_devices(path), yaml.safe_load(DEVICES)
+    assert [len(pool.devices) for pool in found.pools] == [8, 2, 2]
+    plugins = [(devices.plugin, devices.count) for devices in found.plugins]
+    assert plugins == [("vgpu", 4), ("gpu", 2), ("Ascend910B3", 8), ("nvidia.com/gpu", 8)]
+    assert {key for group in groups[:3] for key in group} == set(DeviceGroup.__struct_encode_fields__)
+    assert {key for group in groups[4:] for key in group} == set(PluginGroup.__struct_encode_fields__)
 
 
 def test_it_publishes_the_devices_of_a_file(tmp_path: Path) -> None:
@@ -134,7 +139,8 @@ def test_it_tells_what_pods_use(tmp_path: Path) -> None:
     [
         pytest.param(["--usage", "2-1"], "'2-1': expected a share of the request such as 0.6", id="shares in disorder"),
         pytest.param(["--usage", "most"], "'most': expected a share of the request such as 0.6", id="no share"),
-        pytest.param(["--usage", "1", "--api-only"], "--usage: nobody measures it with --api-only", id="no kubelets"),
+        pytest.param(["--usage", "1", "--api-only"], "--usage: nobody measures it with --api-only", id="no machines"),
+        pytest.param(["--usage", "1", "--no-kubelets"], "--usage: nobody measures it with --no-kub", id="no kubelets"),
     ],
 )
 def test_usage_that_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:

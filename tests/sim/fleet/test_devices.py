@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from vsched.errors import BadInput
+from vsched.sim.controllers.devices.plugins import PluginDevices
 from vsched.sim.fleet.devices import DeviceDescription, read_devices
 
 Obj = dict[str, Any]
@@ -94,6 +95,14 @@ def test_a_class_may_serve_an_extended_resource(tmp_path: Path) -> None:
     assert made.obj["spec"]["extendedResourceName"] == "nvidia.com/gpu"
 
 
+def test_devices_of_plugins_stand_beside_those_of_drivers(tmp_path: Path) -> None:
+    found = read(tmp_path, "[{driver: d, count: 1}, {plugin: vgpu, count: 2, memory: 1000, nodes: [a]}]")
+    assert ([each.driver for each in found.pools], found.plugins) == (
+        ["d"],
+        [PluginDevices("vgpu", ("a",), count=2, memory=1000)],
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -142,6 +151,23 @@ def test_forms(tmp_path: Path, text: str) -> None:
         pytest.param("pools: []\nmore: 1", "document 1: unknown key 'more': expected pools", id="a key besides pools"),
         pytest.param("- {driver: d\n", "document 1, line 2", id="broken YAML"),
         pytest.param("- 7", r"line 1: \[0\]: Expected `object`, got `int`", id="something else altogether"),
+        pytest.param(
+            "- {plugin: gpus}", r"\[0\].plugin: 'gpus': expected vgpu, gpu, a model of NPUs", id="no such plugin"
+        ),
+        pytest.param(
+            "- plugin: vgpu\n  count: 65", r"line 2: \[0\].count: Expected `int` <= 64", id="too many devices"
+        ),
+        pytest.param("- {plugin: vgpu, share: 2}", r"unknown field `share`", id="a key of a plugin"),
+        pytest.param(
+            "- {plugin: gpu, memory: 1,\n   mode: mps}",
+            r"line 2: \[0\].mode: expected with the plugin vgpu",
+            id="a mode",
+        ),
+        pytest.param("- {plugin: gpu}", r"\.memory: devices without memory: expected how", id="GPUs without memory"),
+        pytest.param(
+            "- {plugin: nvidia.com/gpu, memory: 5}", r"\.memory: expected with vgpu, gpu and NPUs only", id="whole"
+        ),
+        pytest.param("- {plugin: vgpu, type: 'A,B'}", r"\.type: 'A,B': expected some letters", id="a type"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

@@ -66,6 +66,19 @@ DEVICES = """\
   bindingDelay: 2s                        # until these conditions are true
   bindingFailure: ""                      # or the message of a failure
 - {kind: DeviceClass, metadata: {name: any}, spec: {}}   # or whole DeviceClasses and ResourceSlices
+- plugin: vgpu                            # or devices that a pretended device plugin registers, as Volcano's do
+  nodes: [vgpu-0]                         # names with wildcards; [] takes back what was registered
+  count: 4                                # 1, unless said
+  type: NVIDIA-A100-SXM4-80GB             # the model; for another one on the same node, another entry
+  memory: 81920                           # MiB of each; 0 where it does not count
+  sharers: 10                             # how many containers may share one
+  mode: hami-core                         # or mps, or mig
+  uuid: "GPU-{node}-{n}"                  # unless said; {n} is the number of the device on its node
+  unhealthy: [3]                          # numbers on the node
+  failure: ""                             # or why pods get none of them: they fail with UnexpectedAdmissionError
+- {plugin: gpu, nodes: [shared-0], count: 2, memory: 16384}    # volcano.sh/gpu-memory and gpu-number
+- {plugin: Ascend910B3, nodes: [npu-0], count: 8, memory: 65536}   # NPUs, as HAMi's device plugin registers them
+- {plugin: nvidia.com/gpu, nodes: [whole-0], count: 8}         # a resource that counts whole devices
 """
 """An example for ``--devices FILE`` with every key."""
 POOLS = """\
@@ -121,6 +134,7 @@ Examples:
 \b
   vsched cluster --nodes 4 --devices devices.yaml --kubeconfig-out sim.kubeconfig
   kubectl --kubeconfig sim.kubeconfig get resourceslices,deviceclasses
+  kubectl --kubeconfig sim.kubeconfig describe node node-0
 """
 
 
@@ -175,7 +189,8 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     "devices_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Devices of the nodes, which a pretended DRA driver publishes (see below); the file is followed.",
+    help="Devices of the nodes, which a pretended DRA driver publishes, or device plugins register (see below); the "
+    "file is followed.",
 )
 @click.option(
     "--pools",
@@ -242,6 +257,11 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     show_default="none",
     help="Serve Kubernetes' own PodGroups, as kube-apiserver does: scheduling.k8s.io/v1beta1=true, and v1alpha2.",
 )
+@click.option(
+    "--kubelets/--no-kubelets",
+    default=True,
+    help="Whether nodes have kubelets; without them, nodes are as they were created, and bound pods never start.",
+)
 @click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="warning", help="What is worth a line.")
 def command(
@@ -264,6 +284,7 @@ def command(
     tls: bool | None,
     faults_file: Path | None,
     runtime_config: str,
+    kubelets: bool,
     api_only: bool,
     log_level: str,
 ) -> None:
@@ -290,10 +311,14 @@ def command(
         raise click.UsageError("--devices: nobody publishes them with --api-only, where no driver runs")
     if pools_file is not None and api_only:
         raise click.UsageError("--pools: nobody adds nodes with --api-only, where no autoscaler runs")
+    if usage is not None and not kubelets:
+        raise click.UsageError("--usage: nobody measures it with --no-kubelets, where no pod runs")
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
-    controllers = None if api_only else ControllerSettings(pods=times, usage=measured, events=events)
+    controllers = None
+    if not api_only:
+        controllers = ControllerSettings(pods=times, kubelets=kubelets, usage=measured, events=events)
     settings = ClusterSettings(
         controllers,
         authorization,

@@ -251,6 +251,8 @@ class Router:
         self, call: ApiRequest, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
     ) -> None:
         """Has webhooks review what a subresource's own object, such as a Binding, does to an object."""
+        if not self._writer.has_webhooks:
+            return
         operation, options = "CREATE" if old is None else "UPDATE", call.write_options()
         given, part = options.as_object(operation), path.subresource
         change = AdmissionRequest(

@@ -12,11 +12,13 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers.autoscaling.autoscaler import NodeAutoscaler
 from vsched.sim.controllers.autoscaling.pools import NodePool
 from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.devices.allocating import PluginAllocation
 from vsched.sim.controllers.devices.claims import ResourceClaims
 from vsched.sim.controllers.devices.driver import BindingConditions, DeviceDriver
+from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.controllers.devices.making import PodGroupResourceClaims, PodResourceClaims
-from vsched.sim.controllers.devices.pools import DeviceFleet
 from vsched.sim.controllers.devices.preparing import DevicesPrepared
+from vsched.sim.controllers.devices.registering import DevicePlugins
 from vsched.sim.controllers.devices.taints import DeviceTaintEviction
 from vsched.sim.controllers.disruption_controller import DisruptionBudgets
 from vsched.sim.controllers.engine import Engine
@@ -81,6 +83,8 @@ class ControllerSettings:
     """How long pods outlive their node."""
     provisioning: float = 0.05
     """How long it takes to make a volume for a claim, unless its storage class says otherwise."""
+    kubelets: bool = True
+    """Whether nodes have kubelets. Without them, nodes are as they were created, and bound pods never start."""
     kubelet_version: str = "v1.36.2"
     usage: UsageSettings | None = None
     """What pods use of their nodes; None to measure nothing."""
@@ -97,16 +101,8 @@ def every_controller(
     devices: DeviceFleet,
 ) -> list[Controller]:
     """All controllers, in the order in which they run."""
-    kubelet = client.named("kubelet")
-    node_ip = Addresses(172, 16, 16)
     return [
-        Kubelets(
-            kubelet,
-            pod_index,
-            settings.pods,
-            (VolumesMounted(client, pod_index), DevicesPrepared(client, pod_index)),
-        ),
-        NodeAgents(kubelet, pod_index, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
+        *(_of_machines(client, pod_index, settings, devices) if settings.kubelets else ()),
         NodeLifecycle(client, pod_index),
         TaintEviction(client, pod_index),
         OrphanedPods(client, pod_index, settings.orphan_quarantine),
@@ -125,6 +121,17 @@ def every_controller(
         Quotas(client, pod_index),
         GarbageCollector(client, pod_index, registry, catch_up),
         Namespaces(client, pod_index, registry),
+    ]
+
+
+def _of_machines(
+    client: LocalClient, pod_index: PodIndex, settings: ControllerSettings, devices: DeviceFleet
+) -> list[Controller]:
+    kubelet, node_ip = client.named("kubelet"), Addresses(172, 16, 16)
+    checks = VolumesMounted(client, pod_index), DevicesPrepared(client, pod_index)
+    return [
+        Kubelets(kubelet, pod_index, settings.pods, checks, PluginAllocation(pod_index, devices)),
+        NodeAgents(kubelet, pod_index, version=settings.kubelet_version, lease_seconds=settings.lease, address=node_ip),
     ]
 
 
@@ -152,6 +159,7 @@ def _of_devices(client: LocalClient, pod_index: PodIndex, devices: DeviceFleet) 
         DeviceDriver(driver, pod_index, devices),
         BindingConditions(driver, pod_index, devices),
         DeviceTaintEviction(client, pod_index),
+        DevicePlugins(client.named("device-plugin"), pod_index, devices),
     ]
 
 

@@ -211,6 +211,17 @@ def waiting_status(pod: Obj, host_ip: str, now: datetime) -> Obj:
     }
 
 
+def rejected_status(pod: Obj, reason: str, why: str, now: datetime) -> Obj:
+    """The status of a pod that its kubelet refuses: it has failed, and none of its containers was started."""
+    return {
+        **pod.get("status", {}),
+        "phase": "Failed",
+        "reason": reason,
+        "message": f"Pod was rejected: {why}",
+        "startTime": format_time(now),
+    }
+
+
 def finished_status(pod: Obj, exit_code: int, now: datetime) -> Obj:
     """The status of a pod whose containers ended with this exit code."""
     reason = "Error" if exit_code else "PodCompleted"

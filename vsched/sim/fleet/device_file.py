@@ -11,7 +11,7 @@ from watchfiles import awatch
 
 from vsched.errors import VschedError
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.devices.pools import DeviceFleet
+from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.fleet.devices import DeviceDescription, read_devices
 from vsched.sim.manifests import apply_all
 from vsched.sim.store.api_errors import Failure
@@ -32,7 +32,7 @@ class DeviceFile:
         self._path = path
         self._description = read_devices(path)
         self._text = path.read_bytes()
-        self.fleet = DeviceFleet(tuple(self._description.pools))
+        self.fleet = DeviceFleet(tuple(self._description.pools), tuple(self._description.plugins))
         self._task: asyncio.Task[None] | None = None
 
     def start(self, client: LocalClient, registry: KindRegistry) -> None:
@@ -75,7 +75,7 @@ class DeviceFile:
             return
         _remove_missing(client, registry, self._description, description)
         self._description = description
-        self.fleet.replace(description.pools)
+        self.fleet.replace(description.pools, description.plugins)
 
 
 def _remove_missing(

@@ -1,7 +1,7 @@
 """The devices of an embedded cluster, from a YAML description of pools; ``vsched cluster --help`` shows one.
 
-A description is a list of pools (or a mapping with ``pools``), of plain ResourceSlices and DeviceClasses, or both, in
-one document or several.
+A description is a list of pools (or a mapping with ``pools``), of devices of plugins, and of plain ResourceSlices and
+DeviceClasses, in one document or several.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-import yaml
 
-from vsched import files
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
 from vsched.sim.controllers.devices.objects import API_VERSION
+from vsched.sim.controllers.devices.plugins import PluginDevices
 from vsched.sim.controllers.devices.pools import DevicePool, filled
+from vsched.sim.fleet.device_plugins import plugin_devices
+from vsched.sim.fleet.places import Place
 from vsched.sim.manifests import Manifest, read_documents
 from vsched.sim.store.kinds import Obj
-from vsched.yamltext import KubernetesLoader
 
 MOST_DEVICES = 10_000
 KINDS = ("DeviceClass", "ResourceSlice", "ResourceClaimTemplate", "ResourceClaim")
@@ -61,6 +61,7 @@ class DeviceDescription:
     """What a file describes."""
 
     pools: list[DevicePool] = field(default_factory=list)
+    plugins: list[PluginDevices] = field(default_factory=list)
     manifests: list[Manifest] = field(default_factory=list)
 
 
@@ -70,57 +71,24 @@ def read_devices(path: Path) -> DeviceDescription:
     documents = read_documents(path)
     for document in documents:
         for place, entry in _entries(document):
-            where = _Where(path, document, place)
+            where = Place(path, document, place)
             if isinstance(entry, dict) and "kind" in entry:
                 found.manifests.append(_manifest(where, entry))
+            elif isinstance(entry, dict) and "plugin" in entry:
+                found.plugins.append(plugin_devices(where, entry))
             else:
                 group = _group(where, entry)
                 found.pools.append(_pool(where, group))
                 name = group.driver if group.class_ is True else group.class_
                 if name:
                     classes[name] = _class(name, group)
-    if not found.pools and not found.manifests:
-        raise BadInput(f"{path}: nothing in it (expected pools of devices, ResourceSlices or DeviceClasses)")
+    if not (found.pools or found.plugins or found.manifests):
+        expected = "pools of devices, devices of plugins, ResourceSlices or DeviceClasses"
+        raise BadInput(f"{path}: nothing in it (expected {expected})")
     given = {each.obj["metadata"]["name"] for each in found.manifests if each.obj["kind"] == "DeviceClass"}
     made = [Manifest(each, f"{path}: class {name}") for name, each in classes.items() if name not in given]
     found.manifests = [*made, *found.manifests]
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """A place in a file: the document, and the steps below it."""
-
-    path: Path
-    document: Manifest
-    steps: tuple[str | int, ...] = ()
-
-    def bad(self, why: str, *more: str | int) -> BadInput:
-        steps = (*self.steps, *more)
-        line = _line_of(self.path, self.document, steps)
-        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
-        return BadInput(f"{self.path}, line {line}: {f'{shown}: ' if shown else ''}{why}")
-
-
-def _line_of(path: Path, document: Manifest, steps: tuple[str | int, ...]) -> int:
-    """The line where a place begins, or what is nearest to it above."""
-    number = int(document.where.rpartition(" ")[2])
-    nodes = list(yaml.compose_all(files.text(path), Loader=KubernetesLoader))
-    node = nodes[number - 1]
-    line = node.start_mark.line
-    for step in steps:
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-            line = node.start_mark.line
-        elif isinstance(node, yaml.MappingNode):
-            pairs = {key.value: (key, value) for key, value in node.value}
-            if step not in pairs:
-                break
-            key, node = pairs[step]
-            line = key.start_mark.line
-        else:
-            break
-    return int(line) + 1
 
 
 def _entries(document: Manifest) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -139,24 +107,20 @@ def _entries(document: Manifest) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         yield steps, content
 
 
-def _manifest(where: _Where, entry: Obj) -> Manifest:
+def _manifest(where: Place, entry: Obj) -> Manifest:
     if entry["kind"] not in KINDS:
         raise where.bad(f"{entry['kind']!r} is not of devices: expected {', '.join(KINDS)}", "kind")
     metadata = entry.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise where.bad(f"a {entry['kind']} without metadata.name")
-    line = _line_of(where.path, where.document, where.steps)
+    line = where.line
     return Manifest(
         {"apiVersion": API_VERSION, **entry}, f"{where.path}, line {line} ({entry['kind']} {metadata['name']})"
     )
 
 
-def _group(where: _Where, entry: Any) -> DeviceGroup:
-    try:
-        group = msgspec.convert(entry, DeviceGroup)
-    except msgspec.ValidationError as error:
-        why, _, place = str(error).partition(" - at `$")
-        raise where.bad(why, *_steps(place.rstrip("`"))) from None
+def _group(where: Place, entry: Any) -> DeviceGroup:
+    group = where.convert(entry, DeviceGroup)
     if group.shared and group.nodes is not None:
         raise where.bad("expected without shared, whose devices all nodes can use", "nodes")
     if not group.count and not group.devices:
@@ -164,16 +128,7 @@ def _group(where: _Where, entry: Any) -> DeviceGroup:
     return group
 
 
-def _steps(place: str) -> Iterator[str | int]:
-    """``.devices[0].name`` as steps."""
-    for part in place.replace("[", ".[").split("."):
-        if part.startswith("[") and part[1:-1].isdecimal():
-            yield int(part[1:-1])
-        elif part and not part.startswith("["):
-            yield part
-
-
-def _pool(where: _Where, group: DeviceGroup) -> DevicePool:
+def _pool(where: Place, group: DeviceGroup) -> DevicePool:
     seconds = parse_duration(group.binding_delay)
     if seconds is None or seconds < 0:
         raise where.bad(f"{group.binding_delay!r} is not a duration: expected something like 2s", "bindingDelay")
@@ -193,7 +148,7 @@ def _pool(where: _Where, group: DeviceGroup) -> DevicePool:
     )
 
 
-def _devices(where: _Where, group: DeviceGroup) -> Iterator[Obj]:
+def _devices(where: Place, group: DeviceGroup) -> Iterator[Obj]:
     common: Obj = {"attributes": group.attributes, "capacity": group.capacity, "taints": group.taints}
     own: dict[str, Obj] = {}
     for index, each in enumerate(group.devices):
@@ -225,7 +180,7 @@ def _attribute(value: Attribute) -> Obj:
     return {"int": value} if isinstance(value, int) else {"string": value}
 
 
-def _taint(where: _Where, value: str | dict[str, str]) -> Obj:
+def _taint(where: Place, value: str | dict[str, str]) -> Obj:
     taint: Any = value
     if isinstance(value, str):
         left, _, effect = value.rpartition(":")

@@ -10,10 +10,10 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.controller import Controller
+from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.controllers.devices.objects import CLAIMS, SLICES, allocation_of, device_of, results_of
 from vsched.sim.controllers.devices.pools import (
     PUBLISHED_FOR,
-    DeviceFleet,
     PoolSlices,
     is_current,
     slice_object,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -43,24 +43,6 @@ class DevicePool:
     def is_on(self, node: str) -> bool:
         """Whether a node has these devices of its own."""
         return not self.shared and any(fnmatchcase(node, pattern) for pattern in self.nodes)
-
-
-@dataclass(slots=True)
-class DeviceFleet:
-    """The devices of all nodes; may be replaced while the cluster runs."""
-
-    pools: tuple[DevicePool, ...] = ()
-    changed: list[Callable[[], None]] = field(default_factory=list)
-    """Called after the pools were replaced."""
-
-    def replace(self, pools: Sequence[DevicePool]) -> None:
-        self.pools = tuple(pools)
-        for tell in self.changed:
-            tell()
-
-    def of(self, driver: str) -> DevicePool | None:
-        """The first pool of a driver, which says how its binding goes."""
-        return next((each for each in self.pools if each.driver == driver), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,15 +32,18 @@ from vsched.sim.controllers.pod_lifecycle import (
     PodTimes,
     may_act,
     next_steps,
+    rejected_status,
     stage_began,
     stage_of,
     waiting_status,
 )
-from vsched.sim.controllers.start_checks import StartCheck, StartObstacle
-from vsched.sim.store.kinds import Obj
+from vsched.sim.controllers.start_checks import PodAdmission, StartCheck, StartObstacle
+from vsched.sim.store.kinds import Obj, without
 from vsched.sim.store.store import key_of
 from vsched.sim.store.times import utc_now
 
+REJECTED = "UnexpectedAdmissionError"
+"""The reason of pods whose device plugins have nothing for them."""
 JUST_NOW_SECONDS = 2.0
 """Time stamps have whole seconds, so a stage that began less than this ago counts as begun now."""
 
@@ -71,11 +74,17 @@ class Kubelets(Controller):
     )
 
     def __init__(
-        self, client: LocalClient, pod_index: PodIndex, times: PodTimes, checks: Sequence[StartCheck] = ()
+        self,
+        client: LocalClient,
+        pod_index: PodIndex,
+        times: PodTimes,
+        checks: Sequence[StartCheck] = (),
+        plugins: PodAdmission | None = None,
     ) -> None:
         super().__init__(client, pod_index)
         self._times = times
         self._checks = checks
+        self._plugins = plugins
         self._hindered: dict[str, StartObstacle] = {}
         """The pods that cannot start yet, by key, and why."""
         self._pod_ip = Addresses(10, 128, 128)
@@ -124,10 +133,41 @@ class Kubelets(Controller):
                 return [*set_status("pods", pod, waiting_status(pod, host.ip, now)), *self._hinder(key, pod, obstacle)]
         self._hindered.pop(key, None)
         actions = next_steps(pod, host, self._elapsed(pod, stage, now), now, self._times, self._pod_ip)
-        if claimed and any(isinstance(action, SetStatus) for action in actions):
-            for check in self._checks:
-                check.started(pod)
+        if stage[0] == STARTING and any(isinstance(action, SetStatus) for action in actions):
+            if claimed:
+                for check in self._checks:
+                    check.started(pod)
+            return self._with_devices(pod, actions, now)
         return actions
+
+    def _with_devices(self, pod: Obj, actions: Sequence[Action], now: datetime) -> Sequence[Action]:
+        """What starts a pod, once device plugins have given it what it asks for; else what refuses it."""
+        host = pod["spec"]["nodeName"]
+        admitted = self._plugins.admit(pod, host) if self._plugins is not None else None
+        if admitted is None:
+            return actions
+        told: list[Action] = []
+        if admitted.annotations:
+            # Without its resourceVersion, so that the status can be written after it.
+            metadata = without(pod["metadata"], ("resourceVersion",))
+            annotations = {**(metadata.get("annotations") or {}), **admitted.annotations}
+            told.append(Update("pods", {**pod, "metadata": {**metadata, "annotations": annotations}}))
+        told += self._unlock(host, admitted.lock)
+        if not admitted.failure:
+            return [*told, *actions]
+        why = f"Allocate failed due to rpc error: code = Unknown desc = {admitted.failure}, which is unexpected"
+        told.append(Tell("pods", pod, REJECTED, why, warning=True, host=host))
+        return [*told, *set_status("pods", pod, rejected_status(pod, REJECTED, why, now))]
+
+    def _unlock(self, host: str, lock: str) -> list[Action]:
+        """Device plugins take the lock of a node away once a pod has its devices, or is refused."""
+        node = self.client.get("nodes", "", host)
+        annotations = {} if node is None else node["metadata"].get("annotations") or {}
+        if node is None or lock not in annotations:
+            return []
+        return [
+            Update("nodes", {**node, "metadata": {**node["metadata"], "annotations": without(annotations, (lock,))}})
+        ]
 
     def _obstacle(self, pod: Obj, node: Obj) -> StartObstacle | None:
         found = (check.obstacle(pod, node) for check in self._checks)
