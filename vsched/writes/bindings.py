@@ -121,10 +121,15 @@ class Dispatcher(Outgoing[Bind]):
         return left
 
     async def _carry_out(self, item: Bind) -> None:
+        await self._bind(item)
+
+    async def _bind(self, item: Bind) -> bool:
+        """Send a binding, say what became of it, and return whether the pod is bound."""
         answer = await self._send(item, binding_write, self._attempts)
         verdict = judge(item, answer)
         found_done = verdict is BindOutcome.BOUND and not answer.done and answer.attempts == 1
         self._on_outcome(Outcome(item, verdict, answer.code, answer.message, answer.seconds, found_done))
+        return verdict is BindOutcome.BOUND
 
     def _drop(self, item: Bind, why: str) -> None:
         self._on_outcome(Outcome(item, BindOutcome.DROPPED, message=why))

@@ -130,9 +130,7 @@ class Writer:
             return WITHOUT_PERMIT
         began = time.perf_counter()
         try:
-            found = await self._client.request(
-                write.method, write.path, body=write.body, content_type=write.content_type, attempts=1
-            )
+            found = await self._client.write(write.method, write.path, write.body, write.content_type)
             answer = WriteResult(found.code, body=found.body)
         except ApiError as error:
             causes = tuple(cause.reason for cause in error.causes)

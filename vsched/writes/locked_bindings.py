@@ -1,0 +1,183 @@
+"""Bindings that lock their node before: of those of one node, each waits until the device plugin has served the last.
+
+Where a binding fails, its lock is removed at once. A pod that waits for too long is not bound, so that it may go
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from vsched.clock import Clock
+from vsched.errors import UNREADABLE, Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError
+from vsched.mirror.resources import NODES
+from vsched.model.plan import Bind
+from vsched.together import together
+from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
+from vsched.writes.limits import Attempts
+from vsched.writes.node_locks import NodeLock, lock_in, lock_value, lock_write
+from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.writer import NOT_PERMITTED, Writer
+
+ONCE = Attempts(1)
+
+
+class LockSettings(msgspec.Struct, frozen=True):
+    """Bounds of waiting for locks."""
+
+    patience_seconds: float = 60.0
+    """How long a pod waits for its turn before its binding fails, so that it may go elsewhere."""
+    look_seconds: float = 0.25
+    """How long after a look the next one follows; it doubles as long as nothing changes."""
+    look_most_seconds: float = 2.0
+    nodes_at_once: int = 16
+
+
+class Waiting(NamedTuple):
+    """A binding that waits for its turn."""
+
+    bind: Bind
+    since: float
+    """On the steady clock."""
+
+
+class LockingDispatcher(Dispatcher):
+    """Sends bindings; those that lock their node go in the order in which they came, node by node."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        writer: Writer,
+        on_outcome: Callable[[Outcome], None],
+        settings: DispatchSettings,
+        clock: Clock,
+        locks: LockSettings | None = None,
+    ) -> None:
+        super().__init__(writer, on_outcome, settings)
+        self._client = client
+        self._clock = clock
+        self._locks = locks or LockSettings()
+        bounds = WorkqueueSettings(self._locks.nodes_at_once, per_second=1e6, burst=1e6)
+        self._turns: Workqueue[str, float] = Workqueue(bounds, self._turn)
+        """By node: how long to wait after the next look in vain."""
+        self._waiting: dict[str, dict[str, Waiting]] = {}
+        """By node, then by uid."""
+        self._node_of: dict[str, str] = {}
+        """By uid."""
+
+    def submit(self, items: Iterable[Bind]) -> None:
+        """Queue them in order."""
+        at_once: list[Bind] = []
+        for bind in items:
+            self._forget(bind.uid)
+            if bind.lock and not self._closed:
+                self._waiting.setdefault(bind.node, {})[bind.uid] = Waiting(bind, self._clock.monotonic())
+                self._node_of[bind.uid] = bind.node
+                self._turns.put(bind.node, self._locks.look_seconds)
+            else:
+                at_once.append(bind)
+        super().submit(at_once)
+
+    @property
+    def depth(self) -> int:
+        """How many wait for a worker, or for their turn."""
+        return super().depth + len(self._node_of)
+
+    @property
+    def in_flight(self) -> int:
+        """How many are at work."""
+        return super().in_flight + self._turns.in_flight
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or is in flight."""
+        return super().busy or bool(self._node_of or self._turns.in_flight)
+
+    async def run(self) -> None:
+        """Send what is submitted, until cancelled."""
+        await together(super().run(), self._turns.run())
+
+    async def drain(self, deadline_seconds: float) -> int:
+        """Take nothing new, and wait for what is queued and in flight; what waits for its turn is dropped."""
+        waiting = [one.bind for some in self._waiting.values() for one in some.values()]
+        self._waiting.clear()
+        self._node_of.clear()
+        for bind in waiting:
+            self._drop(bind, "the scheduler is stopping")
+        return sum(await together(super().drain(deadline_seconds), self._turns.drain(deadline_seconds)))
+
+    def _forget(self, uid: str) -> None:
+        """A pod waits no more."""
+        node = self._node_of.pop(uid, None)
+        if node is not None:
+            some = self._waiting[node]
+            del some[uid]
+            if not some:
+                del self._waiting[node]
+
+    async def _turn(self, node: str, wait_seconds: float) -> None:
+        """Bind the first pod that waits for a node, if its lock can be had."""
+        first = next(iter(self._waiting.get(node, {}).values()), None)
+        if first is None:
+            return
+        bind, settings = first.bind, self._locks
+        value = lock_value(bind, self._clock.now())
+        why = await self._taken(bind, value)
+        if why is None:
+            if self._node_of.get(bind.uid) != node:  # it was taken back in the meantime
+                await self._release(bind, value)
+            else:
+                self._forget(bind.uid)
+                if not await self._bind(bind):
+                    await self._release(bind, value)
+            wait_seconds = settings.look_seconds
+        elif self._node_of.get(bind.uid) == node and self._clock.monotonic() - first.since > settings.patience_seconds:
+            self._forget(bind.uid)
+            self._on_outcome(Outcome(bind, BindOutcome.REFUSED, message=why))
+        if node in self._waiting:
+            self._turns.retry(node, min(2 * wait_seconds, settings.look_most_seconds), wait_seconds)
+
+    async def _taken(self, bind: Bind, value: str) -> str | None:
+        """Take the lock; returns why that cannot be done now."""
+        why = ""
+        for _ in range(self._attempts.count):
+            found = await self._read(bind.node, bind.lock)
+            if isinstance(found, str):
+                return found
+            if why and found.value == value:  # it was written, and the answer was lost
+                return None
+            if not found.is_free(self._clock.now()):
+                return f"the node is locked by its annotation {bind.lock}: {found.value!r}"
+            answer = await self._writer.send(lock_write(bind.node, bind.lock, value, found.version), ONCE)
+            if answer.done or answer.code == NOT_PERMITTED:  # without a permit, the binding is not sent either
+                return None
+            why = f"the node cannot be locked: {answer.message}"
+        return why
+
+    async def _release(self, bind: Bind, value: str) -> None:
+        """Remove a lock that was taken in vain. Where that fails, it ends by itself."""
+        for _ in range(self._attempts.count):
+            found = await self._read(bind.node, bind.lock)
+            if not isinstance(found, str):
+                if found.value != value:
+                    return
+                answer = await self._writer.send(lock_write(bind.node, bind.lock, None, found.version), ONCE)
+                if answer.done or answer.code == NOT_PERMITTED:
+                    return
+            await asyncio.sleep(self._locks.look_seconds)
+
+    async def _read(self, node: str, lock: str) -> NodeLock | str:
+        """The lock as it is; or why it cannot be read."""
+        try:
+            answer = await self._client.request("GET", NODES.path(name=node))
+            return lock_in(answer.body, lock)
+        except (ApiError, Unavailable) as error:
+            return f"the node cannot be read: {error}"
+        except UNREADABLE:
+            return "the node cannot be read: it is no Node"
