@@ -46,7 +46,7 @@ class Constraint(msgspec.Struct, frozen=True):
     resource: str = ""
     """The resource that the constraint is about; empty for none."""
     subject: str = ""
-    """The queue, namespace, budget or quota that the constraint is about; empty for none."""
+    """The queue, namespace, budget, quota or node that the constraint is about; empty for none."""
     repeats: bool = False
     """Whether the headline already says this: pages then leave it out, JSON keeps it."""
 

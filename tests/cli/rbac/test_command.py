@@ -66,6 +66,17 @@ def test_what_the_policy_is_asked_with_is_allowed(tmp_path: Path) -> None:
     assert Right("list", "metrics.k8s.io", "nodes") in found
 
 
+def test_the_config_map_of_mig_geometries_may_be_read_where_pods_ask_for_vgpus(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "actions: allocate\ntiers: [{plugins: [{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}]}]\n"
+    )
+    found = rights_in(printed("--account", "batch/me", "--scheduler-conf", str(policy)), "me")
+    assert {
+        Right(verb, "", "configmaps", "kube-system", "volcano-vgpu-device-config") for verb in ("list", "watch")
+    } <= found
+
+
 BAD = {
     "an account without a namespace": (("--account", "me"), "expected NAMESPACE/NAME"),
     "flags that do not go together": (("--no-schedule",), "--no-schedule: nothing is left to do"),

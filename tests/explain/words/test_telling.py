@@ -8,6 +8,7 @@ import shlex
 import msgspec
 import pytest
 
+from tests.support.deviceshare import asking, pods
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.volumes import claim, storage_capacity
 from vsched.explain.records import Change
@@ -37,6 +38,7 @@ from vsched.mirror.whatif.edits import (
     RemoveTaint,
     SetArgument,
     SetConsumerLimit,
+    SetDeviceAmount,
     SetGroupLimit,
     SetHighestTier,
     SetJobLimit,
@@ -88,6 +90,11 @@ POLICIES = (
     SubGroupPolicy("", 1, 1, match_keys=("v",), topology=NetworkTopology(tier_name="rack")),
 )
 """The sub-groups of x/parts."""
+PART = pods(
+    "job x/part min=1 pods=1",
+    asking(vgpu_number=1, vgpu_memory=50, vgpu_cores=20),
+    **{"nvidia.com/use-gputype": "A100"},
+)
 SAID: list[tuple[Edit, str, str]] = [
     (SetMinMember("x/b", 6), "minMember 6 (2 fewer)", '{"spec":{"minMember":6}}'),
     (
@@ -239,6 +246,13 @@ SAID: list[tuple[Edit, str, str]] = [
         "a limit of 6 cpu in Consumer x/defaults",
         '{"spec":{"hard":{"cpu":"6"}}}',
     ),
+    (SetDeviceAmount("x/part", "memory", 40), "volcano.sh/vgpu-memory 40 in place of 50 a container", ""),
+    (SetDeviceAmount("x/part", "cores", 10), "volcano.sh/vgpu-cores 10 in place of 20 a container", ""),
+    (
+        DropRule("x/part", "deviceWishes"),
+        "its wishes for types, uuids and the mode of devices dropped",
+        '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}',
+    ),
     (AllowDisruptions("x", "guard", 2), "1 more eviction allowed by disruption budget x/guard", ""),
     (AllowDisruptions("x", "guard", 3), "2 more evictions allowed by disruption budget x/guard", ""),
     (Uncordon(("n1", "n2")), "nodes n1, n2 uncordoned", "kubectl uncordon n1 n2"),
@@ -281,7 +295,7 @@ SAID: list[tuple[Edit, str, str]] = [
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
     volumes = [claim("data", "3Gi", namespace="x", storage_class="made"), storage_capacity(storage_class="made")]
-    found = mirror([*manifests(WORLD), *volumes]).snapshot(NOW)
+    found = mirror([*manifests(WORLD), *volumes, *PART]).snapshot(NOW)
     for key, wish in WISHES.items():
         found.jobs[key].spec = msgspec.structs.replace(found.jobs[key].spec, topology=wish)
     parts = found.jobs["x/parts"]
@@ -386,6 +400,17 @@ def test_pods_without_a_podgroup_of_their_own_have_none_to_patch(snapshot: Snaps
     made = mirror(manifests(WORLD)).snapshot(NOW)
     made.jobs["x/b"] = job  # type: ignore[index]
     assert command(made, SetMinMember("x/b", 6)) == ""
+
+
+def test_a_pod_that_is_made_again_does_not_name_the_podgroup_that_goes_with_the_old_one() -> None:
+    world = mirror(manifests(WORLD + PODS_MADE_AGAIN)).snapshot(NOW)
+    edit, nameless = (
+        Tolerate("x/none", "gpu", "yes"),
+        "kubectl annotate --local -f - scheduling.k8s.io/group-name- -o json",
+    )
+    assert nameless not in command(world, edit)
+    world.jobs["x/none"].spec = msgspec.structs.replace(world.jobs["x/none"].spec, made=True)
+    assert f"| {nameless} | kubectl replace --force -f -" in command(world, edit)
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,11 @@ VOLCANO = {
     "volcano_total_preemption_attempts",
     "volcano_eviction_transactions",
     "volcano_job_retry_counts",
+    *(f"volcano_vgpu_device_{what}" for what in ("shared_number", "allocated_memory", "allocated_cores")),
+    "volcano_vgpu_device_memory_limit",
+    *(f"volcano_vgpu_device_{what}_allocation_for_a_certain_pod" for what in ("memory", "core")),
 }
-"""Reference section 6, without those of virtual GPUs; counters without their suffix, as the parser names them."""
+"""All that Volcano has; counters without their suffix, as the parser names them."""
 LABELS = {
     "volcano_plugin_scheduling_latency_milliseconds": {"plugin", "OnSession"},
     "volcano_action_scheduling_latency_milliseconds": {"action"},

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from vsched.mirror.accounts.history import HistoryBook
 from vsched.model.amounts.resources import CPU, MEMORY, ResourceAxis
 from vsched.model.history.records import HOUR_SECONDS, NO_HISTORY, Holder, UsageHistory
@@ -124,7 +125,7 @@ def test_while_a_page_reads_nothing_is_restored() -> None:
     assert any(share_series(history, WEEK, 60).hourly)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.integers(-1100, 1100), max_size=30), st.floats(0, 200), st.integers(0, 1200))
 def test_every_step_is_as_seen_or_of_its_hour_or_unknown(seen: list[int], hours: float, begins: int) -> None:
     """The steps of samples, how long was counted, and how many steps after its begin the present is."""

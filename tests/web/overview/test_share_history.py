@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, ShareHistory, Span
 from vsched.web.overview.share_series import QueueSeries, share_series
 from vsched.web.overview.shares import WHOLE, QueueShares
@@ -143,7 +144,7 @@ def test_all_of_it_takes_a_few_megabytes() -> None:
     assert history.left_out == 100
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.integers(0, 2_000), min_size=1, max_size=40), st.integers(1, 400))
 def test_answers_are_never_longer_than_asked_for_and_end_with_the_last_step(steps: list[int], points: int) -> None:
     history = ShareHistory()

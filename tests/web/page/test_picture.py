@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.support.browser import Sitting, sitting
+from tests.support.examples import examples
 from tests.support.overviews import orders, overviews
 from tests.web.page.fleets import fleet
 from tests.web.page.pictured import Going, pictured
@@ -24,7 +25,7 @@ from vsched.web.overview.document import JobRow, NamespaceRow, NodeRow, Overview
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-PICTURES = 60
+PICTURES = examples(60)
 
 APPLIED = """async (text) => {
   const { Picture } = await import("./page/picture.js");
@@ -74,7 +75,7 @@ def followed() -> list[tuple[Overview, OverviewDelta, Overview]]:
     """Pictures of all sorts and what leads from one to the next, where that can be told."""
     found: list[tuple[Overview, OverviewDelta, Overview]] = []
 
-    @settings(max_examples=PICTURES, deadline=None)
+    @settings(max_examples=PICTURES)
     @given(st.one_of(st.tuples(overviews, overviews), st.tuples(orders(), orders())))
     def draw(pair: tuple[Overview, Overview]) -> None:
         change = delta(*pair)

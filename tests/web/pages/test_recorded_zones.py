@@ -37,6 +37,7 @@ SHARED = [
     *pods("job acme/new min=2 pods=2", ASKED),
     *pods("job acme/late min=1 pods=1", ASKED, **{UUID: "GPU-7"}),
 ]
+SMALL = asking(vgpu_number=1, vgpu_memory=100)
 WISHES = "volcano.sh/task-topology"
 ROLES = f"""
 node falcon-1 cpu=8
@@ -56,7 +57,58 @@ pods acme/train 2 cpu=1 role=worker
     ],
 )
 def test_made_up_names_change_no_decision(text: str, reports: list[dict[str, object]], policy: str, bound: int) -> None:
-    written = (POLICIES / policy).read_text(encoding="utf-8")
+    check(text, reports, (POLICIES / policy).read_text(encoding="utf-8"), bound)
+
+
+RULES = """
+actions: allocate
+tiers:
+- plugins:
+  - name: predicates
+  - name: deviceshare
+    arguments:
+      deviceshare.VGPUEnable: true
+      deviceshare.GPUExclusiveRules: [{acme.example/kind: falcon-pod}]
+      deviceshare.KnownGeometriesCMName: acme-gpus
+"""
+A100 = {"model": "NVIDIA-A100-SXM4-40GB", "memory": 40960, "mode": "mig"}
+ALIKE = "labels=acme.example/kind:falcon-pod"
+
+
+@pytest.mark.parametrize(
+    ("objects", "bound"),
+    [
+        pytest.param(
+            [vgpu_node("falcon-1", devices(2)), *pods(f"job acme/new\npods acme/new 3 {ALIKE}", SMALL)],
+            2,
+            id="pods that share no device",
+        ),
+        pytest.param(
+            [
+                vgpu_node("falcon-1", devices(1, **A100)),
+                *pods("job acme/old\npods acme/old 1 on=falcon-1", SMALL, **{IDS: "GPU-0[group4-0],NVIDIA,100,0:"}),
+                *pods("job acme/new\npods acme/new 1", SMALL),
+            ],
+            0,
+            id="a GPU that is divided by MIG, and full",
+        ),
+        pytest.param(
+            [
+                vgpu_node("falcon-1", devices(1, **A100)),
+                *pods("job acme/old\npods acme/old 1 on=falcon-1", SMALL, **{IDS: "GPU-0[group2-0],NVIDIA,100,0:"}),
+                *pods("job acme/new\npods acme/new 5", SMALL),
+            ],
+            3,
+            id="one with instances that are free",
+        ),
+    ],
+)
+def test_made_up_names_keep_pods_apart_and_instances_taken(objects: list[dict[str, object]], bound: int) -> None:
+    check("", objects, RULES, bound)
+
+
+def check(text: str, reports: list[dict[str, object]], written: str, bound: int) -> None:
+    """Under made-up names the same pods are bound, and no name is left."""
     snapshot = freeze(mirror([*manifests(text), *reports]).snapshot(NOW))
     recording = Recording(
         snapshot, written, run_cycle(snapshot, load_text(written, "policy", REGISTRY).policy, REGISTRY)

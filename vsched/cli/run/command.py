@@ -61,7 +61,7 @@ flag = flags_of(Options)
     "window_ms",
     type=click.FloatRange(0, 10_000),
     default=10.0,
-    help="milliseconds a change waits for more of them, at most",
+    help="milliseconds a change waits for more of them, at most; up to five times as long while they keep coming",
 )
 @flag("--default-queue", "queue of PodGroups that name none")
 @flag(

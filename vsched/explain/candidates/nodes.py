@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.explain.candidates.device_parts import device_resources
 from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.explain.candidates.places import near_rows, place_levers
@@ -81,6 +82,13 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     if near is not None and (near & standing.selected).any():
         standing = standing._replace(selected=standing.selected & near)
     yield from _machines(wants, shape, standing, ground.precious, wishes)
+
+
+def _able(wants: MissingMinimum, shape: Shape) -> Mask | None:
+    """bool[nodes]: nodes that could hold a pod of this shape if they were empty, by the plugins; None for all."""
+    snapshot = wants.situation.snapshot
+    masks = [mask for one in wants.plugins if (mask := one.nodes_for(shape, snapshot)) is not None]
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def precious_nodes(wants: MissingMinimum) -> Mask:
@@ -241,7 +249,10 @@ def _machines(
     usable = standing.selected & standing.tolerated & standing.welcome
     plain = usable & ~precious
     rows = np.flatnonzero(plain if plain.any() else usable) if usable.any() else np.arange(len(nodes))
+    of_devices, able = device_resources(wants), _able(wants, shape)
     for column, amount in shape.request:
+        if nodes.axis.names[column] in of_devices:
+            continue  # sums of devices: a larger sum is no device
         row = _best_but_for(shape, nodes, rows, column)
         name, grain = nodes.axis.names[column], grain_of(column, nodes.axis.names[column])
         has, idle = int(nodes.allocatable[column, row]), int(nodes.idle[column, row])
@@ -255,6 +266,8 @@ def _machines(
         most = -(-(short + amount * wants.missing) // grain)
         first, whole = min(most, -(-short // grain)), max(1, has // grain)
         yield Lever(Rank.MACHINES, enlarged, most, first, whole, "machines")
+    if able is not None:
+        standing = standing._replace(selected=standing.selected & able)
     for row in _kinds(shape, nodes, standing, precious, wishes):
         like, size = nodes.statics.names[row], len(nodes)
         # A quarter more nodes counts as much as doubling an amount of one node: whole nodes cost more.

@@ -13,6 +13,7 @@ from itertools import chain
 
 import msgspec
 
+from vsched.explain.candidates.device_parts import device_part_levers, device_resources
 from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, in_proportion, raising
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
@@ -155,8 +156,11 @@ def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
                 return SetRoleMinimum(job.key, role, minimum - step, max(1, spec.min_member - step))
 
             yield Lever(Rank.LESS, with_fewer, minimum, whole=minimum)
+    of_devices = device_resources(wants)
     for column in wants.columns if wants.waiting else ():
         name, asked = wants.name(column), wants.request(column)
+        if name in of_devices:
+            continue  # these are sums: what containers ask of each device counts
         grain = grain_of(column, name)
         most = (asked - asked // HALVES) // grain
         if most > 0:
@@ -165,6 +169,7 @@ def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
                 return SetRequest(job.key, name, asked - step * grain)
 
             yield Lever(Rank.LESS, with_less, most, whole=asked // grain, kind="requests")
+    yield from device_part_levers(wants)
     yield from _stating_less(wants)
 
 

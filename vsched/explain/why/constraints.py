@@ -239,9 +239,22 @@ class Examiner:
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
+            yield from self._held(task, failing)
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
                 yield from protected(self._session, view, task)
+
+    def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:
+        """Which pods hold what the task lacks, on the node that comes closest to having it, as far as plugins know."""
+        rows: Mask = np.zeros(len(self._session.nodes), dtype=np.bool_)
+        for one in failing:
+            if one.code in (Code.DEVICES, Code.RESOURCES):  # sums of devices may be short as well
+                rows |= one.rows
+        if rows.any():
+            for node_filter in self._session.plugins.node_plugins.filters:
+                held = node_filter.holders(task.shape, rows)
+                if held is not None:
+                    yield Constraint(Code.DEVICES, held.message, subject=held.node)
 
     def _failing(self, task: Task, wanted: int) -> list[Failing]:
         """The infeasible nodes by reason, if the nodes cannot take ``wanted`` such tasks; else an empty list."""

@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vsched.explain.words.lines import as_json, is_plain, line
+from vsched.mirror.ingest.deviceshare import AVOID_TYPE, AVOID_UUID, MODE, USE_TYPE, USE_UUID
+from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.mirror.whatif.edits import AddPods, DropRule, Tolerate
+from vsched.model.deviceshare.records import DeviceKind, DeviceRequest
 from vsched.model.jobs.job import Job
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -20,6 +23,8 @@ PODS_MAX = 16
 """The most pods for which commands are made, one command for each pod."""
 WHEN = "requiredDuringSchedulingIgnoredDuringExecution"
 ROLE = "volcano.sh/task-spec"
+KEYS = (USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, MODE)
+"""Annotations of pods that accept only some devices."""
 
 
 def of_pods(snapshot: Snapshot, edit: Tolerate | DropRule | AddPods) -> list[str]:
@@ -35,7 +40,9 @@ def of_pods(snapshot: Snapshot, edit: Tolerate | DropRule | AddPods) -> list[str
     patches = [_patch(task.shape, edit) for task in pods]
     if any(task.owned for task in pods) or not all(patches):
         return []
-    return [_made_again(task, patch) for task, patch in zip(pods, patches, strict=True)]
+    # A PodGroup that is made for a pod goes with it: the new pod is not to name it.
+    alone = _NAMELESS if job.spec.made or job.spec.implicit else ""
+    return [_made_again(task, patch, alone) for task, patch in zip(pods, patches, strict=True)]
 
 
 def _is_concerned(shape: Shape, edit: Tolerate | DropRule) -> bool:
@@ -49,8 +56,19 @@ def _patch(shape: Shape, edit: Tolerate | DropRule) -> tuple[str, ...]:
         # JSON patch can append to an existing list only: without tolerations, add the whole list.
         at, value = ("/spec/tolerations/-", said) if shape.rules.tolerations else ("/spec/tolerations", [said])
         return "--type=json", "-p", as_json([{"op": "add", "path": at, "value": value}])
+    if edit.rule == "deviceWishes":
+        wished = {} if shape.devices is None else wished_by(shape.devices)
+        return ("--type=merge", "-p", as_json({"metadata": {"annotations": wished}})) if wished else ()
     dropped = _dropped(shape, edit)
     return ("--type=merge", "-p", as_json({"spec": dropped})) if dropped else ()
+
+
+def wished_by(request: DeviceRequest) -> dict[str, Any]:
+    """The annotations of vGPUs by which a pod accepts only some devices."""
+    if request.kind != DeviceKind.VGPU:
+        return {}
+    values = (request.types, request.other_types, request.uuids, request.other_uuids, request.mode)
+    return {key: None for key, value in zip(KEYS, values, strict=True) if value}
 
 
 def _dropped(shape: Shape, edit: DropRule) -> Mapping[str, Any]:
@@ -69,10 +87,13 @@ def _dropped(shape: Shape, edit: DropRule) -> Mapping[str, Any]:
     return {}
 
 
-def _made_again(task: Task, flags: Sequence[str]) -> str:
+def _made_again(task: Task, flags: Sequence[str], also: str) -> str:
     get = line("kubectl", "get", "pod", task.name, "-n", task.namespace, "-o", "json")
     patch = line("kubectl", "patch", "--local", "-f", "-", *flags, "-o", "json")
-    return f"{get} | {patch} | kubectl replace --force -f -"
+    return f"{get} | {patch} | {also}kubectl replace --force -f -"
+
+
+_NAMELESS = line("kubectl", "annotate", "--local", "-f", "-", f"{GROUP_NAME}-", "-o", "json") + " | "
 
 
 def _more(job: Job, edit: AddPods) -> list[str]:

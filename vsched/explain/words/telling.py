@@ -32,6 +32,7 @@ from vsched.mirror.whatif.edits import (
     RemoveTaint,
     SetArgument,
     SetConsumerLimit,
+    SetDeviceAmount,
     SetGroupLimit,
     SetHighestTier,
     SetJobLimit,
@@ -61,6 +62,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
+from vsched.model.deviceshare.asking import most_asked, resources_of
 from vsched.model.jobs.job import JobSpec
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology
@@ -74,6 +76,7 @@ RULES = {
     "podAffinity": "its required pod affinity",
     "podAntiAffinity": "its required pod anti-affinity",
     "topologySpread": "its topology spread constraints",
+    "deviceWishes": "its wishes for types, uuids and the mode of devices",
 }
 
 
@@ -91,6 +94,8 @@ def told(situation: Situation, edit: Edit) -> str:
     """The edit as a noun phrase, with the amounts that it adds or removes."""
     snapshot = situation.snapshot
     match edit:
+        case SetDeviceAmount():
+            return _of_devices(situation, edit)
         case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
             return _of_job(situation, edit)
         case SetVictimMinimum():
@@ -222,6 +227,16 @@ def _of_job(
             if edit.priority_class:
                 return f"priority class {edit.priority_class}"
             return f"a priority of {edit.priority} (now {job.priority})"
+
+
+def _of_devices(situation: Situation, edit: SetDeviceAmount) -> str:
+    """What a container then asks for, by the resource that says it."""
+    shapes = (task.shape for task in situation.snapshot.jobs[edit.job].pending.values())
+    requests = [shape.devices for shape in shapes if shape.devices is not None]
+    able = [one for one in requests if edit.what in resources_of(one)]
+    asked = max((most_asked(one, edit.what) for one in able), default=0)
+    resource = next((resources_of(one)[edit.what] for one in able), edit.what)
+    return f"{resource} {edit.amount} in place of {asked} a container"
 
 
 def _limit_of(topology: NetworkTopology | None) -> str:

@@ -18,6 +18,7 @@ from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.device_gauges import of_devices
 from vsched.web.metrics.help_texts import meaning_of
 from vsched.web.metrics.job_gauges import MOST_NAMESPACES, of_jobs
+from vsched.web.metrics.vgpu_gauges import of_vgpus
 
 Amounts = Mapping[str, int]
 
@@ -56,6 +57,7 @@ class Gauges(Unannounced):
             yield from _queues(snapshot, self._findings.queues)
             yield from of_jobs(snapshot, self._findings)
             yield from of_devices(snapshot)
+            yield from of_vgpus(snapshot)
         if self._findings.arbitrated is not None:
             evicted = dict(self._findings.arbitrated_away)
             yield from _namespaces(self._findings.arbitrated, evicted, self._most_namespaces)

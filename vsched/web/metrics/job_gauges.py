@@ -28,8 +28,13 @@ MOST_REASONS = 40
 """How many reasons have series of their own, those of most pods; the others together are ``other``."""
 
 GATED, UNTRIED, INCOMPLETE, OTHER = "gated", "not tried yet", "its gang is incomplete", "other"
-_PARTICULAR = ((re.compile(r" \{.*"), ""), (re.compile(r"had \S+ usage above .*"), "had usage above the threshold"))
-"""Reasons that contain a value (the taint, the threshold), and the reason without it."""
+_PARTICULAR = (
+    (re.compile(r" \{.*"), ""),
+    (re.compile(r"had \S+ usage above .*"), "had usage above the threshold"),
+    (re.compile(r"(?:no|fewer than \d+) ((?:healthy )?)devices?(?= |$)"), r"too few \1devices"),
+    (re.compile(r"devices with \d[\d.]*(?: MiB|%) of"), "devices with enough"),
+)
+"""Reasons that contain a value (the taint, the threshold, the memory of a device), and the reason without it."""
 _PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
 
 

@@ -4,6 +4,7 @@ import * as address from "./address.js";
 import { age } from "./amounts.js";
 import { find, onceAFrame, say } from "./elements.js";
 import { Autoscaling } from "./autoscaling.js";
+import { Devices } from "./devices.js";
 import { Evictions } from "./evictions.js";
 import { Feed, keepToken, token } from "./feed.js";
 import { Jobs } from "./jobs.js";
@@ -31,6 +32,7 @@ const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
 const shares = new Shares();
 const autoscaling = new Autoscaling({ open: (kind, key) => panel.open(kind, key) });
+const devices = new Devices({ open: (kind, key) => panel.open(kind, key) });
 const sections = [
   new Queues({
     onQueue: (name) => panel.open("queue", name),
@@ -56,6 +58,7 @@ const feed = new Feed("events", take, (state) => {
   connection = state;
   shares.connected(state.kind === "live");
   autoscaling.connected(state.kind === "live");
+  devices.connected(state.kind === "live");
   askForToken(state);
   if (begins) panel.again();
   drawHead();

@@ -3,6 +3,7 @@
 import * as address from "./address.js";
 import { amount, counted, day } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
+import { deviceParts, devicesPath } from "./devices.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
 import { isOver, limit, ofDeserved, shareOf } from "./bars.js";
@@ -53,6 +54,7 @@ export class Panel {
     this.#put([], "");
     this.#known();
     renew(find("panel-pods"), []);
+    renew(find("panel-devices"), []);
     this.#ask();
     this.element.scrollTop = 0;
     find("panel-title").focus();
@@ -150,6 +152,7 @@ export class Panel {
     this.failed = false;
     if (path[this.kind]) this.#explain(this.stopping);
     if (podsPath(this.kind, this.key)) this.#list(this.stopping);
+    if (this.kind === "node") this.#devices(this.stopping);
   }
 
   /** Its pods, and who had to leave; they come apart from the explanation, which takes longer. */
@@ -170,6 +173,23 @@ export class Panel {
     const told = parts.map((part) => part.textContent).join("\n");
     if (body.told !== `${this.key}\n${told}` || !body.childElementCount) renew(body, parts);
     body.told = `${this.key}\n${told}`;
+  }
+
+  /** What part of its devices is taken, and by whom; nothing is said where that is not known. */
+  async #devices(stopping) {
+    const body = find("panel-devices");
+    let found = { nodes: [] };
+    try {
+      const answer = await ask(devicesPath(this.key), { signal: stopping.signal });
+      if (answer.ok) found = await answer.json();
+    } catch {
+      this.failed = true;
+    }
+    if (stopping.signal.aborted) return;
+    const { at, ...rest } = found;
+    const told = `${this.key}\n${JSON.stringify(rest)}`;
+    if (body.told !== told || !body.childElementCount) renew(body, deviceParts(found, this.leads));
+    body.told = told;
   }
 
   async #explain(stopping) {

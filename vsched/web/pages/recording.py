@@ -220,7 +220,7 @@ def _renamed_head(head: Head, names: Pseudonyms) -> Head:
 
 
 def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms) -> str:
-    """The policy without names: pseudonyms for zones and for labels that make tiers, and no address of an extender."""
+    """The policy without names: pseudonyms for zones, ConfigMaps and labels, and no address of an extender."""
     document = policy_document(policy_of(recording, registry), None, show_secrets=False)
     for tier in document["tiers"]:
         for plugin in tier["plugins"]:
@@ -230,15 +230,26 @@ def _renamed_policy(recording: Recording, registry: Registry, names: Pseudonyms)
                 plugin["arguments"]["extender.urlPrefix"] = NOBODY
             if plugin["arguments"].get(_LABELS):
                 plugin["arguments"][_LABELS] = [_renamed_tier(each, names) for each in plugin["arguments"][_LABELS]]
+            for key in _LABEL_MAPS & plugin["arguments"].keys():
+                plugin["arguments"][key] = [_renamed_labels(each, names) for each in plugin["arguments"][key]]
+            for key in _NAMES & plugin["arguments"].keys():
+                plugin["arguments"][key] = names.name(plugin["arguments"][key])
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
 _ZONE = "tdm.revocable-zone."
 _LABELS = "hypernode.labels"
+_LABEL_MAPS = {"deviceshare.GPUExclusiveRules", "gpuExclusiveRules"}
+_NAMES = {"deviceshare.KnownGeometriesCMName", "deviceshare.KnownGeometriesCMNamespace"}
 
 
 def _renamed_key(key: str, names: Pseudonyms) -> str:
     return _ZONE + names.value(key.removeprefix(_ZONE)) if key.startswith(_ZONE) else key
+
+
+def _renamed_labels(labels: dict[str, str], names: Pseudonyms) -> dict[str, str]:
+    """Labels of pods, under the pseudonyms that they have there."""
+    return {names.name(key): names.value(value) for key, value in labels.items()}
 
 
 def _renamed_tier(entry: str | dict[str, Any], names: Pseudonyms) -> str | dict[str, Any]:

@@ -47,8 +47,12 @@ POINTS: dict[str, str] = {
         "of the report decides"
     ),
     "deviceshare": (
-        "reads the handshake of device plugins alone; MIG, NPUs, node locks and exclusive GPUs are not supported, "
-        "and refused. The policy also ranks the devices of a node"
+        "reads the handshake of device plugins alone; MindCluster's parts of NPUs are not supported, and refused. "
+        "Edits of the ConfigMap take effect at once. A GPU that nobody uses any more may take "
+        "another MIG geometry. Pods that ask for GPUs of a kind that is not enabled, or of several kinds, wait with a "
+        "reason. NPUs: of several networks, a container gets the smallest that has enough, not the largest; parts of "
+        "several are refused with a reason; use-CHIP-uuid and health count. Their lock is HAMi's, which their device "
+        "plugin removes; pods wait for locks, and do not fail at once. The policy also ranks the devices of a node"
     ),
     "disruption budgets": "bind every eviction, counted for the gang as a whole beforehand",
     "capability of 0, of pods": "0 means none; pods count, those that ask for nothing as well",

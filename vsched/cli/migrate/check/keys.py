@@ -68,7 +68,7 @@ OTHERS = {
     "volcano.sh/offline-job-evicting": (Verdict.WORKS, "for Volcano's agent on nodes; no scheduler reads it"),
 }
 _DEVICES = ("volcano.sh/gpu-", "volcano.sh/vgpu-", "volcano.sh/devices-to-allocate", "volcano.sh/node-vgpu-")
-_FOR_DEVICES = "read and written where the policy has the plugin deviceshare; MIG is not supported"
+_FOR_DEVICES = "read and written where the policy has the plugin deviceshare"
 
 
 def key_findings(objects: Mapping[str, Iterable[Obj]]) -> Iterator[Finding]:

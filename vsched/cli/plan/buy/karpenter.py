@@ -13,6 +13,7 @@ from vsched.mirror.ingest.node_pools import pool_of
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
+from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.nodes.pools import NodePool, Requirement
 from vsched.model.nodes.table import NodeAttributes, NodeTable
 from vsched.model.snapshot import Snapshot
@@ -58,11 +59,21 @@ def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[Pool]:
     rows = [row for row, one in enumerate(snapshot.nodes.statics.attributes) if one.labels.get(OWNER) == name]
     pools = []
     for title, of_type, amounts in kinds[:TYPES_MAX]:
+        devices = devices_of(snapshot, of_type) if TYPE in of_type else ()
         zones = [{ZONE: zone} for zone in asked.get(ZONE, ())] or [{}]
-        nodes = tuple(PoolNode(of_type | labels | zone, found.taints, amounts) for zone in zones)
+        nodes = tuple(PoolNode(of_type | labels | zone, found.taints, amounts, devices) for zone in zones)
         room = _room(f"{where}: NodePool {name}", found.limits, snapshot.nodes, rows, amounts)
         pools.append(Pool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
     return pools
+
+
+def devices_of(snapshot: Snapshot, labels: Mapping[str, str]) -> tuple[NodeDevices, ...]:
+    """The shared devices of the first node with these labels that registers any; empty where there is none."""
+    found, row_of = snapshot.device_shares.nodes, snapshot.nodes.statics.row
+    rows = (row_of[name] for name in sorted(found) if name in row_of)
+    attributes = snapshot.nodes.statics.attributes
+    like = next((attributes[row].name for row in rows if labels.items() <= attributes[row].labels.items()), None)
+    return () if like is None else found[like]
 
 
 def _values(requirements: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:

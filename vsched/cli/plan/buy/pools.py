@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from vsched.cli.ask.cluster import ClusterFlags, with_client
-from vsched.cli.plan.buy.karpenter import NODE_POOL, node_pools, pools_of
+from vsched.cli.plan.buy.karpenter import NODE_POOL, devices_of, node_pools, pools_of
 from vsched.errors import BadInput, BadQuantity
 from vsched.explain.menu.records import Pool
 from vsched.kernels.domains import HOSTNAME
+from vsched.mirror.ingest.deviceshare import offered_by
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.nodes.table import Taint
@@ -45,6 +48,10 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[Pool]:
 
 def _of_file(where: str, pool: NodePool, snapshot: Snapshot) -> Pool:
     nodes = tuple(_node(where, template) for template in pool.templates)
+    devices = devices_of(snapshot, _given(nodes))
+    if devices:
+        offered = amounts(where, offered_by(devices, {}))
+        nodes = tuple(replace(one, allocatable=offered | one.allocatable, devices=devices) for one in nodes)
     return Pool(
         pool.name,
         "file",
@@ -74,10 +81,15 @@ def amounts(where: str, stated: Mapping[str, object]) -> dict[str, int]:
 
 def _members(name: str, nodes: Sequence[PoolNode], snapshot: Snapshot) -> Iterator[bool]:
     """For each node there is, whether it is of the pool: it says so, or has all labels that the pool gives."""
-    wanted = {key: value for key, value in nodes[0].labels.items() if key not in ZONES}
+    wanted = _given(nodes)
     for one in snapshot.nodes.statics.attributes:
         stated = one.labels.get(POOL)
         yield stated == name if stated else wanted.items() <= one.labels.items()
+
+
+def _given(nodes: Sequence[PoolNode]) -> dict[str, str]:
+    """The labels that a pool gives to all its nodes."""
+    return {key: value for key, value in nodes[0].labels.items() if key not in ZONES}
 
 
 def nodes_of_snapshot(snapshot: Snapshot) -> list[Pool]:

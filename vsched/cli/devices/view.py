@@ -1,0 +1,118 @@
+"""The devices of nodes as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from vsched.cli.ask.daemon import ask_daemon, decoded
+from vsched.cli.ask.recordings import load
+from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.show.amounts import with_bar
+from vsched.cli.show.columns import NAMES, columned, named
+from vsched.cli.show.drawing import Look, bar
+from vsched.errors import BadInput
+from vsched.framework.wording import counted
+from vsched.kube.client import ApiClient
+from vsched.web.overview.devices import CountedDevices, DeviceHolderShown, DeviceShown, DevicesShown, devices_shown
+
+HOLDERS = 2
+"""How many pods of a device a line names; a wide one has all that are known."""
+NOTHING = "no node has devices"
+
+
+def devices_of_daemon(target: DaemonTarget, nodes: Sequence[str]) -> DevicesShown:
+    """What a running daemon shows of these nodes, or of all; raises what ``ask_daemon`` and ``decoded`` raise."""
+
+    async def read(daemon: ApiClient) -> DevicesShown:
+        parameters = {"node": ",".join(nodes)} if nodes else None
+        answer = await daemon.get("/devices", parameters)
+        found: DevicesShown = decoded(daemon.connection.server, answer, DevicesShown)
+        return found
+
+    return ask_daemon(target, read)
+
+
+def devices_of_file(file: Path, nodes: Sequence[str]) -> DevicesShown:
+    """The devices in a dump; raises BadInput where a node is not in it."""
+    snapshot = load(file).snapshot
+    for name in nodes:
+        if name not in snapshot.nodes.statics.row:
+            raise BadInput(f"{file}: there is no node {name!r} in it")
+    return devices_shown(snapshot, nodes)
+
+
+def device_page(found: DevicesShown, look: Look) -> RenderableType:
+    """A line for each device, and for each resource that only counts devices."""
+    if not any(one.devices or one.counted for one in found.nodes):
+        return Text(NOTHING if not found.nodes else "these nodes have no devices", style="dim")
+    heads = ["node", "device", "model", "taken", "memory", "cores", "state", "held by"]
+    table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=NAMES)
+    for one in found.nodes:
+        name = named(one.node, unicode=look.unicode)
+        for device in one.devices:
+            table.add_row(name, *_cells(device, look))
+        for some in one.counted:
+            table.add_row(name, *_counted(some, look))
+    lines = [Text(), Text(_sum(found))]
+    if found.total > len(found.nodes):
+        lines.append(Text(f"the first {len(found.nodes)} of {found.total} nodes; name others to see them"))
+    return Group(table, *lines)
+
+
+def _cells(device: DeviceShown, look: Look) -> Iterator[RenderableType]:
+    yield Text(device.name)
+    yield Text(device.model or "-")
+    yield with_bar(look, bar(look, 100, device.taken), f"{device.taken:3d}%")
+    yield Text(f"{device.memory_held}/{device.memory} MiB" if device.memory else "-")
+    yield Text(f"{device.cores_held:g}/{device.cores:g}%")
+    yield Text("unhealthy", style="red") if not device.healthy else Text("in use" if device.parts else "free")
+    yield Text(_holders(device, len(device.holders) if look.wide else HOLDERS))
+    if look.wide:
+        yield Text(device.mode or "-")
+        yield Text(f"{device.parts} of {device.sharers}" if device.sharers else str(device.parts))
+
+
+def _counted(some: CountedDevices, look: Look) -> Iterator[RenderableType]:
+    taken = some.held * 100 // some.total
+    yield Text(some.resource)
+    yield Text("-")
+    yield with_bar(look, bar(look, 100, taken), f"{taken:3d}%")
+    yield Text("-")
+    yield Text("-")
+    yield Text(f"{some.held} of {some.total} held")
+    yield Text("-")
+    if look.wide:
+        yield from (Text("-"), Text(str(some.held)))
+
+
+def _holders(device: DeviceShown, most: int) -> str:
+    """``team/a-0 (20000 MiB, 30%) and 2 more``; a dash for nobody."""
+    told = [_holder(device, one) for one in device.holders[:most]]
+    more = device.holder_count - len(told)
+    return (", ".join(told) + (f" and {more} more" if more else "")) or "-"
+
+
+def _holder(device: DeviceShown, one: DeviceHolderShown) -> str:
+    parts = [f"{one.memory} MiB"] if device.memory and one.memory else []
+    parts += [f"{one.cores:g}%"] if one.cores else []
+    parts += ["leaving"] if one.leaving else []
+    return f"{one.name} ({', '.join(parts)})" if parts else one.name
+
+
+def _sum(found: DevicesShown) -> str:
+    devices = [device for one in found.nodes for device in one.devices]
+    whole = [some for one in found.nodes for some in one.counted]
+    parts = [
+        f"{counted(len(devices), 'device', 'devices')}",
+        f"{sum(not one.parts and one.healthy for one in devices)} free",
+        f"{sum(not one.healthy for one in devices)} unhealthy",
+    ]
+    if whole:
+        parts.append(
+            f"{sum(one.held for one in whole)} of {sum(one.total for one in whole)} held of those only counted"
+        )
+    return ", ".join(parts)
