@@ -1,4 +1,4 @@
-"""Other vsched programs as child processes: started, waited for, and ended by their process id.
+"""Other vsched programs as child processes: started, waited for, measured, and ended by their process id.
 
 Each is in a process group of its own, so that Ctrl-C at a terminal reaches the parent only, which ends them in order.
 """
@@ -153,11 +153,18 @@ class DaemonChild:
 
 @asynccontextmanager
 async def daemon_child(
-    kubeconfig: Path, directory: Path, environment: Mapping[str, str] | None = None, policy: Path | None = None
+    kubeconfig: Path,
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    policy: Path | None = None,
+    further: tuple[str, ...] = (),
 ) -> AsyncIterator[DaemonChild]:
-    """A daemon at this cluster, once it is ready; with the built-in policy unless there is a file."""
+    """A daemon at this cluster, once it is ready; with the built-in policy unless there is a file.
+
+    ``further`` are more arguments.
+    """
     arguments, listening, health = daemon_arguments(kubeconfig)
-    arguments += () if policy is None else ("--scheduler-conf", str(policy))
+    arguments += further if policy is None else ("--scheduler-conf", str(policy), *further)
     async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
         async with ApiClient(health) as client:
             await _answered(started, "was not ready", lambda: client.request("GET", "/readyz", attempts=1))
@@ -218,3 +225,18 @@ async def beside(*running: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio
                 task.cancel()
     except BaseExceptionGroup as errors:
         raise first_error(errors) from errors
+
+
+def cpu_seconds(process: int) -> float | None:
+    """The processor time that a process has used; None on systems without /proc."""
+    statistics = Path(f"/proc/{process}/stat")
+    if not statistics.exists():
+        return None
+    fields = statistics.read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds_of(processes: Mapping[str, int]) -> dict[str, float]:
+    """The processor time of processes by name; empty on systems without /proc."""
+    used = {name: cpu_seconds(number) for name, number in processes.items()}
+    return {name: seconds for name, seconds in used.items() if seconds is not None}

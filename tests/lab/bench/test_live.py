@@ -13,6 +13,9 @@ def test_the_whole_way_is_measured() -> None:
     assert result["pods_per_second"] > 0
     assert result["api_writes_per_pod"]["binding"] == 1.0
     assert 0 < result["single_latency_ms"]["p50"] <= result["single_latency_ms"]["p99"] < 1000
+    spent = result["cpu_ms_per_pod"]
+    assert spent.keys() == {"cluster", "scheduler", "client"}
+    assert spent["scheduler"] == pytest.approx(result["cpu_seconds"]["scheduler"] / 30 * 1e3, abs=0.01)
     assert as_table(result).row_count > 5
 
 

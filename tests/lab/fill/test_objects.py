@@ -23,7 +23,7 @@ def mirror(gpus: Gpus, *pods: TracePod) -> Cache:
     for node in (NODE, PLAIN):
         cache.apply("Node", "ADDED", wire.decode("Node", orjson.dumps(gpus.node(node))))
     for pod in pods:
-        cache.apply("Pod", "ADDED", wire.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name))))
+        cache.apply("Pod", "ADDED", wire.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name, 1.0))))
     cache.snapshot(0.0)
     assert not [*cache.unused()], "nothing is left out"
     return cache

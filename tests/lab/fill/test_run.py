@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.traces import small_trace
 from vsched.framework.policy import Policy
-from vsched.lab.fill.run import FilledCluster, FillProgress, fill_up, policy_of
+from vsched.lab.fill.arrivals import arrivals
+from vsched.lab.fill.run import FilledCluster, FillProgress, Placement, fill_up, policy_of
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.settings import load_text
 from vsched.settings.installed import registry
@@ -29,7 +30,7 @@ def nodes(*gpus: int, models: str = "T4") -> tuple[TraceNode, ...]:
 
 def placed(policy: Policy, machines: tuple[TraceNode, ...], *pods: TracePod) -> list[bool]:
     cluster = FilledCluster(ClusterTrace(machines, pods), policy)
-    return [cluster.place(one, one.name) for one in pods]
+    return [placement is Placement.PLACED for one in pods for placement in cluster.place([one])]
 
 
 @pytest.mark.parametrize("policy", ALL)
@@ -74,6 +75,15 @@ def test_nothing_is_dropped_that_some_node_has_room_for(policy: Policy) -> None:
     found = fill_up(small_trace(nodes=12, pods=60), policy, 1.4, 3, lambda _: None)
     assert found.dropped > 2
     assert found.dropped_with_room == 0
+
+
+@pytest.mark.parametrize("policy", [pytest.param(FIRST_FIT, id="first-fit"), pytest.param(BEST_FIT, id="best-fit")])
+def test_pods_that_come_together_get_the_same_as_one_after_the_other(policy: Policy) -> None:
+    trace = small_trace(nodes=8, pods=60)
+    pods = [*arrivals(trace, 1.4, 3)]
+    together, apart = FilledCluster(trace, policy), FilledCluster(trace, policy)
+    assert together.place(pods) == [placement for one in pods for placement in apart.place([one])]
+    assert together.machines.free.tolist() == apart.machines.free.tolist()
 
 
 def test_what_a_policy_drops_although_there_is_room_is_counted() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.kueue import RACK, cohorts, generator, queues, replayed, series, topology, workload
 
 ONE_CORE = workload("small", runtime_ms=100)
@@ -115,7 +116,7 @@ def test_cycles_keep_their_distance_while_workloads_wait(tmp_path: Path) -> None
     assert apart.accounts.wall_ms >= close.accounts.wall_ms
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     counts=st.lists(st.integers(0, 5), min_size=2, max_size=3),
     cpus=st.lists(st.integers(1, 3), min_size=3, max_size=3),

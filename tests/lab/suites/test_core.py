@@ -7,31 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.suites import NODE, POD, performed, workload_of
+from tests.support.suites import CLAIM, CLAIM_TEMPLATE, CLAIMING, CLASS, DEVICES, NODE, POD, performed, workload_of
 from vsched.errors import BadInput
 from vsched.lab.suites.core import CoreCluster
 from vsched.lab.suites.place import LeftOut, NotPlaced
 from vsched.lab.suites.templates import Obj
 
 NODES = "- {opcode: createNodes, count: 2, nodeTemplatePath: node.yaml}\n"
-CLASS = """
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu}
-spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
-"""
-CLAIM_TEMPLATE = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}
-"""
-CLAIM = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: "claim-{{.Index}}"}
-spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
-"""
 VOLUME = """
 apiVersion: v1
 kind: PersistentVolume
@@ -42,19 +24,6 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {annotations: {pv.kubernetes.io/bind-completed: "true"}}
 spec: {accessModes: [ReadOnlyMany], resources: {requests: {storage: 1Gi}}}
-"""
-CLAIMING = """
-apiVersion: v1
-kind: Pod
-metadata: {generateName: pod-}
-spec:
-  containers: [{name: main, image: registry.example/work:1, resources: {claims: [{name: gpu}]}}]
-  resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
-"""
-DEVICES = """
-- {opcode: createResourceDriver, driverName: gpu.example.com, nodes: node-*, maxClaimsPerNode: 2}
-- {opcode: createAny, templatePath: gpus.yaml}
-- {opcode: createAny, templatePath: one.yaml, namespace: work}
 """
 
 

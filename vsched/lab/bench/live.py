@@ -25,9 +25,9 @@ from rich.table import Table
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.reflector import Reflector
-from vsched.lab.bench.observer import counter, cpu_seconds
+from vsched.lab.bench.observer import counter
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
-from vsched.lab.children import DaemonChild, beside, daemon_child, scratch, stage
+from vsched.lab.children import DaemonChild, beside, cpu_seconds_of, daemon_child, scratch, stage
 from vsched.lab.claiming import DEVICES, VOLUMES, fixtures, with_claims
 from vsched.lab.gangs import as_gang, single_pod, submit
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
@@ -112,11 +112,11 @@ class LiveBench:
         """Run the burst first, then one pod at a time."""
         await self.watch.synced.wait()
         await self._single("warm-up")
-        before, cpu_before = await self._writes(), _cpu_seconds(processes)
+        before, cpu_before = await self._writes(), cpu_seconds_of(processes)
         burst = await self._burst(pods, gang)
         await self._quiet()
         writes = await self._writes() - before
-        cpu = {name: round(used - cpu_before[name], 2) for name, used in _cpu_seconds(processes).items()}
+        cpu = {name: round(used - cpu_before[name], 2) for name, used in cpu_seconds_of(processes).items()}
         latencies = []
         for number in range(singles):
             await asyncio.sleep(self._draw.uniform(*GAP_SECONDS))
@@ -125,6 +125,7 @@ class LiveBench:
             **burst,
             "api_writes_per_pod": {kind: round(count / pods, 3) for kind, count in sorted(writes.items())},
             "cpu_seconds": cpu,
+            "cpu_ms_per_pod": {name: round(seconds / pods * 1e3, 3) for name, seconds in cpu.items()},
             "single_pods": singles,
             "single_latency_ms": spread_ms(latencies),
         }
@@ -190,12 +191,6 @@ class LiveBench:
             return await counter(client, "vsched_api_writes_total", "kind")
 
 
-def _cpu_seconds(processes: dict[str, int]) -> dict[str, float]:
-    """Processor time by name; empty on systems without /proc."""
-    used = {name: cpu_seconds(number) for name, number in processes.items()}
-    return {name: seconds for name, seconds in used.items() if seconds is not None}
-
-
 @click.command("bench-live", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=200)
 @click.option("--pods", type=click.IntRange(1, 100_000), default=2_000, help="Pods to create and have placed.")
@@ -217,6 +212,7 @@ def as_table(result: dict[str, Any]) -> Table:
     """The result as a table."""
     writes = ", ".join(f"{kind} {count:g}" for kind, count in result["api_writes_per_pod"].items())
     times = ", ".join(f"{name} {seconds:g}" for name, seconds in result["cpu_seconds"].items())
+    spent = ", ".join(f"{name} {each:.2f}" for name, each in result["cpu_ms_per_pod"].items())
     return figures_table(
         [
             ("pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}"),
@@ -228,5 +224,6 @@ def as_table(result: dict[str, Any]) -> Table:
             ("creation to binding one pod at a time, p50 / p99 (ms)", pair(result["single_latency_ms"])),
             ("daemon's writes a pod", writes),
             ("processor time (s)", times),
+            ("the same for each pod of the burst (ms)", spent),
         ]
     )

@@ -1,9 +1,8 @@
-"""What benches measure of a daemon from outside: bindings, readiness, stalls, metrics, memory, processor time."""
+"""What benches measure of a daemon from outside: bindings, readiness, stalls, metrics, memory."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Set
@@ -137,12 +136,3 @@ def memory_mb(process: int) -> dict[str, int]:
         return {}
     fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
     return {name: int(fields[field].split()[0]) // 1024 for name, field in (("peak", "VmHWM"), ("now", "VmRSS"))}
-
-
-def cpu_seconds(process: int) -> float | None:
-    """The processor time that a process has used; None on systems without /proc."""
-    statistics = Path(f"/proc/{process}/stat")
-    if not statistics.exists():
-        return None
-    fields = statistics.read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -22,9 +22,9 @@ from rich.table import Table
 
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
-from vsched.lab.bench.observer import Observer, Probe, cpu_seconds, memory_mb, relists
+from vsched.lab.bench.observer import Observer, Probe, memory_mb, relists
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result
-from vsched.lab.children import Child, ClusterChild, beside, child, daemon_arguments, scratch, stage
+from vsched.lab.children import Child, ClusterChild, beside, child, cpu_seconds, daemon_arguments, scratch, stage
 from vsched.lab.gangs import create, single_pod
 from vsched.lab.outcomes import spread_ms
 from vsched.lab.sender import Sender

@@ -7,7 +7,7 @@ chooses, and the node says what is left.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from vsched.lab.fill.machines import Machines
@@ -20,17 +20,21 @@ from vsched.sim.store.kinds import Obj
 
 SCHEDULER = "vsched"
 START = datetime(2026, 1, 1, tzinfo=UTC)
-CREATED = START.strftime("%Y-%m-%dT%H:%M:%SZ")
+PODS_AT_ONCE = 64
+"""How many pods come at a time where the scheduler itself knows what is left of each device."""
 
 
 class Gpus(Protocol):
     """How GPUs are told of."""
 
+    pods_at_once: int
+    """How many pods may come at a time: one where nodes have to say what is left before the next one comes."""
+
     def node(self, node: TraceNode) -> Obj:
         """The object of an empty node."""
 
-    def pod(self, pod: TracePod, name: str) -> Obj:
-        """The object of a pod."""
+    def pod(self, pod: TracePod, name: str, created: float) -> Obj:
+        """The object of a pod that was created so many seconds after the nodes."""
 
     def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
         """The devices that a pod gets."""
@@ -39,14 +43,17 @@ class Gpus(Protocol):
         """The object of a node after a pod was placed there; None where it stays the same."""
 
 
-def _with_identity(obj: Obj) -> Obj:
+def _with_identity(obj: Obj, created: float = 0.0) -> Obj:
     metadata = obj["metadata"]
     name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
-    return {**obj, "metadata": {**metadata, "uid": name, "creationTimestamp": CREATED}}
+    stamp = (START + timedelta(seconds=created)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {**obj, "metadata": {**metadata, "uid": name, "creationTimestamp": stamp}}
 
 
 class GpuAmounts:
     """GPUs as amounts of a node, and labels."""
+
+    pods_at_once = 1
 
     def __init__(self) -> None:
         self._addresses = Addresses(172, 16, 16)
@@ -59,8 +66,8 @@ class GpuAmounts:
         self._nodes[node.name] = made
         return made
 
-    def pod(self, pod: TracePod, name: str) -> Obj:
-        return _with_identity(pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE))
+    def pod(self, pod: TracePod, name: str, created: float) -> Obj:
+        return _with_identity(pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE), created)
 
     def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
         self._whole[bind.node] = self._whole.get(bind.node, 0) + pod.gpus * pod.takes_whole_gpus
@@ -78,14 +85,16 @@ class GpuAmounts:
 class SharedGpus:
     """GPUs as devices that pods share."""
 
+    pods_at_once = PODS_AT_ONCE
+
     def __init__(self) -> None:
         self._addresses = Addresses(172, 16, 16)
 
     def node(self, node: TraceNode) -> Obj:
         return _with_identity(vgpu_node_object(node, self._addresses, START))
 
-    def pod(self, pod: TracePod, name: str) -> Obj:
-        return _with_identity(vgpu_pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE))
+    def pod(self, pod: TracePod, name: str, created: float) -> Obj:
+        return _with_identity(vgpu_pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE), created)
 
     def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
         return devices_of(bind.name, bind.node, dict(bind.annotations).get(IDS, "")) if pod.gpus else ()

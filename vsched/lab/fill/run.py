@@ -1,13 +1,16 @@
-"""One policy on one seed: pod by pod through the mirror and a cycle of the decision core, as the daemon runs it.
+"""One policy on one seed: the pods go through the mirror and cycles of the decision core, as the daemon runs them.
 
-Only HTTP is left out: what the API server would show of nodes, pods and bindings goes straight to the mirror. A pod
-that a cycle does not bind is deleted and never tried again.
+Only HTTP is left out: what the API server would show of nodes, pods and bindings goes straight to the mirror. Some pods
+come at a time, and a cycle tries each once, in their order. A pod that it does not bind is deleted and never comes
+again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,7 +24,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
 from vsched.lab.fill.machines import Machines
-from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
+from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -31,6 +34,8 @@ from vsched.settings.installed import registry
 from vsched.sim.store.kinds import Obj
 
 TELL_SECONDS = 5.0
+SECONDS_APART = 15.0
+"""From one pod to the next, so that plugins that remember see time go by."""
 SHARING = "deviceshare"
 """The plugin under which GPUs are devices that pods share."""
 
@@ -65,13 +70,13 @@ def fill_up(
         arrived = FULL * curve.arrived / curve.capacity
         return FillProgress(arrived, curve.allocation_percent, pods, dropped, perf_counter() - began)
 
-    for pod in arrivals(trace, fill, seed):
-        placed = cluster.place(pod, f"{pod.name}-{pods}")
-        pods += 1
-        if not placed:
-            dropped += 1
-            dropped_with_room += cluster.machines.has_room(pod)
-        curve.see(pod.gpu_amount, placed=placed)
+    coming = arrivals(trace, fill, seed)
+    while some := [*islice(coming, cluster.pods_at_once)]:
+        for pod, placement in zip(some, cluster.place(some), strict=True):
+            pods += 1
+            dropped += placement is not Placement.PLACED
+            dropped_with_room += placement is Placement.DROPPED_WITH_ROOM
+            curve.see(pod.gpu_amount, placed=placement is Placement.PLACED)
         if perf_counter() - told > TELL_SECONDS:
             told = perf_counter()
             tell(progress())
@@ -79,37 +84,55 @@ def fill_up(
     return Filled(seed, tuple(curve.percents), curve.allocation_percent, pods, dropped, dropped_with_room)
 
 
+class Placement(Enum):
+    """What became of a pod."""
+
+    PLACED = "placed"
+    DROPPED = "dropped"
+    """No node had room for it."""
+    DROPPED_WITH_ROOM = "dropped with room"
+
+
 class FilledCluster:
-    """A mirror, and a cycle for every pod."""
+    """A mirror, and cycles for the pods that come."""
 
     def __init__(self, trace: ClusterTrace, policy: Policy) -> None:
         self.machines = Machines(trace)
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
+        self.pods_at_once = self._gpus.pods_at_once
         self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
         self._told = Told()
-        self._now = 0.0
+        self._came = 0
         for node in trace.nodes:
             self._apply("Node", "ADDED", self._gpus.node(node))
-        self._cache.snapshot(0.0)
+        self._cache.snapshot(self._now)
         listed()
 
-    def place(self, pod: TracePod, name: str) -> bool:
-        """Whether a cycle finds a node for a pod; a pod without one is deleted."""
-        made = self._gpus.pod(pod, name)
-        self._apply("Pod", "ADDED", made)
-        # A cycle a second, so that plugins that remember see time go by.
-        self._now += 1.0
+    @property
+    def _now(self) -> float:
+        return START.timestamp() + self._came * SECONDS_APART
+
+    def place(self, pods: Sequence[TracePod]) -> list[Placement]:
+        """Let pods come, and run a cycle, which tries one after the other; pods without a node are deleted."""
+        made = []
+        for pod in pods:
+            self._came += 1
+            made.append(self._gpus.pod(pod, f"{pod.name}-{self._came}", self._came * SECONDS_APART))
+            self._apply("Pod", "ADDED", made[-1])
         report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), told=self._told)
         self._cache.assume(report)
         if report.evictions:
             raise BadInput("--fill: the policy evicts pods, and here none ends (expected one without victims)")
-        if not report.binds:
-            self._apply("Pod", "DELETED", made)
-            return False
-        (bind,) = report.binds
-        self._confirm(pod, made, bind)
-        return True
+        binds = {bind.uid: bind for bind in report.binds}
+        return [self._settle(pod, obj, binds.get(obj["metadata"]["uid"])) for pod, obj in zip(pods, made, strict=True)]
+
+    def _settle(self, pod: TracePod, made: Obj, bind: Bind | None) -> Placement:
+        if bind is not None:
+            self._confirm(pod, made, bind)
+            return Placement.PLACED
+        self._apply("Pod", "DELETED", made)
+        return Placement.DROPPED_WITH_ROOM if self.machines.has_room(pod) else Placement.DROPPED
 
     def _confirm(self, pod: TracePod, made: Obj, bind: Bind) -> None:
         """Show the mirror what the API server and the device plugin would make of a binding."""

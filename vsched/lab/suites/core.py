@@ -19,8 +19,8 @@ from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
-from vsched.lab.suites.objects import allocation_of, key_of
-from vsched.lab.suites.place import Action, LeftOut, NotPlaced, Place
+from vsched.lab.suites.objects import key_of
+from vsched.lab.suites.place import Action, Devices, NotPlaced, Place
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -48,8 +48,7 @@ class CoreCluster(Place):
         """By kind and key."""
         self._claims: dict[str, list[str]] = {}
         """The claims that were made for a pod, by its key."""
-        self._taken: set[tuple[str, str, str]] = set()
-        """Devices of claims that the cycles did not allocate."""
+        self._devices = Devices()
         self._clock = 0.0
         self._intervals: list[tuple[float, int, float, Action]] = []
         self._numbers = count()
@@ -74,6 +73,7 @@ class CoreCluster(Place):
         kind, key = found["kind"], key_of(found)
         uid = f"{kind}/{key}/{next(self._numbers)}"
         found["metadata"] |= {"uid": uid, "creationTimestamp": CREATED}
+        self._devices.see(found)
         if kind == "Pod":
             found["status"] = {"phase": "Pending"}
             self.pods.add(found)
@@ -157,28 +157,10 @@ class CoreCluster(Place):
             self._delete("ResourceClaim", claim)
 
     async def allocate(self, namespace: str) -> None:
-        free = self._free_devices()
         for claim in list(self.objects["ResourceClaim"].values()):
-            if claim["metadata"]["namespace"] != namespace:
-                continue
-            requests = claim["spec"]["devices"]["requests"]
-            exactly = requests[0].get("exactly") or {}
-            if len(requests) != 1 or not exactly or exactly.get("selectors") or exactly.get("count", 1) != 1:
-                raise LeftOut("allocResourceClaims is done for claims of one device of any kind only")
-            device = next(free, None)
-            if device is None:
-                raise LeftOut(f"allocResourceClaims: no device of a node is left for {key_of(claim)}")
-            self._taken.add(device)
-            claim["status"] = allocation_of(claim, device)
-            self._show(claim, "MODIFIED")
-
-    def _free_devices(self) -> Iterator[tuple[str, str, str]]:
-        for found in self.objects["ResourceSlice"].values():
-            spec = found["spec"]
-            for device in spec["devices"] if spec.get("nodeName") else ():
-                each = (spec["driver"], spec["nodeName"], device["name"])
-                if each not in self._taken:
-                    yield each
+            if claim["metadata"]["namespace"] == namespace:
+                claim["status"] = self._devices.give(claim)
+                self._show(claim, "MODIFIED")
 
     # Time
 

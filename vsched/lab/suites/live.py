@@ -7,7 +7,8 @@ process shows on a node.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
 from time import perf_counter
@@ -20,12 +21,12 @@ from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
-from vsched.lab.children import Stage, beside, daemon_child, scratch, stage
+from vsched.lab.children import Stage, beside, cpu_seconds_of, daemon_child, scratch, stage
 from vsched.lab.outcomes import PodSeen
 from vsched.lab.suites.objects import CLUSTER_WIDE
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.perform import Performer
-from vsched.lab.suites.place import Action, LeftOut, Meter, NotPlaced, Place
+from vsched.lab.suites.place import Action, Devices, LeftOut, Meter, NotPlaced, Place
 from vsched.lab.suites.run import Perform
 from vsched.lab.suites.templates import Obj
 from vsched.mirror.resources import PODS
@@ -34,6 +35,13 @@ from vsched.together import first_error
 PATIENCE_SECONDS = 120.0
 """Pods that got no node in so long never will."""
 POLL_SECONDS = 0.2
+PLAIN = ("--no-podgroup-controller",)
+"""Arguments of the daemon: pods without a PodGroup get none, as with kube-scheduler."""
+AT_ONCE = orjson.dumps({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
+"""How pods are deleted: no kubelet is there to end them."""
+CLAIM = "PersistentVolumeClaim"
+COUNT_SECONDS = 1e-5
+"""The pause for each pod that waits before they are counted again, which takes the processor from what is measured."""
 
 
 def resource_of(kind: str, api_version: str) -> ApiResource:
@@ -46,34 +54,46 @@ def resource_of(kind: str, api_version: str) -> ApiResource:
 class LiveCluster(Place):
     """An embedded cluster whose pods a daemon places."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, processes: Mapping[str, int]) -> None:
+        """``processes`` are the numbers of those whose processor time is told."""
         super().__init__()
         self._stage = stage
+        self._processes = processes
         self._moved = asyncio.Event()
         self._resources: dict[str, ApiResource] = {}
         """By kind, of what was created."""
+        self._devices = Devices()
         self._tasks: dict[Action, asyncio.Task[None]] = {}
         self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, msgspec.json.Decoder(PodSeen).decode, self)
 
     def now(self) -> float:
         return perf_counter()
 
+    def used(self) -> dict[str, float]:
+        return cpu_seconds_of(self._processes)
+
     # Objects
 
     async def create(self, objects: Iterable[Obj]) -> None:
-        for kind, found in groupby(objects, lambda each: str(each["kind"])):
+        for _, found in groupby(objects, _goes_with):
             try:
                 async with asyncio.TaskGroup() as tasks:
                     for each in found:
-                        self._resources[kind] = resource_of(kind, each["apiVersion"])
-                        if kind == "Pod":
+                        self._devices.see(each)
+                        if each["kind"] == "Pod":
                             self.pods.add(each)
-                        tasks.create_task(self._post(kind, each))
+                        tasks.create_task(self._post(each))
             except BaseExceptionGroup as errors:
                 raise first_error(errors) from errors
 
-    async def _post(self, kind: str, found: Obj) -> None:
-        path = self._resources[kind].path(found["metadata"].get("namespace", ""))
+    async def _post(self, found: Obj) -> None:
+        kind, metadata = found["kind"], found["metadata"]
+        if kind not in self._resources:
+            self._resources[kind] = resource_of(kind, found["apiVersion"])
+        if kind == CLAIM:
+            # A claim that says so before its volume knows of it has lost its volume.
+            metadata.get("annotations", {}).pop("pv.kubernetes.io/bind-completed", None)
+        path = self._resources[kind].path(metadata.get("namespace", ""))
         await self._stage.sender.send("POST", path, orjson.dumps(found))
 
     async def update(self, found: Obj) -> None:
@@ -89,12 +109,17 @@ class LiveCluster(Place):
 
     async def _delete(self, path: str) -> None:
         try:
-            await self._stage.sender.send("DELETE", path)
+            await self._stage.sender.send("DELETE", path, AT_ONCE)
         except NotFound:
             return
 
     async def allocate(self, namespace: str) -> None:
-        raise LeftOut("allocResourceClaims is done in the core alone")
+        resource = self._resources["ResourceClaim"]
+        for claim in (await self._stage.client.list(resource.path(namespace)))["items"]:
+            named = {"apiVersion": resource.api_version, "kind": "ResourceClaim"}
+            body = orjson.dumps({**named, **claim, "status": self._devices.give(claim)})
+            path = resource.path(namespace, claim["metadata"]["name"], "status")
+            await self._stage.sender.send("PUT", path, body)
 
     # Time
 
@@ -108,7 +133,7 @@ class LiveCluster(Place):
                     await self._moved.wait()
             except TimeoutError:
                 raise NotPlaced(f"{waiting - allowed:,} of {len(keys):,} pods were not placed") from None
-            await asyncio.sleep(0)
+            await asyncio.sleep(COUNT_SECONDS * waiting)
             waiting = self.pods.waiting(keys)
 
     async def until_attempted(self, keys: Sequence[str]) -> None:
@@ -160,6 +185,11 @@ class LiveCluster(Place):
             self._moved.set()
 
 
+def _goes_with(found: Obj) -> str:
+    """Objects in a row with the same word are created at once. Claims are bound to their volumes by a controller."""
+    return CLAIM if found["kind"] == "PersistentVolume" else str(found["kind"])
+
+
 async def _repeated(seconds: float, action: Action) -> None:
     due = perf_counter()
     while True:
@@ -189,10 +219,12 @@ async def _performed(workload: Workload, policy: str) -> list[Meter]:
         file = directory / "policy.yaml"
         file.write_text(policy, encoding="utf-8")
         async with (
-            stage(0, directory) as found,
-            daemon_child(found.cluster.kubeconfig, directory, policy=file) as daemon,
+            stage(0, directory, "--no-kubelets") as found,
+            daemon_child(found.cluster.kubeconfig, directory, policy=file, further=PLAIN) as daemon,
         ):
-            place = LiveCluster(found)
+            children = {"server": found.cluster.child, "daemon": daemon.child}
+            processes = {name: each.process.pid for name, each in children.items()} | {"user": os.getpid()}
+            place = LiveCluster(found, processes)
             running = found.cluster.child.ended(), daemon.child.ended(), place.watch.run()
             async with beside(*running), _closing(place):
                 await place.watch.synced.wait()

@@ -131,19 +131,21 @@ class Performer:
 
     async def _create_pods(self, operation: CreatePods, namespace: str) -> None:
         await self._need(namespace)
+        made = self._maker.pods(operation, namespace)
+        if not self._arrivals and not operation.steady_seconds:
+            made = iter(list(made))  # making them is no part of what is measured
         meter = None
         if operation.measured:
             meter = self._measure(StartMeasuring(name=namespace, namespaces=(namespace,)))
         if operation.steady_seconds:
             await self._keep_steady(operation, namespace)
         else:
-            await self._create_and_wait(operation, namespace)
+            await self._create_and_wait(operation, made)
         if meter is not None:
             self._finish(meter)
 
-    async def _create_and_wait(self, operation: CreatePods, namespace: str) -> None:
+    async def _create_and_wait(self, operation: CreatePods, made: Iterator[tuple[list[Obj], Obj]]) -> None:
         arrivals = self._arrivals if operation.measured and operation.waits else 0
-        made = self._maker.pods(operation, namespace)
         while part := list(islice(made, arrivals or None)):
             keys = await self._bring(part)
             if operation.waits:
@@ -239,8 +241,9 @@ class Performer:
     def _measure(self, operation: StartMeasuring) -> Meter:
         self._place.begin_measuring()
         name = operation.name or ", ".join(operation.namespaces)
-        meter = Meter(name, operation.namespaces, operation.labels, self._place.now())
-        self._place.pods.meters.append(meter)
+        place = self._place
+        meter = Meter(name, operation.namespaces, operation.labels, place.now(), used=place.used())
+        place.pods.meters.append(meter)
         return meter
 
     async def _stop(self) -> None:
@@ -250,6 +253,7 @@ class Performer:
 
     def _finish(self, meter: Meter) -> None:
         self._place.pods.meters.remove(meter)
+        meter.used = {name: seconds - meter.used[name] for name, seconds in self._place.used().items()}
         self.measured.append(meter)
 
 

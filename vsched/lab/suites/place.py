@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vsched.lab.suites.objects import key_of, matches
+from vsched.lab.suites.objects import allocation_of, key_of, matches
 from vsched.lab.suites.operations import Labels
 from vsched.lab.suites.templates import Obj
 
@@ -32,6 +32,8 @@ class Meter:
     bound: int = 0
     ended: float = 0.0
     """When the last one got its node."""
+    used: Mapping[str, float] = field(default_factory=dict)
+    """The processor time of each process when it began, and once it is over what each has used meanwhile; seconds."""
 
     def see(self, pod: PodRecord, now: float) -> None:
         """A pod got a node."""
@@ -112,6 +114,10 @@ class Place(ABC):
         """What comes from now on is measured."""
         return
 
+    def used(self) -> Mapping[str, float]:
+        """The processor time that each process has used so far, seconds; empty where this one is all there is."""
+        return {}
+
     @abstractmethod
     async def create(self, objects: Iterable[Obj]) -> None:
         """Create objects, in this order as far as kinds differ."""
@@ -151,3 +157,32 @@ class Place(ABC):
 
 class LeftOut(Exception):
     """Something that a workload asks for and that cannot be had here; its text says what."""
+
+
+class Devices:
+    """The devices of nodes, which claims without pods are given one after the other."""
+
+    def __init__(self) -> None:
+        self._slices: list[Obj] = []
+        self._left = self._every()
+
+    def see(self, found: Obj) -> None:
+        """An object was created; this looks at ResourceSlices of nodes."""
+        if found["kind"] == "ResourceSlice" and found["spec"].get("nodeName"):
+            self._slices.append(found)
+
+    def give(self, claim: Obj) -> Obj:
+        """The status of a claim with a device that nobody has got yet; raises LeftOut where there is none for it."""
+        requests = claim["spec"]["devices"]["requests"]
+        exactly = requests[0].get("exactly") or {}
+        if len(requests) != 1 or not exactly or exactly.get("selectors") or exactly.get("count", 1) != 1:
+            raise LeftOut("allocResourceClaims is done for claims of one device of any kind only")
+        device = next(self._left, None)
+        if device is None:
+            raise LeftOut(f"allocResourceClaims: no device of a node is left for {key_of(claim)}")
+        return allocation_of(claim, device)
+
+    def _every(self) -> Iterator[tuple[str, str, str]]:
+        for found in self._slices:
+            spec = found["spec"]
+            yield from ((spec["driver"], spec["nodeName"], device["name"]) for device in spec["devices"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
 
 import msgspec
@@ -26,6 +25,7 @@ from vsched.lab.suites.operations import (
 from vsched.lab.suites.perform import Performer
 from vsched.lab.suites.place import LeftOut, Meter, NotPlaced
 from vsched.lab.suites.templates import template_of
+from vsched.together import run_fast
 
 ARRIVALS = 1000
 """How many measured pods come at once to the decision core: the next ones come when these have nodes."""
@@ -37,10 +37,17 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     pods: int
     seconds: float
+    cpu_seconds: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """The processor time that each process has used meanwhile; empty where there is only one."""
 
     @property
     def pods_per_second(self) -> float:
         return self.pods / self.seconds if self.seconds else 0.0
+
+    @property
+    def cpu_ms_per_pod(self) -> dict[str, float]:
+        """The same for each pod that got a node, in milliseconds."""
+        return {name: seconds * 1e3 / self.pods for name, seconds in self.cpu_seconds.items() if self.pods}
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +65,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """It took so long in all, with making and feeding the objects."""
 
     @property
+    def slowest(self) -> Measured | None:
+        """The slowest of what was measured; None where nothing was."""
+        return min((each for each in self.measured if each.pods), key=lambda each: each.pods_per_second, default=None)
+
+    @property
     def pods_per_second(self) -> float:
-        """The slowest of what was measured; 0 where nothing was, or where it did not end as it should."""
-        return 0.0 if self.problem else min((each.pods_per_second for each in self.measured if each.pods), default=0.0)
+        """That of the slowest; 0 where nothing was measured, or where it did not end as it should."""
+        return 0.0 if self.problem or self.slowest is None else self.slowest.pods_per_second
 
     @property
     def times_threshold(self) -> float | None:
@@ -92,7 +104,7 @@ def run_all(
         elif known is not None:
             result = msgspec.structs.replace(known, workload=workload, same_as=known.workload.full_name)
         else:
-            result = asyncio.run(_result(workload, perform))
+            result = run_fast(_result(workload, perform))
             gc.collect()
             first[alike] = result
         tell(at, result)
@@ -108,7 +120,9 @@ async def _result(workload: Workload, perform: Perform) -> Result:
         return Result(workload=workload, left_out=str(error), seconds=perf_counter() - began)
     except NotPlaced as error:
         return Result(workload=workload, problem=str(error), seconds=perf_counter() - began)
-    measured = tuple(Measured(name=each.name, pods=each.bound, seconds=each.seconds) for each in meters)
+    measured = tuple(
+        Measured(name=each.name, pods=each.bound, seconds=each.seconds, cpu_seconds=each.used) for each in meters
+    )
     nothing = "" if any(each.pods for each in measured) else "no pods are measured"
     return Result(workload=workload, measured=measured, left_out=nothing, seconds=perf_counter() - began)
 

@@ -31,7 +31,13 @@ def _entry(result: Result) -> dict[str, Any]:
         "pods_per_second": round(result.pods_per_second, 1),
         "times_threshold": None if times is None else round(times, 2),
         "measured": [
-            {"name": each.name, "pods": each.pods, "seconds": round(each.seconds, 4)} for each in result.measured
+            {
+                "name": each.name,
+                "pods": each.pods,
+                "seconds": round(each.seconds, 4),
+                "cpu_ms_per_pod": {name: round(spent, 3) for name, spent in each.cpu_ms_per_pod.items()},
+            }
+            for each in result.measured
         ],
         "seconds_in_all": round(result.seconds, 2),
     }
@@ -49,6 +55,9 @@ def line(result: Result) -> str:
     times = result.times_threshold
     if times is not None and result.workload.threshold is not None:
         said += f", {times:,.1f} times the threshold of {result.workload.threshold.number:g}"
+    spent = {} if result.slowest is None else result.slowest.cpu_ms_per_pod
+    if spent:
+        said += f"; CPU ms a pod: {', '.join(f'{name} {each:.2f}' for name, each in spent.items())}"
     return said + (f" (as {result.same_as})" if result.same_as else "")
 
 
@@ -56,17 +65,20 @@ def tables(results: Sequence[Result], where: str) -> RenderableType:
     """A row for each workload, and below what is to be said of them."""
     table = Table(title=f"pods per second, {where}", title_justify="left", show_edge=False)
     table.add_column("workload", overflow="fold")
-    for heading in ("pods", "seconds", "pods/s", "threshold", "times"):
+    processes = list(dict.fromkeys(name for result in results for each in result.measured for name in each.cpu_seconds))
+    spent = ("CPU ms/pod",) if processes else ()
+    for heading in ("pods", "seconds", "pods/s", "threshold", "times", *spent):
         table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
         if not result.left_out:
-            table.add_row(*_row(result))
+            table.add_row(*_row(result), *([_spent(result, processes)] if processes else ()))
+    if processes:
+        table.caption = f"CPU ms/pod: {', '.join(processes)}"
     return Group(table, *_remarks(results))
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    threshold, times = result.workload.threshold, result.times_threshold
-    slowest = min((each for each in result.measured if each.pods), key=lambda each: each.pods_per_second, default=None)
+    threshold, times, slowest = result.workload.threshold, result.times_threshold, result.slowest
     measured = (f"{slowest.pods:,}", f"{slowest.seconds:.2f}") if slowest is not None else ("", "")
     return (
         result.workload.full_name,
@@ -75,6 +87,12 @@ def _row(result: Result) -> tuple[str, ...]:
         "" if threshold is None else f"{threshold.number:g}",
         "" if times is None else f"{times:,.1f}",
     )
+
+
+def _spent(result: Result, processes: Sequence[str]) -> str:
+    """The processor time of each process for a pod, of the slowest that was measured."""
+    found = {} if result.slowest is None else result.slowest.cpu_ms_per_pod
+    return ", ".join(f"{found[name]:.2f}" for name in processes if name in found)
 
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:
