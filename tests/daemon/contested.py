@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_class
 from tests.support.fault_proxy import faulty
-from tests.support.running import PODGROUPS, WRITTEN_SOON, Obj, condition_of, gang, node, nodes_of, scheduling
+from tests.support.running import PODGROUPS, WRITTEN_SOON, Obj, condition_of, gang, node, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -31,9 +31,15 @@ def one_place() -> Cluster:
 
 
 async def run_old(cluster: Cluster, old: list[Obj]) -> None:
-    """Wait until the job ``old`` runs."""
+    """Wait until the job ``old`` runs: a pod that does not run yet is evicted without being asked."""
     cluster.apply([priority_class("high", 9), *old])
-    await until(lambda: nodes_of(cluster, "old"))
+    await until(lambda: runs(cluster, "old-0"))
+
+
+def runs(cluster: Cluster, name: str) -> bool:
+    """Whether a pod has been started."""
+    found = cluster.client.get("pods", "default", name)
+    return found is not None and found["status"].get("phase") == "Running"
 
 
 @asynccontextmanager

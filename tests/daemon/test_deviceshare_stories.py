@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.deviceshare import HANDSHAKE, IDS, REGISTER, devices
 from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part
 from tests.support.running import node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
@@ -78,7 +79,7 @@ async def test_pods_get_parts_of_devices_once_a_node_registers_them(tmp_path: Pa
             "GPU-1,NVIDIA,600,10:",
         }
         await kubectl("apply", "-f", "-", given=listed(pod("c", 600)))
-        await until(lambda: "too few devices with enough memory" in why(cluster, "c"))
+        await until(lambda: "no device with 600 MiB of memory left" in why(cluster, "c"))
 
         await kubectl("delete", "pod", "a", "--wait=false")
         await until(lambda: nodes_of(cluster).get("c") == "n2")
@@ -105,3 +106,46 @@ async def test_a_victim_frees_its_device(tmp_path: Path) -> None:
         await kubectl("apply", "-f", "-", given=listed(pod("urgent", 700, priorityClassName="high")))
         await until(lambda: nodes_of(cluster) == {"urgent": "n1"})
         assert found(cluster, "urgent")["metadata"]["annotations"][IDS] == "GPU-0,NVIDIA,700,10:"
+
+
+@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+async def test_pods_of_a_node_get_their_devices_one_after_the_other(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(TAKING + "      deviceshare.NodeLockEnable: true\n")
+    async with Cluster([node("n1", "8")]) as cluster, scheduling(cluster.url, policy_file=policy):
+        cluster.write_kubeconfig(tmp_path / "config")
+        kubectl = Kubectl(tmp_path)
+        await kubectl("annotate", "node", "n1", f"{REGISTER}={devices(1, memory=1000)}", f"{HANDSHAKE}=Reported_now")
+        await kubectl("apply", "-f", "-", given=listed(pod("a", 100), pod("b", 100)))
+        await until(lambda: len(nodes_of(cluster)) == 1)
+        (first,) = nodes_of(cluster)
+        locked = (cluster.client.get("nodes", "", "n1") or {})["metadata"]["annotations"]
+        assert locked["hamivgpu"].startswith("20")
+
+        await kubectl("annotate", "node", "n1", "hamivgpu-")  # as the device plugin does once the pod has its devices
+        await until(lambda: len(nodes_of(cluster)) == 2)
+        assert first in nodes_of(cluster)
+
+
+async def test_pods_get_parts_of_npus_and_wait_for_what_others_hold(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(TAKING.replace("VGPUEnable", "AscendHAMiVNPUEnable"))
+    machine = npu_node("n1", [npu(0)])
+
+    def asking(name: str, memory: int) -> Obj:
+        found = pod(name, 1)
+        found["spec"]["containers"] = [asking_npu(1, memory) | {"image": "busybox"}]
+        return found
+
+    async with Cluster([machine]) as cluster, scheduling(cluster.url, policy_file=policy):
+        cluster.apply([asking("a", 10000)])
+        await until(lambda: nodes_of(cluster) == {"a": "n1"})
+        said = found(cluster, "a")["metadata"]["annotations"]
+        assert said[allocated()] == said[f"hami.io/{CHIP}-devices-to-allocate"] == npu_part(0, 16384) + ";"
+        assert json.loads(said[f"huawei.com/{CHIP}"]) == [{"UUID": "NPU-0", "temp": "vir05_1c_16g"}]
+
+        cluster.apply([asking("b", 0)])
+        await until(lambda: "no device with 100% of memory left" in why(cluster, "b"))
+        cluster.apply([asking("c", 32768)])
+        await until(lambda: "c" in nodes_of(cluster))
+        assert found(cluster, "c")["metadata"]["annotations"][allocated()] == npu_part(0, 32768) + ";"

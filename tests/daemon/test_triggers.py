@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from vsched.daemon.triggers import Reason, Trigger
+from tests.support.virtual_time import in_virtual_time
+from vsched.daemon.triggers import WIDEST, Reason, Trigger
 
 WINDOW_SECONDS = 0.2
 
@@ -30,18 +30,24 @@ async def changing(trigger: Trigger) -> AsyncIterator[None]:
         task.cancel()
 
 
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 async def seconds_until_session(trigger: Trigger, busy_seconds: float = 0.0) -> float:
-    began = time.monotonic()
+    began = now()
     assert await trigger.next(busy_seconds) is Reason.CHANGE
-    return time.monotonic() - began
+    return now() - began
 
 
+@in_virtual_time
 async def test_a_lone_change_does_not_wait_the_window_out() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull()
     assert await seconds_until_session(trigger) < WINDOW_SECONDS * 0.9
 
 
+@in_virtual_time
 async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     async with changing(trigger):
@@ -55,15 +61,36 @@ async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() 
         pytest.param(WINDOW_SECONDS * 2, id="one that costs two of them"),
     ],
 )
+@in_virtual_time
 async def test_a_costly_session_waits_for_company_even_if_none_comes(busy_seconds: float) -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull()
     assert await seconds_until_session(trigger, busy_seconds) >= WINDOW_SECONDS * 0.9
 
 
+@in_virtual_time
 async def test_a_session_comes_when_the_last_one_said() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
-    began = time.monotonic()
+    began = now()
 
     assert await trigger.next(0.0, WINDOW_SECONDS) is Reason.TIMER
-    assert WINDOW_SECONDS * 0.9 <= time.monotonic() - began < 30.0
+    assert WINDOW_SECONDS * 0.9 <= now() - began < 30.0
+
+
+@in_virtual_time
+async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterwards() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+
+    async def stream() -> None:
+        while True:
+            trigger.pull()
+            await asyncio.sleep(WINDOW_SECONDS / 100)
+
+    trigger.pull()
+    streaming = asyncio.create_task(stream())
+    waits = [await seconds_until_session(trigger) for _ in range(6)]
+    streaming.cancel()
+    assert [round(wait / WINDOW_SECONDS, 1) for wait in waits] == [1.0, 2.0, 4.0, WIDEST, WIDEST, WIDEST]
+    await asyncio.sleep(3 * WIDEST * WINDOW_SECONDS)
+    trigger.pull()
+    assert await seconds_until_session(trigger) < WINDOW_SECONDS

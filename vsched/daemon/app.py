@@ -32,9 +32,10 @@ from vsched.daemon.parts.inspection import Inspection
 from vsched.daemon.parts.usage_history import history_keeper
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
+from vsched.daemon.policy.geometries import GeometryWatch
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.policy.usage import UsageCollector
-from vsched.daemon.system.first_contact import reach
+from vsched.daemon.system.first_contact import reach, served_versions
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
@@ -78,6 +79,13 @@ class Daemon:
         self.usage = UsageCollector(
             base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
         )
+        self.geometries = GeometryWatch(
+            lambda: base.settings().policy.device_config() if options.schedule else None,
+            client,
+            self.cache,
+            self.telemetry.note,
+            self.telemetry.worry,
+        )
         self.health = Health(
             base.clock,
             watches.synced,
@@ -112,7 +120,7 @@ class Daemon:
         self.history = history_keeper(base, writes, watches)
         settled = None if self.history is None else self.history.settled
         told = (self.housekeeping.listed, on_listed)
-        self._sessions = Sessions(base, watches, self.health, self.loop, told, settled)
+        self._sessions = Sessions(base, watches, self.health, self.loop, told, settled, self.geometries.settled)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
@@ -128,6 +136,7 @@ class Daemon:
             LongLived("election", self.election.run, "finds out which of several daemons acts"),
             LongLived("sessions", self._sessions.run, "decides, once the mirror is complete"),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), usage, acts=True),
+            LongLived("MIG geometries", self.geometries.run, "follows the ConfigMap that says how GPUs may be divided"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, "measures how late the event loop is"),
         )
@@ -139,6 +148,7 @@ class Daemon:
             await self._listen(stack)
             stack.callback(self.inspection.close)
             await reach(self._base.client, self.telemetry, self._base.stopping, self.health.turned)
+            self.watches.begin_with(await served_versions(self._base.client))
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
                 await self._base.stopping.wait()
@@ -204,6 +214,7 @@ class Daemon:
     def _policy_read(self, reading: PolicyReading) -> None:
         self.telemetry.reading(reading)
         self.usage.nudge()
+        self.geometries.nudge()
         self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)
         self._base.cache.history.keep(self.policy.policy.decays())
         if self._writes.policy_status is not None:

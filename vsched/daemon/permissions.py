@@ -46,6 +46,7 @@ from vsched.mirror.resources import (
 )
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
 from vsched.model.jobs.native import API_GROUP
+from vsched.plugins.deviceshare import locks_nodes
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
 from vsched.web.serve.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -235,6 +236,12 @@ _NODES: tuple[RequestKind, ...] = (
 )
 """What is asked where the policy asks for nodes by ProvisioningRequests."""
 
+_LOCKS: tuple[RequestKind, ...] = (
+    RequestKind("writes.locked_bindings.LockingDispatcher._read", "get", "", "nodes"),
+    RequestKind("writes.node_locks.lock_write", "patch", "", "nodes"),
+)
+"""What is asked where the policy locks nodes."""
+
 _LEASE = tuple(f"kube.lease.candidate.Elector.{method}" for method in ("_look", "_create", "_replace"))
 _USAGE = (
     "collectors.cluster_api.ClusterApi._get",
@@ -247,6 +254,7 @@ _MIRROR = (
 )
 _ANYBODY = (
     "daemon.system.first_contact.reach",
+    "daemon.system.first_contact.served_versions",
     "writes.status.served_resources.ServedResources._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )
@@ -256,7 +264,7 @@ _PASSED_ON = ("writes.writer.Writer._once",)
 
 CALLERS = frozenset(
     {
-        *(request.where for request in (*REQUESTS, *_NODES)),
+        *(request.where for request in (*REQUESTS, *_NODES, *_LOCKS)),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
         "controllers.vcjobs.rivals.VolcanoControllers._read_lease",
         "daemon.lead.leader_address.LeaderLabel.former",
@@ -300,6 +308,11 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
         rights |= {Right(verb, PODS.group, PODS.plural, namespace) for verb in ("list", "patch")}
     if settings is not None and settings.policy.autoscaling.provisioning_request and options.schedule:
         rights |= {Right(each.verb, each.group, each.resource) for each in _NODES}
+    if settings is not None and locks_nodes(settings.policy) and options.schedule:
+        rights |= {Right(each.verb, each.group, each.resource) for each in _LOCKS}
+    devices = settings.policy.device_config() if settings is not None and options.schedule else None
+    if devices is not None:
+        rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, *devices) for verb in ("list", "watch")}
     if settings is not None and settings.metrics is not None:
         rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
     return frozenset(rights)

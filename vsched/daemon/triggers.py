@@ -1,19 +1,25 @@
 """When the next session starts: soon after a change, when the period is over, or when the last session said.
 
 The first change opens a short window, so that changes that come together are decided together. The window closes
-early once no more changes come.
+early once no more changes come. While changes stream in, windows are longer, and not closed early: each session costs
+something, and pods that are decided together cost less than each by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
-from math import inf
+from math import exp, inf
 
 LOOKS = 4
 """How often a window is checked for further changes."""
 WORTH = 2.0
 """Time to wait for further changes, as a multiple of a session's duration."""
+WIDEST = 5.0
+"""How long a window is while changes stream in, as a multiple of the usual one. Each is twice as long as the last."""
+STREAM = 20.0
+"""Changes stream in where so many came within about ``LATELY_SECONDS``: a lone pod makes two or three on its way."""
+LATELY_SECONDS = 0.1
 
 
 class Reason(StrEnum):
@@ -31,6 +37,12 @@ class Trigger:
         self.window_seconds = window_seconds
         self._pulled = asyncio.Event()
         self._pulls = 0
+        self._widening = 1.0
+        """How long the last window was, as a multiple of the usual one."""
+        self._counted, self._counted_at = 0, 0.0
+        """The pulls that the level knows of, and when it was counted."""
+        self._level = 0.0
+        """How many pulls there were lately; each counts less the longer it is ago."""
 
     def pull(self) -> None:
         """Something changed."""
@@ -50,18 +62,29 @@ class Trigger:
             reason = Reason.TIMER
         else:
             await self._gather(busy_seconds)
+        self._count()
         self._pulled.clear()
         return reason
 
     async def _gather(self, busy_seconds: float) -> None:
         """Wait for further changes until the window is over or none came for a while."""
+        streams = self._count() >= STREAM
+        self._widening = min(2.0 * self._widening, WIDEST) if streams else 1.0
         # Long sessions widen the window: watches and bindings need the processor, too.
-        left_seconds = max(self.window_seconds, min(busy_seconds / 4, self.period_seconds))
+        left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self.period_seconds))
         # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.
-        look_seconds = max(self.window_seconds / LOOKS, WORTH * busy_seconds)
+        look_seconds = left_seconds if streams else max(self.window_seconds / LOOKS, WORTH * busy_seconds)
         while left_seconds > 0:
             pulls = self._pulls
             await asyncio.sleep(min(look_seconds, left_seconds))
             left_seconds -= look_seconds
             if self._pulls == pulls:
                 return
+
+    def _count(self) -> float:
+        """How many pulls there were lately."""
+        now = asyncio.get_running_loop().time()
+        self._level *= exp((self._counted_at - now) / LATELY_SECONDS)
+        self._level += self._pulls - self._counted
+        self._counted, self._counted_at = self._pulls, now
+        return self._level

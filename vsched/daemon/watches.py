@@ -190,6 +190,7 @@ def reflectors(
                 followed.resource,
                 read,
                 sink,
+                settings=ReflectorSettings(seldom_served=kind in SELDOM_SERVED),
                 on_state=told,
                 older=OLDER.get(kind, ()),
                 on_version=read.use_version,
@@ -212,7 +213,7 @@ def workload_reflector(
         VersionedReader(workload.id, newest, user_key),
         MirrorSink(cache, workload.id),
         # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
-        settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, settles_on_errors=True),
+        settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, seldom_served=True, settles_on_errors=True),
         on_state=partial(_tell, cache, workload.id, on_state),
         older=older,
     )

@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.controllers.provisioning.bodies import name_of
-from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain
+from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain, waits_for_nodes
 from vsched.controllers.provisioning.records import Gang, PodShape, Request
 from vsched.framework.policy import Autoscaling
+from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, told
+from vsched.model.pods.shape import PodLabels, ShapeTable
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.writes.bodies import Reference
 
 NOW = 10_000.0
@@ -75,6 +79,25 @@ def test_the_next_step(need: Need, found: list[Request], create: int, delete: li
 
     assert (decision.create, [one.name for one in decision.delete]) == (create, delete)
     assert (None if decision.state is None else decision.state.state) == state
+
+
+@pytest.mark.parametrize(
+    ("statuses", "waits"),
+    [
+        pytest.param([Status.PENDING, Status.PENDING], True, id="no pod has a node"),
+        pytest.param([Status.BINDING, Status.BINDING], True, id="bindings on their way may be refused"),
+        pytest.param([Status.BOUND, Status.BINDING], True, id="also the last of them"),
+        pytest.param([Status.BOUND, Status.RUNNING], False, id="all are bound"),
+        pytest.param([Status.BOUND, Status.RUNNING, Status.PENDING], False, id="those beyond the minimum do not count"),
+        pytest.param([Status.RUNNING, Status.RELEASING], False, id="nothing is there to place"),
+        pytest.param([], False, id="no pods"),
+    ],
+)
+def test_a_gang_waits_until_the_bindings_of_its_minimum_are_confirmed(statuses: list[Status], waits: bool) -> None:
+    job, shape = Job("ns/train", JobSpec("ns", "train", queue="q", min_member=2)), ShapeTable().shape(((0, 1),))
+    for number, status in enumerate(statuses):
+        job.put(Task(f"u{number}", "ns", f"p{number}", "ns/train", shape, PodLabels("ns", ()), status))
+    assert waits_for_nodes(job) is waits
 
 
 def test_a_policy_that_asks_no_more_withdraws_all() -> None:

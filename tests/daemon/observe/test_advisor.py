@@ -28,7 +28,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.snapshots import FrozenSnapshot
 
-QUICK = AdvisorSettings(round_seconds=0.02, part=1.0, patience_seconds=0.0)
+QUICK = AdvisorSettings(round_seconds=0.02, part=1.0, patience_seconds=0.0, incomplete_seconds=0.0)
 OFTEN = ObserveSettings(advice=QUICK)
 
 
@@ -228,11 +228,14 @@ pods x/old 1 cpu=1 on=n1 leaving
 job x/soon min=2 pods=2 cpu=1 phase=Inqueue age=9
 job x/waits min=3 pods=3 cpu=1 phase=Inqueue age=9
 job x/young min=4 pods=4 cpu=1 phase=Inqueue age=0
+job x/making min=4 pods=1 cpu=1 phase=Inqueue age=9
 job x/empty min=1 age=9 phase=Inqueue
 """
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
     frozen = FrozenSnapshot(snapshot, DEFAULT_POLICY, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY), 1)
-    assert [key for key, _ in waiting_jobs(frozen, 1.0)] == ["x/waits"]
+    for incomplete_seconds, keys in ((10.0, ["x/waits"]), (8.0, ["x/making", "x/waits"])):
+        settings = AdvisorSettings(patience_seconds=1.0, incomplete_seconds=incomplete_seconds)
+        assert sorted(key for key, _ in waiting_jobs(frozen, settings)) == keys
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
-from vsched.controllers.provisioning.decide import Decision, Need, decide
+from vsched.controllers.provisioning.decide import Decision, Need, decide, waits_for_nodes
 from vsched.controllers.provisioning.records import Gang, PodShape, Request, request_of
 from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer, buffer_of
 from vsched.controllers.queue_records import ObjectFeed
@@ -156,7 +156,7 @@ class ProvisioningController:
 
     def _see(self, key: str, job: Job | None, gang: Gang | None) -> None:
         before = self._needs.get(key)
-        waits = job is not None and bool(job.pending) and job.ready < job.spec.min_member
+        waits = job is not None and waits_for_nodes(job)
         since = before.since if before is not None and before.gang is None else self._clock.now()
         need = Need(gang, waits, 0.0 if gang is not None else since)
         if not waits and key not in self._by_gang:

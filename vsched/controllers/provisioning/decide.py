@@ -13,7 +13,9 @@ from vsched.controllers.provisioning.records import Gang, Request
 from vsched.framework.policy import Autoscaling
 from vsched.framework.times import length
 from vsched.kube.backoff import doubled
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
+from vsched.model.pods.status import Status
 
 WITHDRAW_SECONDS = 30.0
 """How long a gang that waits has wanted no nodes before its request is withdrawn: it may find a node for a moment."""
@@ -25,7 +27,7 @@ class Need(NamedTuple):
     gang: Gang | None = None
     """None where nodes are all it lacks no longer, or where it is gone."""
     waits: bool = False
-    """Whether it is there and does not run yet."""
+    """Whether it is there and is not known to run yet."""
     since: float = 0.0
     """Since when ``gang`` has been None, seconds since the epoch."""
 
@@ -39,6 +41,16 @@ class Decision(NamedTuple):
     state: Provisioning | None = None
     wake_at: float | None = None
     """When to decide again without any change, seconds since the epoch."""
+
+
+def waits_for_nodes(job: Job) -> bool:
+    """Whether not all that a gang needs is known to have nodes.
+
+    A binding that is on its way may yet be refused. Until then the nodes are kept for the gang: others would take the
+    place of that pod, and another node would have to be asked for.
+    """
+    lacks = job.confirmed < job.spec.min_member
+    return lacks and (bool(job.pending) or bool(job.counts[Status.BINDING]))
 
 
 def decide(need: Need, found: Sequence[Request], rules: Autoscaling, now: float) -> Decision:

@@ -24,19 +24,24 @@ class Sessions:
         loop: Loop,
         on_listed: Iterable[Callable[[], None]] = (),
         history: asyncio.Event | None = None,
+        geometries: asyncio.Event | None = None,
     ) -> None:
-        """``on_listed`` are called once the mirror is complete; a leader's first session waits for ``history``."""
+        """``on_listed`` are called once the mirror is complete, to which ``geometries`` belong; a leader's first
+        session waits for ``history``.
+        """
         self._base = base
         self._watches = watches
         self._health = health
         self._loop = loop
         self._on_listed = on_listed
         self._history = history
+        self._geometries = geometries
 
     async def run(self) -> None:
         """Until the daemon is to stop."""
         base = self._base
-        for listed in self._watches.awaited():
+        more = () if self._geometries is None else (self._geometries,)
+        for listed in (*self._watches.awaited(), *more):
             if not await self._is_set(listed):
                 return
         for told in self._on_listed:

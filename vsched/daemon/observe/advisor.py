@@ -26,6 +26,7 @@ from vsched.mirror.whatif.edits import JobEdit
 from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
+from vsched.model.snapshot import Snapshot
 from vsched.web.findings import with_division
 from vsched.web.snapshots import FrozenSnapshot
 
@@ -116,13 +117,21 @@ class Advisor:
             return 0.0
         if len(known.active) > self._settings.waiting_max:
             return 0.0  # what was found stays said as long as it is true
+        if not self._advice and not self._has_patient(known):
+            return 0.0  # a snapshot costs something, and while pods pour in hardly any waits for long
         frozen = with_division(await self._snapshots.look(urgent=False), self._telemetry.findings)
-        waiting = dict(waiting_jobs(frozen, self._settings.patience_seconds))
+        waiting = dict(waiting_jobs(frozen, self._settings))
         self._looked = {key: looked for key, looked in self._looked.items() if key in waiting}
         due = self._due(waiting)
         done = await asyncio.to_thread(self._search, frozen, due) if due else Round((), 0.0)
         self._take(waiting, done)
         return done.seconds
+
+    def _has_patient(self, known: Snapshot) -> bool:
+        """Whether any job has waited long enough to be searched."""
+        born = known.now - self._settings.patience_seconds
+        waiting = (known.jobs.get(key) for key in tuple(known.active))
+        return any(job is not None and job.spec.created <= born for job in waiting)
 
     def _due(self, waiting: Mapping[str, JobOutcome]) -> list[str]:
         """Keys of jobs that are to be searched."""
@@ -192,7 +201,7 @@ class Advisor:
             self._advise(advice)
 
 
-def waiting_jobs(frozen: FrozenSnapshot, patience_seconds: float) -> Iterator[tuple[str, JobOutcome]]:
+def waiting_jobs(frozen: FrozenSnapshot, settings: AdvisorSettings) -> Iterator[tuple[str, JobOutcome]]:
     """Jobs that have waited for their minimum for a while, with their outcomes."""
     for key, outcome in frozen.report.jobs.items():
         job = frozen.snapshot.jobs.get(key)
@@ -200,7 +209,10 @@ def waiting_jobs(frozen: FrozenSnapshot, patience_seconds: float) -> Iterator[tu
             continue
         if outcome.phase == Phase.INQUEUE and not job.tasks:
             continue  # controllers make its pods now that it is admitted
-        if frozen.snapshot.now - job.spec.created >= patience_seconds:
+        incomplete = outcome.code == Code.GANG_INCOMPLETE
+        if frozen.snapshot.now - job.spec.created >= (
+            settings.incomplete_seconds if incomplete else settings.patience_seconds
+        ):
             yield key, outcome
 
 

@@ -36,8 +36,10 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     """Elapsed time for one job, sessions included; the simulation under way is then given up."""
     simulations: int = 300
     """For one job."""
-    patience_seconds: float = 1.0
+    patience_seconds: float = 3.0
     """Younger jobs are not searched: most start soon."""
+    incomplete_seconds: float = 10.0
+    """The same for gangs with fewer pods than their minimum: most of them are still being made."""
     again_seconds: float = 60.0
     """A job is searched again after this long."""
     renew_seconds: float = 5.0

@@ -15,6 +15,7 @@ from vsched.model.frozen import frozen_history
 from vsched.web.findings import with_division
 from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
+from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
@@ -51,6 +52,7 @@ class Inspection:
         self._explanations = explanation_routes(self._look, registry, cache.unused, self.snapshots.at_rest.wait)
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
+        self._devices = device_route(lambda: self._findings.snapshot)
         self._histories = (
             usage_history_route(lambda: frozen_history(cache.history.publish())),
             queue_history_route(telemetry.shares),
@@ -75,7 +77,7 @@ class Inspection:
     @property
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
-        looks = (*overview_routes(self._feed), *self._histories, *self._pods, *self._explanations)
+        looks = (*overview_routes(self._feed), *self._histories, *self._pods, self._devices, *self._explanations)
         return (*looks, *self._dumps, *page_routes(self._files))
 
     def front(self, index: Route) -> Route:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
@@ -48,6 +48,11 @@ class Watches:
         says = "watches the kinds of the table of workload kinds, and takes edits of the table into force"
         progress = LongLived("progress", self.progress.run, "tells of lists that take long")
         return (*follow, LongLived("workload kinds", self._follow_workloads, says), progress)
+
+    def begin_with(self, served: Collection[str] | None) -> None:
+        """The ``group/version`` pairs that the API server serves: kinds of others are not asked for at first."""
+        for reflector in self.reflectors.values():
+            reflector.begin_with(served)
 
     def awaited(self) -> Sequence[asyncio.Event]:
         """The events that the first session waits for."""

@@ -19,6 +19,7 @@ from vsched.writes.events import EventSettings
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
 from vsched.writes.evictions import EvictionSettings, Evictor
 from vsched.writes.limits import TokenBucket
+from vsched.writes.locked_bindings import LockingDispatcher
 from vsched.writes.writeback import Writeback, WritebackSettings
 from vsched.writes.writer import Writer
 
@@ -46,7 +47,8 @@ class WritePath:
         )
         bound: Handlers[Outcome] = Handlers()
         bound.add(outcomes.binding)
-        self.dispatcher = Dispatcher(writer, bound, DispatchSettings(options.max_in_flight))
+        sending = DispatchSettings(options.max_in_flight)
+        self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
         reports = TransactionReports(
             outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not given back", problem=told)
         )

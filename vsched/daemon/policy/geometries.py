@@ -1,0 +1,123 @@
+"""Follows the ConfigMap that says how devices are divided, which the policy in force names, for the mirror.
+
+It has MIG geometries of GPUs, and models of NPUs. Where it does not exist, or may not be read, the usual ones count.
+Where it cannot be understood, the last good ones stay; before there are any, GPUs that are divided by MIG get no pods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from vsched.daemon.policy.config_map import ConfigMap, ConfigMapKey
+from vsched.errors import BadInput
+from vsched.framework.policy import DeviceConfigAt
+from vsched.kube.client import ApiClient
+from vsched.kube.watch.deltas import BrokenObject, Delta
+from vsched.kube.watch.reflector import Reflector
+from vsched.mirror.cache import Cache
+from vsched.mirror.resources import CONFIG_MAPS
+from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
+from vsched.settings.geometries import KEY, divisions_in
+
+_DECODER = msgspec.json.Decoder(ConfigMap)
+
+
+class GeometryWatch:
+    """Watches a ConfigMap while the policy names one."""
+
+    def __init__(
+        self,
+        wanted: Callable[[], DeviceConfigAt | None],
+        client: ApiClient,
+        cache: Cache,
+        note: Callable[..., None],
+        worry: Callable[..., None],
+    ) -> None:
+        """``wanted`` says which ConfigMap the policy in force names; ``note`` and ``worry`` are told what is read."""
+        self.settled = asyncio.Event()
+        """Set once it is known which geometries count at first."""
+        self._wanted = wanted
+        self._client = client
+        self._cache = cache
+        self._note, self._worry = note, worry
+        self._changed = asyncio.Event()
+
+    def nudge(self) -> None:
+        """The policy may have changed."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Follow what the policy names until cancelled."""
+        while True:
+            wanted = self._wanted()
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(self._follow(wanted), name="MIG geometries")
+                while self._wanted() == wanted:
+                    self._changed.clear()
+                    await self._changed.wait()
+                watching.cancel()
+
+    async def _follow(self, wanted: DeviceConfigAt | None) -> None:
+        if wanted is None:
+            self._cache.use_divisions(USUAL_DIVISIONS)
+            self.settled.set()
+            return
+        self._cache.use_divisions(UNKNOWN_DIVISIONS)  # nothing is divided before it is known how
+        sink = GeometrySink(ConfigMapKey(wanted.namespace, wanted.name, KEY), self._cache, self._note, self._worry)
+        selectors = {"fieldSelector": f"metadata.name={wanted.name}"}
+        reflector = Reflector(
+            self._client, CONFIG_MAPS, _DECODER.decode, sink, namespace=wanted.namespace, selectors=selectors
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(reflector.run())
+            await reflector.settled.wait()
+            if not reflector.synced.is_set():
+                sink.refused(reflector.statistics.problem)
+            self.settled.set()
+
+
+class GeometrySink:
+    """Takes the geometries of a ConfigMap to the mirror."""
+
+    def __init__(self, at: ConfigMapKey, cache: Cache, note: Callable[..., None], worry: Callable[..., None]) -> None:
+        self._at = at
+        self._cache = cache
+        self._note, self._worry = note, worry
+
+    def replace(self, items: list[ConfigMap], resource_version: str) -> None:
+        """This is all there is of it."""
+        self._see(items[0] if items else None)
+
+    def apply(self, delta: Delta, item: ConfigMap) -> None:
+        """It changed."""
+        self._see(None if delta is Delta.DELETED else item)
+
+    def broken(self, raw: bytes, error: BrokenObject) -> None:
+        """It cannot be decoded: the last good geometries stay in force, and the reflector counts it."""
+
+    def refused(self, problem: str) -> None:
+        """It cannot be read."""
+        self._worry(
+            "how devices are divided cannot be read: the usual ways count",
+            where=str(self._at),
+            problem=problem,
+        )
+        self._cache.use_divisions(USUAL_DIVISIONS)
+
+    def _see(self, found: ConfigMap | None) -> None:
+        text = None if found is None else (found.data or {}).get(KEY)
+        if text is None:
+            self._note("nothing says how devices are divided: the usual ways count", where=f"{self._at} {KEY}")
+            self._cache.use_divisions(USUAL_DIVISIONS)
+            return
+        try:
+            known = divisions_in(text, f"{self._at} {KEY}")
+        except BadInput as error:
+            self._worry("how devices are divided is refused: the ways before stay in force", problem=str(error))
+            return
+        if self._cache.use_divisions(known):
+            models = sum(len(one.models) for one in known.geometries)
+            self._note("how devices are divided is read", where=str(self._at), models=models, npus=len(known.chips))
