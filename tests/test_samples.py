@@ -260,6 +260,23 @@ def test_parts_of_a_device_count_in_the_quota_of_the_queue() -> None:
     )
 
 
+def test_parts_of_gpus_are_counted_device_by_device() -> None:
+    document = planned("devices-vgpu")
+
+    others = {"small-0": "node-1", "small-1": "node-1", "small-2": "node-1", "wide-0": "node-1", "alone-0": "node-2"}
+    assert binds(document) == others
+    assert document["jobs"]["team/train"]["message"].startswith("the gang needs 3, 2 fit: ")
+
+
+def test_npus_are_given_out_by_templates_and_by_network() -> None:
+    document = planned("devices-npu")
+
+    assert binds(document) == {"part-0": "node-1", "part-1": "node-1", "pair-0": "node-1", "pair-1": "node-2"}
+    assert document["unschedulable"]["team/all-0"]["message"] == (
+        "0/2 nodes are available: 2 node(s) had fewer than 4 devices with 100% of memory left."
+    )
+
+
 def test_a_queue_stays_within_its_capability_whatever_is_free() -> None:
     document = planned("capacity-1")
 

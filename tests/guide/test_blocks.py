@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from functools import cache
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ def here(found: list[Block]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("block", found, ids=lambda block: block.where)
 
 
+@cache
 def kind_of(block: Block) -> str:
     """What a block of YAML describes."""
     documents = list(yaml.safe_load_all(block.text))
@@ -39,6 +42,8 @@ def kind_of(block: Block) -> str:
         if "kind" in first:
             return "objects"
         return "policy" if "tiers" in first else "part of a policy"
+    if "arguments" in first[0]:
+        return "plugins of a policy"
     if "driver" in first[0]:
         return "devices"
     if "max" in first[0]:
@@ -56,6 +61,7 @@ def test_blocks_say_what_they_are() -> None:
         "objects",
         "policy",
         "part of a policy",
+        "plugins of a policy",
         "fleet",
         "residents",
         "devices",
@@ -81,6 +87,13 @@ def test_the_policy_that_is_shown_is_the_default() -> None:
     (block,) = (one for one in of_kind("policy") if one.page == "config/policies/README.md")
     shown, built_in = (load_text(text, "here", REGISTRY).policy for text in (block.text, default_text()))
     assert shown == built_in
+
+
+@here(of_kind("plugins of a policy"))
+def test_plugins_of_policies_load(block: Block) -> None:
+    text = f"actions: allocate\ntiers:\n- plugins:\n{indent(block.text, '  ')}"
+    found = load_text(text, block.where, REGISTRY)
+    assert (found.warnings, found.no_effect) == ((), ())
 
 
 async def test_objects_are_accepted_by_a_cluster() -> None:

@@ -16,7 +16,7 @@ _PATH = re.compile(rf"(?<![\w/-])(?:{'|'.join(FOLDERS)})/[\w./*-]+")
 _FILE = re.compile(r"[\w./*-]+\.(?:py|yaml|json|md|js|conf|csv|gz|toml)")
 OF_OTHERS = {
     *("comparison.json", "big.json.gz", "openb_node_list_all_node.csv", "openb_pod_list_default.csv"),
-    *("generator.yaml", "rangespec.yaml", "performance-config.yaml"),
+    *("generator.yaml", "rangespec.yaml", "performance-config.yaml", "device-config.yaml"),
 }
 """Files that commands write, and files that sentences only speak of."""
 

@@ -67,12 +67,14 @@ LATER = {
     ("patch", "resourceclaims/binding"): "nobody asks for it: the API server checks it when a claim is allocated",
     ("update", "resourceclaims/binding"): "the same, for servers that check the other verb",
     **{
-        ("watch", kind.resources[0].plural): "a kind of workload that an operator brings with it"
+        (verb, kind.resources[0].plural): "a kind of workload that an operator brings with it"
         for kind in built_in_table().followed
+        for verb in ("list", "watch")
     },
     ("get", "podgroups"): "the PodGroup of a vcjob that a daemon made which was killed before it could say so",
     ("get", "persistentvolumeclaims"): "the same of a claim",
-    ("watch", "nodepools"): "Karpenter's kind, which it brings with it",
+    ("list", "nodepools"): "Karpenter's kind, which it brings with it",
+    ("watch", "nodepools"): "the same",
 }
 """Rights that the run below may have no use for, and why they are needed."""
 

@@ -92,7 +92,16 @@ def test_readers_may_get_pages_and_metrics_only() -> None:
     (rule,) = one(objects, "ClusterRole", "vsched-reader")["rules"]
     assert set(rule) == {"nonResourceURLs", "verbs"}
     assert rule["verbs"] == ["get"]
-    page = {"/overview", "/events", "/pods", "/evictions", "/usage-history", "/queue-history", "/autoscaling"}
+    page = {
+        "/overview",
+        "/events",
+        "/pods",
+        "/evictions",
+        "/devices",
+        "/usage-history",
+        "/queue-history",
+        "/autoscaling",
+    }
     page |= {"/explain/*", "/explain-queue/*"}
     assert page | {"/metrics"} <= set(rule["nonResourceURLs"])
     # A dump has everything there is to know about a cluster.

@@ -81,6 +81,35 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and .Values.schedule (or (get $autoscaling "provisioningRequest") .Values.rbac.provisioningRequests) -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether nodes are locked while pods get devices: what the policy says, or values of a policy that is not here. */}}
+{{- define "vsched.locksNodes" -}}
+{{- $found := .Values.rbac.nodeLocks -}}
+{{- range $tier := default list (get (fromYaml (include "vsched.policyText" .)) "tiers") -}}
+{{- range $plugin := default list $tier.plugins -}}
+{{- if and (eq $plugin.name "deviceshare") (get (default dict $plugin.arguments) "deviceshare.NodeLockEnable") -}}
+{{- $found = true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.schedule $found -}}true{{- end -}}
+{{- end -}}
+
+{{/* The ConfigMap with MIG geometries and models of NPUs that the policy reads, as YAML; empty where pods ask for neither. */}}
+{{- define "vsched.deviceConfig" -}}
+{{- if .Values.schedule -}}
+{{- range $tier := default list (get (fromYaml (include "vsched.policyText" .)) "tiers") -}}
+{{- range $plugin := default list $tier.plugins -}}
+{{- $arguments := default dict $plugin.arguments -}}
+{{- $enabled := list (toString (get $arguments "deviceshare.VGPUEnable")) (toString (get $arguments "deviceshare.AscendHAMiVNPUEnable")) -}}
+{{- if and (eq $plugin.name "deviceshare") (has "true" $enabled) }}
+name: {{ default "volcano-vgpu-device-config" (get $arguments "deviceshare.KnownGeometriesCMName") }}
+namespace: {{ default "kube-system" (get $arguments "deviceshare.KnownGeometriesCMNamespace") }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Which webhooks there are: for Consumers and Buckets, and for vcjobs. */}}
 {{- define "vsched.consumerWebhook" -}}
 {{- if and .Values.arbitration.enabled .Values.webhook.enabled -}}true{{- end -}}
