@@ -13,7 +13,6 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.support.examples import IN_CI, examples
-from vsched.daemon.system.tuning import GENERATIONS
 
 # In CI property tests draw the same examples each time, and an eighth as many; every other run draws new ones.
 settings.register_profile(
@@ -33,17 +32,23 @@ os.environ.setdefault("GOGC", "off")
 
 # What daemons in the test's own process log is not printed by commands that run beside them. Each step of each watch
 # (debug) is not logged, as in a daemon without --log-level. Tracebacks are plain, as in a daemon: with the values of
-# all variables, as structlog has them otherwise, one takes up to a second of the processor.
+# all variables, as structlog has them otherwise, one takes up to a second of the processor. Lines are not set in
+# columns, which takes longer than much of what they tell of.
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+        structlog.processors.format_exc_info,
+        structlog.processors.KeyValueRenderer(key_order=["timestamp", "level", "event"], sort_keys=False),
     ],
     logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
     wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
 )
+
+
+COLLECTIONS = (500_000, 20, 20)
+"""Allocations between garbage collections in tests, and those between longer ones."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -57,15 +62,20 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection() -> Generator[None, object, object]:
     """What is collected stays to the end: the garbage collector need not look through it, again and again.
 
-    After that it looks as seldom as it does in a daemon: otherwise it takes a seventh of the time of a test of one.
+    After that it looks less often than in a daemon: otherwise it takes up to a seventh of the time of a test.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(*GENERATIONS)
+        gc.set_threshold(*COLLECTIONS)
         gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Nobody needs what is garbage when the process ends: to look for it takes half a second."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
