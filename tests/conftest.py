@@ -47,7 +47,7 @@ structlog.configure(
 )
 
 
-COLLECTIONS = (500_000, 20, 20)
+COLLECTIONS = (50_000, 20, 20)
 """Allocations between garbage collections in tests, and those between longer ones."""
 
 

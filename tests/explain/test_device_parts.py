@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import NOW, mirror, policy_from
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
@@ -15,18 +15,7 @@ from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
-POLICY = policy_from("""
-actions: "enqueue, allocate"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {deviceshare.VGPUEnable: true}
-""")
+POLICY = policy_from(device_policy(actions="enqueue, allocate"))
 ONE = "job ns/j min=1 pods=1"
 
 

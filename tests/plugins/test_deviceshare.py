@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.device_worlds import World
 from tests.support.devices import device as published_device
 from tests.support.devices import resource_slice
-from tests.support.deviceshare import IDS, INDEX, asking, device, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, INDEX, VGPU, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
@@ -24,19 +24,6 @@ from vsched.plugins.devices.reasons import reasons_of_size
 from vsched.plugins.devices.tables import device_tables
 
 Obj = dict[str, Any]
-POLICY = """
-actions: {actions}
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {{{arguments}}}
-"""
-VGPU = "deviceshare.VGPUEnable: true"
 SHARING, NUMBER = "deviceshare.GPUSharingEnable: true", "deviceshare.GPUNumberEnable: true"
 BINPACK = f"{VGPU}, deviceshare.SchedulePolicy: binpack, deviceshare.ScheduleWeight: 10"
 SPREAD = f"{VGPU}, deviceshare.SchedulePolicy: spread, deviceshare.ScheduleWeight: 10"
@@ -48,7 +35,7 @@ def held(name: str, node: str, ids: str, **amounts: int) -> list[Obj]:
 
 
 def decided(*objects: Obj, arguments: str = VGPU, actions: str = "allocate", cycles: int = 1) -> Plan:
-    policy = policy_from(POLICY.format(arguments=arguments, actions=actions))
+    policy = policy_from(device_policy(arguments, actions))
     return decide(list(objects), policy, cycles=cycles)
 
 
@@ -562,7 +549,7 @@ def test_a_victim_frees_its_device_once_it_has_left() -> None:
 )
 def test_what_is_not_supported_is_refused(arguments: str, problem: str) -> None:
     with pytest.raises(BadInput) as caught:
-        policy_from(POLICY.format(arguments=arguments, actions="allocate"))
+        policy_from(device_policy(arguments))
     assert problem in str(caught.value)
 
 

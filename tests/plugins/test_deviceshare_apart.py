@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support import builders as make
 from tests.support.device_worlds import World
-from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, VGPU, asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
@@ -22,18 +22,6 @@ from vsched.plugins.devices.neighbours import Neighbours, as_rule
 from vsched.plugins.devices.tables import device_tables
 
 Obj = dict[str, Any]
-POLICY = """
-actions: {actions}
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {{deviceshare.VGPUEnable: true{more}}}
-"""
 SPREAD = {"volcano.sh/vgpu-podgroup-policy": "spread"}
 TRAINING = ", deviceshare.GPUExclusiveRules: [{app: train}]"
 TWO_RULES = ", deviceshare.GPUExclusiveRules: [{app: train}, {app: batch, urgent: 'yes'}]"
@@ -52,7 +40,7 @@ def waiting(name: str, count: int, labels: str = "", container: Obj = SMALL, **a
 
 
 def decided(*objects: Obj, more: str = "", actions: str = "allocate", cycles: int = 1) -> Plan:
-    policy = policy_from(POLICY.format(actions=actions, more=more))
+    policy = policy_from(device_policy(VGPU + more, actions))
     return decide(list(objects), policy, cycles=cycles)
 
 

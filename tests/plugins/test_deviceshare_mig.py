@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.support.device_worlds import World
-from tests.support.deviceshare import IDS, asking, device, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, VGPU, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import Plan, decide, policy_from
 from vsched.framework.ledger.ledger import EvictionCause
@@ -19,18 +19,6 @@ from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, geometries_o
 from vsched.model.pods.status import Status
 
 Obj = dict[str, Any]
-POLICY = """
-actions: {actions}
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {{deviceshare.VGPUEnable: true{more}}}
-"""
 A100, A30 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-A30"
 ONE = "job ns/j min=1 pods=1"
 
@@ -50,7 +38,7 @@ def held(name: str, node: str, ids: str, **amounts: int) -> list[Obj]:
 
 
 def decided(*objects: Obj, more: str = "", actions: str = "allocate", cycles: int = 1) -> Plan:
-    policy = policy_from(POLICY.format(actions=actions, more=more))
+    policy = policy_from(device_policy(VGPU + more, actions))
     return decide(list(objects), policy, cycles=cycles)
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.support.device_worlds import World
-from tests.support.deviceshare import asking, devices, part, pods, vgpu_node
+from tests.support.deviceshare import asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
@@ -25,18 +25,6 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
 
 Obj = dict[str, Any]
-POLICY = """
-actions: {actions}
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {{{arguments}}}
-"""
 NPU = "deviceshare.AscendHAMiVNPUEnable: true"
 BINPACK = f"{NPU}, deviceshare.SchedulePolicy: binpack, deviceshare.ScheduleWeight: 10"
 SPREAD = f"{NPU}, deviceshare.SchedulePolicy: spread, deviceshare.ScheduleWeight: 10"
@@ -47,7 +35,7 @@ SMALL = "Ascend310P"
 
 
 def decided(*objects: Obj, arguments: str = NPU, actions: str = "allocate", cycles: int = 1) -> Plan:
-    return decide(list(objects), policy_from(POLICY.format(arguments=arguments, actions=actions)), cycles=cycles)
+    return decide(list(objects), policy_from(device_policy(arguments, actions)), cycles=cycles)
 
 
 def binds(plan: Plan) -> dict[str, Bind]:
@@ -370,7 +358,7 @@ def test_what_pods_were_given_counts_before_the_watch_shows_it() -> None:
 
 
 def test_a_recording_with_npus_decides_the_same_again() -> None:
-    policy = policy_from(POLICY.format(arguments=NPU, actions="allocate"))
+    policy = policy_from(device_policy(NPU))
     objects = [npu_node("n1", [npu(0, network=0), npu(1, network=0)]), *held("a", npu_part(0, 100) + ";")]
     cache = mirror([*objects, *pods(ONE, asking_npu(1, 50))])
     cache.use_divisions(Divisions(chips=(NpuChip(CHIP, 65536, (NpuTemplate("tenth", 100),)),)))

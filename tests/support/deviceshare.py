@@ -11,6 +11,24 @@ Obj = dict[str, Any]
 REGISTER, HANDSHAKE = "volcano.sh/node-vgpu-register", "volcano.sh/node-vgpu-handshake"
 IDS, INDEX = "volcano.sh/vgpu-ids-new", "volcano.sh/gpu-index"
 V100 = "NVIDIA-Tesla V100-SXM2-32GB"
+VGPU = "deviceshare.VGPUEnable: true"
+POLICY = """
+actions: {actions}
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+- plugins:
+  - name: predicates
+  - name: proportion
+  - name: deviceshare
+    arguments: {{{arguments}}}
+"""
+
+
+def device_policy(arguments: str = VGPU, actions: str = "allocate") -> str:
+    """A policy with the plugin and its arguments, as a file has it."""
+    return POLICY.format(arguments=arguments, actions=actions)
 
 
 def device(number: int, *, sharers: int = 10, memory: int = 32768, model: str = V100, mode: str = "hami-core") -> str:

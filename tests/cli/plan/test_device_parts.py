@@ -10,24 +10,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import policy_from
 from tests.support.questions import Asker, recording_of
 from vsched.cli import cli
 
 Obj = dict[str, Any]
-POLICY = """
-actions: "enqueue, allocate"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {deviceshare.VGPUEnable: true}
-"""
+POLICY = device_policy(actions="enqueue, allocate")
 RUNNING = pods(
     "job ns/a min=0 phase=Running\npods ns/a 1 on=n1", asking(vgpu_number=1, vgpu_memory=60), **{IDS: part(0, 60, 0)}
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.deviceshare import IDS, asking, device, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import NOW, mirror, policy_from
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.editor import ClusterEditor
@@ -28,18 +28,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
-POLICY = policy_from("""
-actions: "enqueue, allocate"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {deviceshare.VGPUEnable: true}
-""")
+POLICY = policy_from(device_policy(actions="enqueue, allocate"))
 WAITING = pods("job ns/j min=1 pods=1", asking(vgpu_number=1, vgpu_memory=80))
 HOLDING = pods(
     "job ns/a min=0 phase=Running\npods ns/a 1 on=n1", asking(vgpu_number=1, vgpu_memory=60), **{IDS: part(0, 60, 0)}

@@ -7,22 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support import devices as d
-from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
+from tests.support.deviceshare import IDS, asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import Plan, decide, policy_from
 
 Obj = dict[str, Any]
-POLICY = policy_from("""
-actions: "allocate, preempt"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-- plugins:
-  - name: predicates
-  - name: proportion
-  - name: deviceshare
-    arguments: {deviceshare.VGPUEnable: true}
-""")
+POLICY = policy_from(device_policy(actions="allocate, preempt"))
 ONE = "job ns/j min=1 pods=1"
 WHOLE = "nvidia.com/gpu"
 BESIDE = "node(s) had no device beside those for claims"
