@@ -7,7 +7,9 @@ of the failure and never hears that it was to end. A TaskGroup of Python 3.11 do
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
+import threading
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
@@ -40,11 +42,38 @@ def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def run_fast(main: Coroutine[Any, Any, Result]) -> Result:
-    """Run a program to its end on uvloop, or on asyncio's own loop on Windows, where there is no uvloop."""
+    """Run a program to its end on uvloop, or on asyncio's own loop on Windows, where there is no uvloop.
+
+    SIGTERM cancels it, unless it handles that itself, so that it ends its own processes; then SystemExit is raised.
+    """
     factory = None
     if sys.platform != "win32":
         import uvloop
 
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(main)
+        return runner.run(_ending(main))
+
+
+async def _ending(main: Coroutine[Any, Any, Result]) -> Result:
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        return await main
+    told = False
+    task = asyncio.current_task()
+    assert task is not None
+
+    def end() -> None:
+        nonlocal told
+        told = True
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, end)
+    try:
+        return await main
+    except asyncio.CancelledError:
+        if told:
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)

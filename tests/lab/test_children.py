@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import sys
 from pathlib import Path
 
 import orjson
@@ -28,3 +32,34 @@ class TestChildren:
                 assert len(orjson.loads(await sender.send("GET", "/api/v1/nodes"))["items"]) == 2
             assert cluster.child.process.returncode == 0
         assert not directory.exists()
+
+
+PROGRAM = """
+import asyncio, sys
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from vsched.lab.children import child
+from vsched.together import run_fast
+
+async def main() -> None:
+    async with child("cluster", ("cluster", "--nodes", "1", "--port", "0"), Path(sys.argv[1])) as started:
+        print(started.process.pid, flush=True)
+        await asyncio.sleep(600)
+
+run_fast(main())
+"""
+
+
+async def test_children_end_with_a_program_that_is_told_to_end(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, str(tmp_path / "log"), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    child_id = int(await process.stdout.readline())
+    process.terminate()
+    assert await process.wait() == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(child_id, 0)
